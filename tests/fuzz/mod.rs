@@ -1,7 +1,9 @@
-//! What the fuzz tests share: damage to good input, a bound on memory, and found cases kept as files.
+//! What the fuzz tests share: damage to good input, a bound on memory, and found cases kept as
+//! files.
 //!
-//! Each crate's `tests/fuzz.rs` takes this file in by its path. Ordinary runs try a few hundred cases;
-//! `cargo test --release --test fuzz -- --ignored` tries `FUZZ_CASES` of each, 100,000 unless told otherwise.
+//! Each crate's `tests/fuzz.rs` takes this file in by its path. Ordinary runs try a few hundred
+//! cases; `cargo test --release --test fuzz -- --ignored` tries `FUZZ_CASES` of each, 100,000
+//! unless told otherwise.
 #![allow(dead_code, reason = "each crate uses its share")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -27,8 +29,8 @@ thread_local! {
 /// The system's allocator, counting what the calling thread holds.
 pub struct Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; the counters are plain cells without
-// destructors, so that they can be used while a thread ends.
+// SAFETY: every call goes to the system's allocator as it came; the counters are plain cells
+// without destructors, so that they can be used while a thread ends.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -57,7 +59,8 @@ fn count(bytes: isize) {
     PEAK.set(PEAK.get().max(live));
 }
 
-/// Runs `work` and asserts that this thread never held more than `limit` bytes on top of what it held.
+/// Runs `work` and asserts that this thread never held more than `limit` bytes on top of what it
+/// held.
 pub fn within<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let before = LIVE.get();
     PEAK.set(before);
@@ -176,7 +179,8 @@ pub fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Tries `cases` inputs from `strategy` on `test`, after the kept ones of `tests/regressions/<name>`.
+/// Tries `cases` inputs from `strategy` on `test`, after the kept ones of
+/// `tests/regressions/<name>`.
 ///
 /// A case that fails is written to that folder, so that it stays.
 pub fn fuzz(

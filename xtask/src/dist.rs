@@ -16,8 +16,8 @@ const SHELLS: [(&str, &str); 3] =
 /// Texts of the repository that go with the program.
 const TEXTS: [&str; 4] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
 
-/// Makes the archive of the program, the wheel, the bill of materials and the checksums, with the devices that `--device` names,
-/// for this machine or for `--target`.
+/// Makes the archive of the program, the wheel, the bill of materials and the checksums, with the
+/// devices that `--device` names, for this machine or for `--target`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let (what, rest) = Build::of(args);
     if !rest.is_empty() {
@@ -60,7 +60,8 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the manual pages and the completions into `folder`, by `program` or, if that is for another system, by one for this.
+/// Writes the manual pages and the completions into `folder`, by `program` or, if that is for
+/// another system, by one for this.
 fn manual(workspace: &Path, what: &Build, program: PathBuf, folder: &Path) -> Result<(), String> {
     let program = match what.is_for_another_system() {
         true => wheel::program(workspace, &Build::default())?,

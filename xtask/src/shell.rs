@@ -1,4 +1,5 @@
-//! What every command needs: cargo and other programs, files, exit codes, and a line on standard error.
+//! What every command needs: cargo and other programs, files, exit codes, and a line on standard
+//! error.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -32,7 +33,8 @@ pub fn cargo(subcommand: &str) -> Command {
     command
 }
 
-/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and have them run anew.
+/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and
+/// have them run anew.
 pub fn as_from_a_shell(command: &mut Command) {
     let of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
@@ -46,8 +48,8 @@ pub fn manifest() -> PathBuf {
     workspace().join("Cargo.toml")
 }
 
-/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder may share this
-/// program, compiled in either.
+/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder
+/// may share this program, compiled in either.
 pub fn workspace() -> PathBuf {
     let own =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());

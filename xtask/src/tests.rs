@@ -55,7 +55,8 @@ fn code_and_documents_are_within_their_limits() {
     assert!(lines::report(&workspace()));
 }
 
-/// Each crate of others with its features, as `arguments` build them; `None` where some of them are not on this machine.
+/// Each crate of others with its features, as `arguments` build them; `None` where some of them are
+/// not on this machine.
 fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
     let form = ["--prefix", "none", "--format", "{p} {f}", "--offline"];
     let output = shell::cargo("tree").args(form).args(words(arguments)).output().unwrap();

@@ -9,7 +9,8 @@ use crate::devices::{Plan, features_of};
 use crate::licences;
 use crate::shell::{USAGE, as_from_a_shell, cargo, finished, say, succeeds, write};
 
-/// The packages that build a wheel: maturin, and what compiles for another system or for an older C library.
+/// The packages that build a wheel: maturin, and what compiles for another system or for an older C
+/// library.
 const TOOLS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
 /// The packages that the tests of a wheel need.
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
@@ -22,7 +23,8 @@ const GLIBC: &str = "2.28";
 pub struct Build {
     /// `--features …` for the devices beside the CPU.
     features: Vec<String>,
-    /// The target that the command line names; the program and the wheel then need no newer C library than [`GLIBC`].
+    /// The target that the command line names; the program and the wheel then need no newer C
+    /// library than [`GLIBC`].
     pub target: Option<String>,
 }
 
@@ -53,8 +55,9 @@ impl Build {
     }
 }
 
-/// Builds the wheel, with the devices that `--device` names, for this machine or for `--target`; with `--test`, installs it
-/// into a fresh environment and runs its tests there, which compare it with the program `burnformer`.
+/// Builds the wheel, with the devices that `--device` names, for this machine or for `--target`;
+/// with `--test`, installs it into a fresh environment and runs its tests there, which compare it
+/// with the program `burnformer`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let (what, rest) = Build::of(args);
     let is_tested = match &rest[..] {
@@ -94,7 +97,8 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
-/// The program `name` of the environment of tools. For a target, it finds the compiler there, and strips what it links.
+/// The program `name` of the environment of tools. For a target, it finds the compiler there, and
+/// strips what it links.
 fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
     let needed = if what.target.is_some() { TOOLS.len() } else { 1 };
     let needed = &TOOLS.map(OsString::from)[..needed];
@@ -141,7 +145,8 @@ fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
     succeeds(command.env("BURNFORMER", program))
 }
 
-/// The Python of an environment in `folder` that has `packages`; of a new one if it has to be `fresh`.
+/// The Python of an environment in `folder` that has `packages`; of a new one if it has to be
+/// `fresh`.
 fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<PathBuf, String> {
     let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let python = programs.join(if cfg!(windows) { "python.exe" } else { "python" });

@@ -1,5 +1,5 @@
-//! The links of every Markdown file of the repository: the file and the heading that they name exist, and
-//! the pages of the guide are reachable inside it.
+//! The links of every Markdown file of the repository: the file and the heading that they name
+//! exist, and the pages of the guide are reachable inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -177,8 +177,8 @@ fn every_link_of_the_repository_leads_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The files in `page` that do not exist below `root`: a guide's page cannot link to source files and names them as code, by
-/// their path or, in the folder `base` if there is one, by their name.
+/// The files in `page` that do not exist below `root`: a guide's page cannot link to source files
+/// and names them as code, by their path or, in the folder `base` if there is one, by their name.
 fn missing_files<'a>(root: &Path, base: Option<&str>, page: &'a Page) -> Vec<&'a str> {
     let is_path = |code: &str| code.starts_with("crates/") && !code.contains('*');
     let is_file = |code: &&str| is_path(code) || base.is_some() && code.ends_with(".rs");

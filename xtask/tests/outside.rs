@@ -1,8 +1,9 @@
-//! The programs of the guide and of the folders `examples` compile and run in packages outside of this workspace, with the
-//! dependencies that their page names and no others.
+//! The programs of the guide and of the folders `examples` compile and run in packages outside of
+//! this workspace, with the dependencies that their page names and no others.
 //!
-//! `cargo test --release -p xtask --test outside -- --ignored --nocapture --test-threads 1` compiles Burn anew and trains the
-//! language model for its ten minutes, for which the machine has to be idle.
+//! `cargo test --release -p xtask --test outside -- --ignored --nocapture --test-threads 1`
+//! compiles Burn anew and trains the language model for its ten minutes, for which the machine has
+//! to be idle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// The blocks of code in the page at `path` that are marked as `language`: the whole mark and the text of each.
+/// The blocks of code in the page at `path` that are marked as `language`: the whole mark and the
+/// text of each.
 fn blocks(path: &str, language: &str) -> Vec<(String, String)> {
     let page = fs::read_to_string(root().join(path)).expect(path);
     let mut blocks: Vec<(String, String)> = Vec::new();
@@ -114,7 +116,8 @@ fn check(name: &str, dependencies: &str, programs: &[Program]) {
 /// The page whose dependencies the programs have.
 const PAGE: &str = "docs/guide/embedding.md";
 
-/// The dependencies that [`PAGE`] prints: of one crate, of single crates, and what the examples need besides.
+/// The dependencies that [`PAGE`] prints: of one crate, of single crates, and what the examples
+/// need besides.
 fn of_the_page() -> [String; 3] {
     dependencies(PAGE).try_into().expect("the page has three blocks of dependencies")
 }

@@ -1,6 +1,7 @@
 //! German–English sentence pairs of Tatoeba, as bytes: see `README.md` and `LICENSE`.
 
-/// The texts, one sentence per line, compressed by zstd: their names without `.zst`, and their bytes.
+/// The texts, one sentence per line, compressed by zstd: their names without `.zst`, and their
+/// bytes.
 pub const FILES: [(&str, &[u8]); 6] = [
     ("train.de", include_bytes!("train.de.zst")),
     ("train.en", include_bytes!("train.en.zst")),

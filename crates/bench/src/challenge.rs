@@ -10,8 +10,9 @@ use serde_json::json;
 use crate::options::Common;
 use crate::record;
 
-/// The list: a line per input with its category, the input in German and in English, and the accepted translations into
-/// German and into English, separated by `|`; where a line has none, the input in that language is the one accepted.
+/// The list: a line per input with its category, the input in German and in English, and the
+/// accepted translations into German and into English, separated by `|`; where a line has none, the
+/// input in that language is the one accepted.
 const LIST: &str = include_str!("../../../assets/models/challenge.tsv");
 
 /// Arguments of the benchmark `challenge`.

@@ -1,4 +1,5 @@
-//! Comparison with a peer: both sides run in turn, each in every sensible setting, and the fastest setting counts.
+//! Comparison with a peer: both sides run in turn, each in every sensible setting, and the fastest
+//! setting counts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,20 +12,22 @@ use serde_json::{Value, json};
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
 pub struct Against {
-    /// Compare with the other framework, whose packages this Python interpreter has: both sides run in alternation, the fastest
-    /// setting of each side counts, and the ratio is printed
+    /// Compare with the other framework, whose packages this Python interpreter has: both sides run
+    /// in alternation, the fastest setting of each side counts, and the ratio is printed
     #[arg(long, value_name = "PYTHON")]
     pub against: Option<PathBuf>,
-    /// Number of rounds; in each round both sides run once in every setting, and the sides take turns to begin
+    /// Number of rounds; in each round both sides run once in every setting, and the sides take
+    /// turns to begin
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pairs: u16,
 }
 
-/// A program in `benches/peers` that measures the same work, and the Python packages that it needs; the first is the
-/// framework.
+/// A program in `benches/peers` that measures the same work, and the Python packages that it needs;
+/// the first is the framework.
 pub type Peer = (&'static str, &'static [&'static str]);
 
-/// The work of both sides. Both get the options of this process; a peer leaves out those that it does not know.
+/// The work of both sides. Both get the options of this process; a peer leaves out those that it
+/// does not know.
 pub struct Comparison {
     pub peer: Peer,
     /// The settings of this program, as options.
@@ -38,8 +41,9 @@ pub struct Comparison {
 }
 
 impl Against {
-    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and the ratio of their
-    /// medians with its spread. A setting that was much slower than the fastest is left out of the rounds that follow.
+    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side,
+    /// and the ratio of their medians with its spread. A setting that was much slower than the
+    /// fastest is left out of the rounds that follow.
     pub fn run(&self, work: Comparison) -> Result<()> {
         let python = self.against.as_deref().context("--against names the Python of the peer")?;
         check_packages(python, work.peer.1)?;
@@ -108,8 +112,8 @@ impl Side {
         Self { settings, rounds: vec![] }
     }
 
-    /// Adds a round of `runs`. Settings that failed, or whose speed is below three quarters of the fastest of their type,
-    /// are not tried again.
+    /// Adds a round of `runs`. Settings that failed, or whose speed is below three quarters of the
+    /// fastest of their type, are not tried again.
     fn add(&mut self, runs: Vec<Run>) {
         let fastest = |kind: &str| {
             let of_type = runs.iter().filter(|run| run.compute_type() == kind);
@@ -121,7 +125,8 @@ impl Side {
         self.rounds.push(runs);
     }
 
-    /// The runs of the fastest setting of the type `kind`, one per round; of all settings if none has that type.
+    /// The runs of the fastest setting of the type `kind`, one per round; of all settings if none
+    /// has that type.
     fn fastest(&self, kind: &str) -> Vec<&Run> {
         let is_of_type = |run: &Run| run.compute_type() == kind;
         let any = !self.rounds.iter().flatten().any(is_of_type);
@@ -138,8 +143,8 @@ fn figures(runs: &[&Run]) -> f64 {
     median(runs.iter().map(|run| run.figure).collect())
 }
 
-/// The line that compares our runs with those of the peer in the type `kind`. A type that this program lacks is
-/// compared with the fastest that it has.
+/// The line that compares our runs with those of the peer in the type `kind`. A type that this
+/// program lacks is compared with the fastest that it has.
 fn report(ours: &Side, peers: &Side, kind: &str, figure: &str) -> Value {
     let (ours, peers) = (ours.fastest(kind), peers.fastest(kind));
     let mut ratios: Vec<f64> = ours.iter().zip(&peers).map(|(a, b)| a.figure / b.figure).collect();
@@ -180,7 +185,8 @@ impl Run {
     }
 }
 
-/// Runs `command`, which prints at least one JSON object with the field `figure`, one object per line.
+/// Runs `command`, which prints at least one JSON object with the field `figure`, one object per
+/// line.
 fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     let shown = format!("{command:?}");
     let output = command.stderr(Stdio::inherit()).output();
@@ -257,8 +263,8 @@ mod tests {
 
     type Round<'a> = &'a [(f64, &'a str, &'a str)];
 
-    /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A setting that was left out
-    /// does not run again.
+    /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A
+    /// setting that was left out does not run again.
     fn reported(ours: &[Round], peers: &[Round], kind: &str) -> Value {
         let side = |rounds: &[Round]| {
             let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());

@@ -39,7 +39,8 @@ pub struct Args {
     /// Type of the numbers in matrix products
     #[arg(long, value_name = "TYPE", value_parser = compute_type(), default_value = "float32", conflicts_with = "against")]
     compute: ComputeType,
-    /// Compute types to compare; a type of the peer that this program lacks is compared with its float32
+    /// Compute types to compare; a type of the peer that this program lacks is compared with its
+    /// float32
     #[arg(long, value_delimiter = ',', default_value = "float32,int8", requires = "against")]
     types: Vec<String>,
 }
@@ -52,8 +53,9 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// The settings of CTranslate2 and of this program. CTranslate2 divides the threads among workers in every possible way.
-/// This program uses all threads, and also fewer if sentences come one at a time.
+/// The settings of CTranslate2 and of this program. CTranslate2 divides the threads among workers
+/// in every possible way. This program uses all threads, and also fewer if sentences come one at a
+/// time.
 fn comparison(args: &Args) -> Comparison {
     let threads = thread_count(args.common.threads);
     let own = ComputeType::ALL.map(ComputeType::name);
@@ -96,8 +98,8 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     let requests: Vec<_> = (0..args.sentences as u64).map(request).collect();
     let translate = |requests| search(&model, requests, &settings, &batching);
     translate(&requests[..batch.min(requests.len())])?;
-    // With --batch 1 one sentence after the other, so that its time is its latency; otherwise all of them, as
-    // `translate` does.
+    // With --batch 1 one sentence after the other, so that its time is its latency; otherwise all
+    // of them, as `translate` does.
     let together = if batch == 1 { 1 } else { requests.len().max(1) };
     let start = Instant::now();
     let translations = requests.chunks(together).map(translate);

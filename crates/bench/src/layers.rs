@@ -18,13 +18,15 @@ pub struct Args {
     /// Widths, in features; those above 64 must be multiples of 64
     #[arg(long, value_delimiter = ',', num_args = 1.., default_values_t = [64, 128, 256, 512])]
     d: Vec<usize>,
-    /// Largest distance that restricted self-attention sees; the paper's r is the neighbourhood, 2·R + 1 positions
+    /// Largest distance that restricted self-attention sees; the paper's r is the neighbourhood,
+    /// 2·R + 1 positions
     #[arg(long, short, default_value_t = 32)]
     r: usize,
     /// Width of the convolution's kernel in positions; an odd number
     #[arg(long, short, default_value_t = 3)]
     k: usize,
-    /// Smallest length that is used to fit exponents; below it, the cost of a call exceeds that of its work
+    /// Smallest length that is used to fit exponents; below it, the cost of a call exceeds that of
+    /// its work
     #[arg(long, default_value_t = 512)]
     fit_from: usize,
     /// Time for each measurement in milliseconds; at least three passes are measured
@@ -88,7 +90,8 @@ fn largest(all: &[Measurement]) -> (usize, usize) {
     (most(|m| m.n), most(|m| m.d))
 }
 
-/// Prints a row for each layer: the fitted exponents beside the orders of the paper, and figures at the largest size.
+/// Prints a row for each layer: the fitted exponents beside the orders of the paper, and figures at
+/// the largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
     let (n, d) = largest(all);
     let mut text = format!(

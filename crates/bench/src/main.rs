@@ -1,8 +1,11 @@
-//! `cargo xtask bench`: benchmarks that anyone can repeat. Each prints one record, and some compare with a peer.
+//! `cargo xtask bench`: benchmarks that anyone can repeat. Each prints one record, and some compare
+//! with a peer.
 //!
-//! They are a program of their own, so that the program which users install has neither them nor an allocator that counts.
+//! They are a program of their own, so that the program which users install has neither them nor an
+//! allocator that counts.
 
-// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
+// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do
+// not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod challenge;
@@ -38,7 +41,8 @@ enum Benchmark {
     Decode(decode::Args),
     /// The layers of the paper's Table 1: how their cost grows with length and width
     Layers(layers::Args),
-    /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are accepted
+    /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are
+    /// accepted
     Challenge(challenge::Args),
 }
 

@@ -29,7 +29,8 @@ impl Common {
     }
 }
 
-/// The sizes of the benchmarked Transformer; the peers take the same options with the same defaults.
+/// The sizes of the benchmarked Transformer; the peers take the same options with the same
+/// defaults.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Shape {
     /// Width of the model, d_model

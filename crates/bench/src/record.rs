@@ -4,7 +4,8 @@ use anyhow::Result;
 use burnformer::output;
 use serde_json::Value;
 
-/// Prints `record`, an object of names and numbers, to standard output: as one JSON line, or a field per line.
+/// Prints `record`, an object of names and numbers, to standard output: as one JSON line, or a
+/// field per line.
 pub fn print(record: &Value, json: bool) -> Result<()> {
     if json {
         return output::print(record);

@@ -21,7 +21,8 @@ use crate::compare::{Against, Comparison, thread_count};
 use crate::options::{Common, Shape, random_pieces};
 use crate::record::{FRAMEWORK, peak_memory_bytes, print};
 
-/// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do not change the speed.
+/// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do
+/// not change the speed.
 const WARMUP: u64 = 4000;
 
 /// Arguments of `cargo xtask bench train`.
@@ -57,7 +58,8 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     against: Against,
-    /// Compute types of the peer, each of which is compared with our run; 16-bit types use PyTorch's autocast
+    /// Compute types of the peer, each of which is compared with our run; 16-bit types use
+    /// PyTorch's autocast
     #[arg(long, value_delimiter = ',', default_value = "float32,bfloat16",
         value_parser = precision(), requires = "against")]
     types: Vec<Precision>,
@@ -108,7 +110,8 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
         let (next, statistics, _) = updater.update(model, &parts, step, rate, &replicas);
         model = next;
         unread.push(statistics);
-        // A device that works on its own has done what it was given only when it is asked for the outcome.
+        // A device that works on its own has done what it was given only when it is asked for the
+        // outcome.
         if step == args.warm || step == args.warm + args.updates {
             let read = updater.read(&std::mem::take(&mut unread));
             loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
@@ -150,7 +153,8 @@ fn updater(args: &Args, model: &Model, device: &Device) -> Updater {
 
 type Batches = Box<dyn Iterator<Item = Result<Batch>>>;
 
-/// The shuffled batches of the text, or one random batch again and again, and the size of the vocabulary.
+/// The shuffled batches of the text, or one random batch again and again, and the size of the
+/// vocabulary.
 fn batches(args: &Args) -> Result<(Batches, usize)> {
     let (budget, multiple, vocab) = (args.budget, args.multiple, args.shape.vocab);
     if let Some(len) = args.len {

@@ -41,7 +41,8 @@ pub struct Args {
     /// Compute types to compare
     #[arg(long, value_delimiter = ',', default_value = "int8,float32", value_parser = compute_type(), requires = "against")]
     types: Vec<ComputeType>,
-    /// The time that counts in a comparison; processor time is the fairer one on a machine that computes other things too
+    /// The time that counts in a comparison; processor time is the fairer one on a machine that
+    /// computes other things too
     #[arg(long, default_value = "clock", requires = "against")]
     by: Time,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
-// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
+// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do
+// not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 #[cfg(feature = "core")]

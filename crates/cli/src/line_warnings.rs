@@ -7,8 +7,9 @@ use burnformer_infer::{Doubt, MOST_TERMS};
 
 use crate::output::say;
 
-/// Counts the lines of one input that were repaired or cut. The first line of each kind is reported at once and the
-/// number of each kind at the end, so that a million bad lines lead to a handful of warnings.
+/// Counts the lines of one input that were repaired or cut. The first line of each kind is reported
+/// at once and the number of each kind at the end, so that a million bad lines lead to a handful of
+/// warnings.
 pub struct LineWarnings {
     input: String,
     invalid: Kind,
@@ -87,7 +88,8 @@ impl LineWarnings {
         }
     }
 
-    /// Counts the forced prefix on line `number` if it has more `tokens` than the `limit` of its translation.
+    /// Counts the forced prefix on line `number` if it has more `tokens` than the `limit` of its
+    /// translation.
     pub fn prefix(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens > limit {
             let remedy = format!(

@@ -1,10 +1,11 @@
 //! `burnformer`: train, score and run translation models from one binary.
 //!
-//! This is the only crate that chooses backends: every command takes `--device`, and the libraries take the device that
-//! it names. Results go to standard output, and everything else to standard error. A standard output that nobody reads
-//! any more ends the command without a message; one that cannot be written is a failure; a failing standard error
-//! changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM; `serve` ends
-//! with 0 after either, since it has answered what it accepted.
+//! This is the only crate that chooses backends: every command takes `--device`, and the libraries
+//! take the device that it names. Results go to standard output, and everything else to standard
+//! error. A standard output that nobody reads any more ends the command without a message; one that
+//! cannot be written is a failure; a failing standard error changes nothing. Exit codes: 0 done, 1
+//! failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM; `serve` ends with 0 after
+//! either, since it has answered what it accepted.
 
 use std::env;
 use std::process::ExitCode;

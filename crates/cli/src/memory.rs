@@ -3,11 +3,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
-/// The system's allocator. Where the system has no more memory, it ends the program with one sentence and exit code 1;
-/// Rust's own way is to abort, which looks like a fault of the program.
+/// The system's allocator. Where the system has no more memory, it ends the program with one
+/// sentence and exit code 1; Rust's own way is to abort, which looks like a fault of the program.
 pub struct Allocator;
 
-// SAFETY: every call goes to `System` as it is, and what that returns is returned unless the process ends.
+// SAFETY: every call goes to `System` as it is, and what that returns is returned unless the
+// process ends.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -54,7 +55,8 @@ fn end(bytes: usize) -> ! {
 
 #[cfg(unix)]
 fn leave(message: &[u8]) -> ! {
-    // SAFETY: the pointer and the length are those of a slice; neither call allocates or runs anything at exit.
+    // SAFETY: the pointer and the length are those of a slice; neither call allocates or runs
+    // anything at exit.
     unsafe {
         libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
         libc::_exit(1)

@@ -54,8 +54,9 @@ mod world {
     /// All processes of the launcher.
     pub struct World {
         world: SimpleCommunicator,
-        /// Ends MPI when it is dropped, which waits for all processes. A process that ends before the run does must not
-        /// wait: the launcher sees that it has not ended MPI, and ends the others.
+        /// Ends MPI when it is dropped, which waits for all processes. A process that ends before
+        /// the run does must not wait: the launcher sees that it has not ended MPI, and ends the
+        /// others.
         universe: RefCell<ManuallyDrop<Option<Universe>>>,
     }
 
@@ -82,7 +83,8 @@ mod world {
             }
         }
 
-        /// Exchanges one chunk of `values` with each process, lets `add` sum the chunks, and gathers the sums.
+        /// Exchanges one chunk of `values` with each process, lets `add` sum the chunks, and
+        /// gathers the sums.
         fn reduce<T: Equivalence + Copy + Default>(
             &self,
             values: &mut [T],

@@ -32,8 +32,8 @@ pub fn folder() -> PathBuf {
     user_cache().join("named")
 }
 
-/// The model directory of the model `name`, which is fetched and converted if that has not been done. Before each part of a
-/// file arrives, `goes_on` is asked whether somebody still waits.
+/// The model directory of the model `name`, which is fetched and converted if that has not been
+/// done. Before each part of a file arrives, `goes_on` is asked whether somebody still waits.
 ///
 /// # Errors
 /// If it cannot be fetched, or is no model that an importer reads.

@@ -16,14 +16,14 @@ use clap::error::ErrorKind;
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
 
-/// The error that says that nobody reads the results any more. A reader may stop early, as `head` does, and that is not
-/// a failure.
+/// The error that says that nobody reads the results any more. A reader may stop early, as `head`
+/// does, and that is not a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
 pub struct Closed;
 
-/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the signal, which is
-/// also the exit code of a process that the signal killed.
+/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the
+/// signal, which is also the exit code of a process that the signal killed.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
@@ -50,7 +50,8 @@ impl Output {
     /// Opens a new file, or standard output for `None`.
     ///
     /// # Errors
-    /// If the file cannot be created, or is one of `inputs`: then it would be emptied before it is read.
+    /// If the file cannot be created, or is one of `inputs`: then it would be emptied before it is
+    /// read.
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
             let writer = Box::new(BufWriter::new(io::stdout()));
@@ -83,7 +84,8 @@ impl Output {
         Ok(self.unfinished.take())
     }
 
-    /// Removes the file of [`create_whole`](Self::create_whole), for a process that ends before it is finished.
+    /// Removes the file of [`create_whole`](Self::create_whole), for a process that ends before it
+    /// is finished.
     pub fn discard(&mut self) {
         self.unfinished = None;
     }
@@ -153,7 +155,8 @@ pub fn check_new(out: &Path) -> Result<()> {
 /// The most letters that the warning of [`draw`] names.
 const SHOWN_LETTERS: usize = 8;
 
-/// Writes `picture` to each of `paths`, and says so. Warns of letters that the font of PNG pictures does not draw.
+/// Writes `picture` to each of `paths`, and says so. Warns of letters that the font of PNG pictures
+/// does not draw.
 ///
 /// # Errors
 /// Those of [`Picture::save`].
@@ -187,15 +190,16 @@ fn unwritable(name: &str) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// [`Closed`] if nobody reads standard output any more; otherwise the error of the system (`println!` would panic).
+/// [`Closed`] if nobody reads standard output any more; otherwise the error of the system
+/// (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::create(None, &[])?;
     output.line(text)?;
     output.flush()
 }
 
-/// Prints a message, of one line or several, to standard error. A terminal that was closed or a full disk must not end
-/// a run of several days, so a failure is ignored (`eprintln!` would panic).
+/// Prints a message, of one line or several, to standard error. A terminal that was closed or a
+/// full disk must not end a run of several days, so a failure is ignored (`eprintln!` would panic).
 pub fn say(text: impl Display) {
     // In one piece, so that lines of several threads or processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
@@ -214,7 +218,8 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a remark to standard error, as [`say`] does with warnings and errors, unless the user wants none.
+/// Prints a remark to standard error, as [`say`] does with warnings and errors, unless the user
+/// wants none.
 pub fn note(text: impl Display) {
     if !is_quiet() {
         say(text);

@@ -7,14 +7,15 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::output::exit_code;
 use crate::{commands, device, output};
 
-/// Runs the program `burnformer` with the command line `args`, whose first word is the program's name, and returns the exit
-/// code. Signals, standard streams and the memory of the whole process are the program's from then on, so that a process
-/// calls it once, before it starts any thread.
+/// Runs the program `burnformer` with the command line `args`, whose first word is the program's
+/// name, and returns the exit code. Signals, standard streams and the memory of the whole process
+/// are the program's from then on, so that a process calls it once, before it starts any thread.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(usage) = check_threads() {
         return exit_code(Err(usage));
     }
-    // A write beyond `ulimit -f` is then an error with a message, not the end of the process. If that fails, it stays one.
+    // A write beyond `ulimit -f` is then an error with a message, not the end of the process. If
+    // that fails, it stays one.
     #[cfg(unix)]
     drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default()));
     burnformer_core::allocator::keep_freed_memory();
@@ -30,7 +31,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit_code(device::guarded("", || run_command(command)))
 }
 
-/// The most threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a process never gets to work.
+/// The most threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a process never
+/// gets to work.
 const MOST_THREADS: usize = 1024;
 
 fn check_threads() -> anyhow::Result<()> {
@@ -56,7 +58,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Train a model on parallel text; without arguments, on the German–English corpus inside the program.
+    /// Train a model on parallel text; without arguments, on the German–English corpus inside the
+    /// program.
     Train(commands::train::Args),
     /// Translate text, one sentence per line, from standard input to standard output.
     Translate(commands::translate::Args),
@@ -68,7 +71,8 @@ enum Command {
     Score(commands::score::Args),
     /// Explain the keys of configurations: type, default, presets, and when to change them.
     Config(commands::config::Args),
-    /// Train the variations of the paper's Table 3 and compare them; test on longer sentences; switch attention heads off.
+    /// Train the variations of the paper's Table 3 and compare them; test on longer sentences;
+    /// switch attention heads off.
     Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
@@ -82,7 +86,8 @@ enum Command {
     Export(commands::export::Args),
     /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
     Quantize(commands::quantize::Args),
-    /// List the likely translations of each token, with which models of large vocabularies translate faster.
+    /// List the likely translations of each token, with which models of large vocabularies
+    /// translate faster.
     Shortlist(commands::shortlist::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),

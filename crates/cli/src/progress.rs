@@ -17,7 +17,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Watches `tally`. Of `all` sentences, if their number is known, `before` were done by an earlier process.
+    /// Watches `tally`. Of `all` sentences, if their number is known, `before` were done by an
+    /// earlier process.
     pub fn of(tally: &Tally, before: u64, all: Option<usize>) -> Self {
         if is_quiet() {
             return Self { _ends: None };

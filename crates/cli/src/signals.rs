@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process at once.
+//! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process
+//! at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +18,9 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Catches Ctrl-C and SIGTERM from now on. While [`patiently`](Self::patiently) runs, the first signal prints
-    /// `notice` and stops the work in good order. Before, afterwards, and at the second signal, the process ends at
-    /// once.
+    /// Catches Ctrl-C and SIGTERM from now on. While [`patiently`](Self::patiently) runs, the first
+    /// signal prints `notice` and stops the work in good order. Before, afterwards, and at the
+    /// second signal, the process ends at once.
     ///
     /// # Errors
     /// If the system does not allow it.
@@ -77,11 +78,12 @@ impl Signals {
     }
 }
 
-/// An output that is flushed when a signal arrives. A writer holds the lock until it has written whole lines.
+/// An output that is flushed when a signal arrives. A writer holds the lock until it has written
+/// whole lines.
 pub type Shared = Arc<Mutex<Output>>;
 
-/// On Ctrl-C or SIGTERM, waits until no writer holds `output`, flushes it and ends the process. At the second signal,
-/// or if nobody reads the output, the process ends at once.
+/// On Ctrl-C or SIGTERM, waits until no writer holds `output`, flushes it and ends the process. At
+/// the second signal, or if nobody reads the output, the process ends at once.
 ///
 /// # Errors
 /// If the system does not allow it.

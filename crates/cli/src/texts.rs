@@ -1,4 +1,5 @@
-//! The texts of a command: their names in the configuration, and the files to which the names belong.
+//! The texts of a command: their names in the configuration, and the files to which the names
+//! belong.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -14,8 +15,8 @@ use burnformer_train::{TextName, Texts};
 
 use crate::embedded;
 
-/// Texts that a configuration cannot name, so that the run keeps copies of them: standard input, pipes, and files whose
-/// names are not Unicode.
+/// Texts that a configuration cannot name, so that the run keeps copies of them: standard input,
+/// pipes, and files whose names are not Unicode.
 pub struct Unnamed(Vec<Source>);
 
 /// The source of each such text, and the path of its copy in the run's folder.
@@ -25,8 +26,8 @@ struct Source {
 }
 
 impl Unnamed {
-    /// Gives the unnamed texts of `data` names in the run's folder, such as `run:corpus/train.tsv`. Nothing is read
-    /// yet.
+    /// Gives the unnamed texts of `data` names in the run's folder, such as `run:corpus/train.tsv`.
+    /// Nothing is read yet.
     ///
     /// # Errors
     /// If one pipe is given for several texts.
@@ -62,8 +63,8 @@ impl Unnamed {
         self.0.iter().any(|source| is_pipe(&source.from))
     }
 
-    /// Reads the pipes into files in `cache`, all at the same time, because one process may write to several in turn.
-    /// Files of this kind that a killed process left there are removed.
+    /// Reads the pipes into files in `cache`, all at the same time, because one process may write
+    /// to several in turn. Files of this kind that a killed process left there are removed.
     ///
     /// # Errors
     /// If a pipe cannot be read, or a file cannot be written.
@@ -102,7 +103,8 @@ impl ReadText {
 }
 
 impl ReadTexts {
-    /// The files of the texts that `data` names. The texts of a run are in its `folder`, embedded ones in `cache`.
+    /// The files of the texts that `data` names. The texts of a run are in its `folder`, embedded
+    /// ones in `cache`.
     ///
     /// # Errors
     /// If a name does not name a text, or an embedded text cannot be unpacked.
@@ -134,7 +136,8 @@ impl ReadTexts {
     }
 }
 
-/// The files of the texts that `data` names, for a command without a run. `folder` is the folder of its configuration.
+/// The files of the texts that `data` names, for a command without a run. `folder` is the folder of
+/// its configuration.
 ///
 /// # Errors
 /// Those of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
@@ -188,7 +191,8 @@ fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-/// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal ends.
+/// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal
+/// ends.
 fn check_ends(from: &Path) -> Result<()> {
     #[cfg(unix)]
     {

@@ -31,8 +31,8 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     one_of(&ComputeType::ALL, ComputeType::name)
 }
 
-/// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as
-/// `hf:OWNER/NAME`, which is fetched.
+/// Parses the folder of a model or of a run, the name of a model inside the program, which is
+/// unpacked, or one such as `hf:OWNER/NAME`, which is fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| named_model(&name))
 }
@@ -46,11 +46,12 @@ pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
 }
 
-/// The model directory that `name` names: a folder, that of a run, a model inside the program, or one to fetch.
+/// The model directory that `name` names: a folder, that of a run, a model inside the program, or
+/// one to fetch.
 ///
 /// # Errors
-/// If the folder is another program's model, with the command that converts it; if a model inside the program cannot be
-/// unpacked; if one cannot be fetched or read.
+/// If the folder is another program's model, with the command that converts it; if a model inside
+/// the program cannot be unpacked; if one cannot be fetched or read.
 pub fn model_dir(name: &Path) -> Result<PathBuf> {
     if let Some(name) = name.to_str().and_then(ModelName::parse) {
         return named::model(&name?, &|| true);
@@ -70,14 +71,15 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that of a damaged directory of our
-/// own has not.
+/// Whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that of a
+/// damaged directory of our own has not.
 fn names_a_type(dir: &Path) -> bool {
     let text = std::fs::read_to_string(dir.join("config.json")).unwrap_or_default();
     text.contains("\"model_type\"")
 }
 
-/// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one. Says which it is.
+/// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one.
+/// Says which it is.
 fn model_of_run(folder: PathBuf) -> PathBuf {
     let is_model = |folder: &Path| folder.join("manifest.json").exists();
     let models = ["best", "last"].map(|name| folder.join(name));

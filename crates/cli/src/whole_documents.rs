@@ -5,8 +5,8 @@ use burnformer_infer::{
     Cancel, InferError, Request, TextLink, TranslateOptions, Translation, Translator,
 };
 
-/// What a translated document begins with: its text, its format, and the language by whose abbreviations it is split into
-/// sentences.
+/// What a translated document begins with: its text, its format, and the language by whose
+/// abbreviations it is split into sentences.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The whole document.
@@ -17,8 +17,8 @@ pub struct Source<'a> {
     pub language: Option<&'a str>,
 }
 
-/// The document `source`, translated. Sentences that are too long for the model are cut at clauses. Once `cancel` says so,
-/// no further sentence is translated, and the result is worth nothing.
+/// The document `source`, translated. Sentences that are too long for the model are cut at clauses.
+/// Once `cancel` says so, no further sentence is translated, and the result is worth nothing.
 ///
 /// # Errors
 /// Those of [`Translator::translate`] and [`Translator::links`].

@@ -1,5 +1,6 @@
-//! Hostile clients of the program's server. Whatever they do, nobody else waits for more than five seconds, `/health` answers
-//! within one, and the server ends within fifteen seconds of being asked to.
+//! Hostile clients of the program's server. Whatever they do, nobody else waits for more than five
+//! seconds, `/health` answers within one, and the server ends within fifteen seconds of being asked
+//! to.
 #![cfg(all(target_os = "linux", feature = "serve"))]
 
 use std::io::{BufRead, BufReader, Read, Write};

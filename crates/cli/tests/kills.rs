@@ -1,8 +1,8 @@
-//! Real training processes killed (SIGKILL) at random moments and resumed: what they end with must be,
-//! byte for byte, what a process that was not killed ends with.
+//! Real training processes killed (SIGKILL) at random moments and resumed: what they end with must
+//! be, byte for byte, what a process that was not killed ends with.
 //!
-//! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` where its moments are
-//! drawn from.
+//! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` where its
+//! moments are drawn from.
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -19,8 +19,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
-/// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state, averaging:
-/// all that a resume could get wrong.
+/// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state,
+/// averaging: all that a resume could get wrong.
 const SETTINGS: [&str; 12] = [
     "model.dropout=0.1",
     "training.accumulate=2",
@@ -163,7 +163,8 @@ fn updates_before_validation(run: &Path) -> usize {
     text.lines().filter(|line| logged(line)).count()
 }
 
-/// Every file whose bytes must not depend on kills: parameters, moments, tokenisers, configurations.
+/// Every file whose bytes must not depend on kills: parameters, moments, tokenisers,
+/// configurations.
 fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![run.to_path_buf()];
@@ -281,8 +282,8 @@ fn kills_of_a_fine_tuning_leave_no_trace() {
     harness_in(&place, 3, now());
 }
 
-/// The first update throws the parameters so far that every later one is no number; going back lowers
-/// the rate to what it should be.
+/// The first update throws the parameters so far that every later one is no number; going back
+/// lowers the rate to what it should be.
 const DIVERGING: [&str; 3] =
     ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
 
@@ -291,7 +292,8 @@ fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
     harness(2, now(), &DIVERGING);
 }
 
-/// The end of the first part, its average among it, has to be remembered until the second one is further.
+/// The end of the first part, its average among it, has to be remembered until the second one is
+/// further.
 #[test]
 fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     let seed = now();

@@ -1,8 +1,9 @@
-//! Every command of the README and of the guide, run by a shell in a fresh folder, as a reader would run them one after
-//! another: those of the README, and those of the guide from its first page to its last.
+//! Every command of the README and of the guide, run by a shell in a fresh folder, as a reader
+//! would run them one after another: those of the README, and those of the guide from its first
+//! page to its last.
 //!
-//! Two things differ from what a reader does. Trainings are cut short and models are small, by settings at the end of each
-//! `train`; and a server listens at a free port, not at 5000.
+//! Two things differ from what a reader does. Trainings are cut short and models are small, by
+//! settings at the end of each `train`; and a server listens at a free port, not at 5000.
 #![cfg(unix)]
 
 #[path = "it/common/mod.rs"]
@@ -88,7 +89,8 @@ fn commands_of(page: &str) -> Vec<PageCommand> {
     commands(page, &fs::read_to_string(repository().join(page)).unwrap())
 }
 
-/// A reader: a folder with the files that the pages call the reader's own, and the programs that they call.
+/// A reader: a folder with the files that the pages call the reader's own, and the programs that
+/// they call.
 struct Reader {
     home: tempfile::TempDir,
     cache: PathBuf,
@@ -123,8 +125,8 @@ impl Reader {
             "cargo",
             "#!/bin/sh\n[ \"$1\" = xtask ] && shift && exec burnformer \"$@\"\nexit 99\n",
         );
-        // Enough updates to end a sentence. Every training is two longer than the one before, so that there is something left to
-        // resume.
+        // Enough updates to end a sentence. Every training is two longer than the one before, so
+        // that there is something left to resume.
         let short = "--set training.max_minutes=0 --set training.budget=512 --set training.log_every=50 \
                      --set validation.max_sentences=3 --set checkpoints.every=50 --set validation.test_beam=1 \
                      --set validation.test_alphas=[] --set schedule.warmup=20 --set tokenizer.train.allow_smaller=true";
@@ -189,7 +191,8 @@ impl Reader {
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 
-    /// Models that readers have from elsewhere: one of OPUS-MT's form with a target language, and two of M2M100's.
+    /// Models that readers have from elsewhere: one of OPUS-MT's form with a target language, and
+    /// two of M2M100's.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let (opus, m2m100) = (self.path("work/opus-mt-en-fr"), fixtures.join("m2m100/relu"));
@@ -272,8 +275,8 @@ impl Drop for Reader {
     }
 }
 
-/// Runs what can be run of `pages`, one after another. Readers of one `cache` cut the text inside the program into tokens
-/// once.
+/// Runs what can be run of `pages`, one after another. Readers of one `cache` cut the text inside
+/// the program into tokens once.
 fn follow(pages: &[String], cache: &Path) {
     let mut reader = Reader::new(cache);
     for page in pages {

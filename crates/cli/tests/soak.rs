@@ -1,4 +1,5 @@
-//! A long run of `translate` over real and hostile text: one line out for each line in, memory flat.
+//! A long run of `translate` over real and hostile text: one line out for each line in, memory
+//! flat.
 
 #[path = "it/common/mod.rs"]
 mod common;

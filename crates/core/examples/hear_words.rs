@@ -1,5 +1,5 @@
-//! Vectors in the place of token ids: a Transformer hears words, sequences of feature vectors as speech gives them, and writes
-//! their letters.
+//! Vectors in the place of token ids: a Transformer hears words, sequences of feature vectors as
+//! speech gives them, and writes their letters.
 //!
 //! `cargo run --release -p burnformer-core --example hear_words` takes some seconds.
 
@@ -26,7 +26,8 @@ const BOS: i32 = 1;
 /// The id that closes a word. The letters are the ids after it.
 const EOS: i32 = 2;
 
-/// A linear map brings the frames to the width of the Transformer, which takes them as the vectors of a source.
+/// A linear map brings the frames to the width of the Transformer, which takes them as the vectors
+/// of a source.
 #[derive(Module, Debug)]
 struct Listener {
     front: Linear,

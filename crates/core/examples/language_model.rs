@@ -1,4 +1,5 @@
-//! A decoder-only model: a small language model learns English sentences with an optimiser of Burn and then writes some.
+//! A decoder-only model: a small language model learns English sentences with an optimiser of Burn
+//! and then writes some.
 //!
 //! `cargo run --release -p burnformer-core --example language_model` takes ten minutes.
 
@@ -53,14 +54,15 @@ impl LanguageModel {
         }
     }
 
-    /// The logits of the token after each of `tokens`, which follow those in `cache`: `[rows, len]` → `[rows, len, VOCAB]`.
+    /// The logits of the token after each of `tokens`, which follow those in `cache`: `[rows, len]`
+    /// → `[rows, len, VOCAB]`.
     fn forward(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
         let x = self.positions.forward(self.embedding.forward(tokens), cache.len());
         self.embedding.logits(self.decoder.forward(x, cache, mode), None)
     }
 
-    /// The sum of −log p over the tokens of `sentences`, and their number. Padding stands at the end, where no token that
-    /// counts sees it.
+    /// The sum of −log p over the tokens of `sentences`, and their number. Padding stands at the
+    /// end, where no token that counts sees it.
     fn loss(&self, sentences: &[Vec<u32>], mode: Mode, device: &Device) -> (Tensor<1>, usize) {
         let len = 1 + sentences.iter().map(Vec::len).max().unwrap_or(0);
         let tensor = |row: &dyn Fn(&Vec<u32>) -> Vec<u32>| {
@@ -121,8 +123,8 @@ fn ids(tokenizer: &Tokenizer, lines: &[String]) -> Vec<Vec<u32>> {
     ids
 }
 
-/// Trains for at most `updates` updates and at most `patience`, prints some sentences of the model, and returns its mean of
-/// −log p per token of the held-out sentences, in nats.
+/// Trains for at most `updates` updates and at most `patience`, prints some sentences of the model,
+/// and returns its mean of −log p per token of the held-out sentences, in nats.
 pub fn train(updates: u64, patience: Duration) -> Result<f32, Box<dyn Error>> {
     let (text, device) = (lines("train")?, Device::default().autodiff());
     let settings = TokenizerSettings { vocab_size: VOCAB, ..TokenizerSettings::default() };

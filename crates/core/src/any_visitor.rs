@@ -1,7 +1,8 @@
 //! Burn's visitors as trait objects, for models whose type is not known.
 //!
-//! A Burn module is visited and mapped by code that is generic over the visitor and over the rank of each parameter, which
-//! a trait object cannot offer. Here the visitor is a trait object too, and parameters have the two ranks that models need.
+//! A Burn module is visited and mapped by code that is generic over the visitor and over the rank
+//! of each parameter, which a trait object cannot offer. Here the visitor is a trait object too,
+//! and parameters have the two ranks that models need.
 
 use std::any::Any;
 

@@ -14,13 +14,15 @@ type Read = fn(Value) -> serde_json::Result<ModelConfig>;
 /// Those beside the Transformer, by name.
 static OTHERS: RwLock<BTreeMap<&str, Read>> = RwLock::new(BTreeMap::new());
 
-/// Makes the architecture `name` known to this process, for whatever it loads and trains from now on; `read` reads a
-/// configuration from its serialised fields. A program calls this once, at its start. The Transformer is always known.
+/// Makes the architecture `name` known to this process, for whatever it loads and trains from now
+/// on; `read` reads a configuration from its serialised fields. A program calls this once, at its
+/// start. The Transformer is always known.
 pub fn register(name: &'static str, read: fn(Value) -> serde_json::Result<ModelConfig>) {
     OTHERS.write().expect("no thread panics with the list").insert(name, read);
 }
 
-/// Reads a configuration from its serialised `fields`. Returns `None` if this process does not know `architecture`.
+/// Reads a configuration from its serialised `fields`. Returns `None` if this process does not know
+/// `architecture`.
 pub fn read_config(architecture: &str, fields: Value) -> Option<serde_json::Result<ModelConfig>> {
     if architecture == TransformerConfig::ARCHITECTURE {
         return Some(

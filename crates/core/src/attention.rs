@@ -5,21 +5,22 @@ use crate::bias::AttentionBias;
 use crate::dropout::Dropout;
 use crate::random::Mode;
 
-/// The result of attention: the context vectors, and the weights with which the values were added up.
+/// The result of attention: the context vectors, and the weights with which the values were added
+/// up.
 #[derive(Clone, Debug)]
 pub struct Attended {
     /// The weighted sums of the values, `[batch, heads, query_len, d_v]`.
     pub context: Tensor<4>,
-    /// The attention weights, `[batch, heads, query_len, key_len]`. Each row sums to 1, or to 0 if all keys are
-    /// hidden from the query.
+    /// The attention weights, `[batch, heads, query_len, key_len]`. Each row sums to 1, or to 0 if
+    /// all keys are hidden from the query.
     pub weights: Tensor<4>,
 }
 
 /// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
 ///
-/// `bias` hides keys or adds to the scores. A query whose keys are all hidden gets weights 0 and context 0, with finite
-/// gradients. `dropout` acts on the weights. If the tensors are in 16 bits, the two matrix products are computed in 16
-/// bits; softmax and weights are float32.
+/// `bias` hides keys or adds to the scores. A query whose keys are all hidden gets weights 0 and
+/// context 0, with finite gradients. `dropout` acts on the weights. If the tensors are in 16 bits,
+/// the two matrix products are computed in 16 bits; softmax and weights are float32.
 ///
 /// # Shapes
 /// - `query`: `[batch, heads, query_len, d_k]`
@@ -34,7 +35,8 @@ pub fn scaled_dot_product_attention(
 ) -> Attended {
     let [batch, heads, query_len, d_k] = query.dims();
     let key_len = key.dims()[2];
-    // Scaling the queries is cheaper than scaling the scores: d_k numbers per position instead of key_len.
+    // Scaling the queries is cheaper than scaling the scores: d_k numbers per position instead of
+    // key_len.
     let scores = to_f32((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
     let scores = match bias {
         AttentionBias::Additive { scores: added, .. } => scores + added.clone(),

@@ -2,9 +2,11 @@ use burn::tensor::{Bool, Device, Tensor};
 
 use crate::window::{Window, WindowBlocks};
 
-/// What attention does to its scores before the softmax: it hides keys from queries, or adds numbers.
+/// What attention does to its scores before the softmax: it hides keys from queries, or adds
+/// numbers.
 ///
-/// Masks are boolean, `true` hides. A mask with a dimension `heads` hides other keys from each head.
+/// Masks are boolean, `true` hides. A mask with a dimension `heads` hides other keys from each
+/// head.
 ///
 /// ```
 /// use burnformer_core::{AttentionBias, look_ahead_mask};
@@ -21,8 +23,8 @@ pub enum AttentionBias {
     Mask(Tensor<4, Bool>),
     /// The window of restricted self-attention, computed in blocks (paper §4).
     Window(WindowBlocks),
-    /// Numbers that are added to the scores, such as those of relative positions. They get gradients. This attention
-    /// is computed in plain tensors.
+    /// Numbers that are added to the scores, such as those of relative positions. They get
+    /// gradients. This attention is computed in plain tensors.
     Additive {
         /// What is added, `[batch or 1, heads or 1, query_len or 1, key_len]`; finite numbers.
         scores: Tensor<4>,
@@ -32,8 +34,9 @@ pub enum AttentionBias {
 }
 
 impl AttentionBias {
-    /// The bias of self-attention over `len` positions that sees `window` alone: in blocks if the sequence is long compared
-    /// with the window. `padding` (`[batch, 1, 1, len]`) hides further keys.
+    /// The bias of self-attention over `len` positions that sees `window` alone: in blocks if the
+    /// sequence is long compared with the window. `padding` (`[batch, 1, 1, len]`) hides further
+    /// keys.
     pub fn window(
         window: Window,
         len: usize,

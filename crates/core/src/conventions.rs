@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Choices in which other systems depart from the paper, so that their models give here what they give there.
+/// Choices in which other systems depart from the paper, so that their models give here what they
+/// give there.
 ///
 /// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +24,8 @@ pub struct Conventions {
     pub target_history: TargetHistory,
     /// Whether the encoder sees the `</s>` at the end of a source.
     pub source_end: SourceEnd,
-    /// The number of heads in the decoder's attentions, which together are as wide as those of the encoder; `None` for as many as
-    /// there.
+    /// The number of heads in the decoder's attentions, which together are as wide as those of the
+    /// encoder; `None` for as many as there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoder_heads: Option<usize>,
     /// The inner width of the decoder's feed-forward networks; `None` for that of the encoder.
@@ -44,14 +45,16 @@ impl Conventions {
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Sinusoids {
-    /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)), as in the paper.
+    /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)), as in the
+    /// paper.
     #[default]
     Interleaved,
-    /// All sines, then all cosines, of the paper's wavelengths: PE(pos, i) = sin(pos / 10000^(2i/d)),
-    /// PE(pos, i + d/2) = cos(pos / 10000^(2i/d)), as in Hugging Face's `MarianMTModel`.
+    /// All sines, then all cosines, of the paper's wavelengths: PE(pos, i) = sin(pos /
+    /// 10000^(2i/d)), PE(pos, i + d/2) = cos(pos / 10000^(2i/d)), as in Hugging Face's
+    /// `MarianMTModel`.
     Halves,
-    /// All sines, then all cosines, with a last wavelength of exactly 10000 · 2π:
-    /// PE(pos, i) = sin(pos / 10000^(i/(d/2−1))) and so on, as in tensor2tensor, Marian, fairseq and M2M100.
+    /// All sines, then all cosines, with a last wavelength of exactly 10000 · 2π: PE(pos, i) =
+    /// sin(pos / 10000^(i/(d/2−1))) and so on, as in tensor2tensor, Marian, fairseq and M2M100.
     HalvesToEnd,
 }
 
@@ -111,6 +114,7 @@ pub enum SourceEnd {
     /// Like any other token.
     #[default]
     Seen,
-    /// It is masked like padding, for models that were trained on sources without it, like those of OpenNMT.
+    /// It is masked like padding, for models that were trained on sources without it, like those of
+    /// OpenNMT.
     Hidden,
 }

@@ -1,4 +1,5 @@
-//! What modules cost. Each module states it once, beside its shapes; the cost of a model is a sum over its modules.
+//! What modules cost. Each module states it once, beside its shapes; the cost of a model is a sum
+//! over its modules.
 
 use std::ops::{Add, Mul};
 
@@ -7,7 +8,8 @@ use std::ops::{Add, Mul};
 pub struct Cost {
     /// The number of trained values.
     pub parameters: usize,
-    /// The number of multiplications in the forward pass, per position. Matrix products and attention are counted.
+    /// The number of multiplications in the forward pass, per position. Matrix products and
+    /// attention are counted.
     pub multiplications: usize,
     /// The number of float32 values that training keeps for the backward pass, per position.
     pub kept_values: usize,

@@ -17,11 +17,12 @@ use crate::random::Mode;
 use crate::seq2seq::Seq2SeqCache;
 use crate::window::Window;
 
-/// The key-value cache of decoding: keys and values of all positions decoded so far, so that each is computed once.
+/// The key-value cache of decoding: keys and values of all positions decoded so far, so that each
+/// is computed once.
 ///
-/// Each of the `sentences` may have several hypotheses. The rows of a sentence are next to each other, and every
-/// sentence has the same number of rows. Keys and values of the source are stored once per sentence, not once per
-/// hypothesis.
+/// Each of the `sentences` may have several hypotheses. The rows of a sentence are next to each
+/// other, and every sentence has the same number of rows. Keys and values of the source are stored
+/// once per sentence, not once per hypothesis.
 #[derive(Clone, Debug)]
 pub struct DecoderCache {
     pub(crate) layers: Vec<LayerCache>,
@@ -70,12 +71,14 @@ pub struct DecoderConfig {
     pub layer: DecoderLayerConfig,
     /// The number of layers.
     pub layers: usize,
-    /// The largest distance to an earlier position that a position sees; `None` if it sees all earlier positions.
+    /// The largest distance to an earlier position that a position sees; `None` if it sees all
+    /// earlier positions.
     pub window: Option<usize>,
 }
 
 impl DecoderConfig {
-    /// A decoder whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// A decoder whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Decoder {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -91,8 +94,8 @@ impl DecoderConfig {
         }
     }
 
-    /// The cost of the decoder per position of the target, for `lengths` of source and target, and per position of the
-    /// source.
+    /// The cost of the decoder per position of the target, for `lengths` of source and target, and
+    /// per position of the source.
     pub fn cost(&self, lengths: [usize; 2], precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.layer.cost(lengths, self.window, precision);
         let closing = self.layer.norm.closing_cost(self.layer.self_attention.d_model);
@@ -100,7 +103,8 @@ impl DecoderConfig {
     }
 }
 
-/// The stack of decoder layers (paper §3.1). In a pre-norm model a last layer normalisation follows.
+/// The stack of decoder layers (paper §3.1). In a pre-norm model a last layer normalisation
+/// follows.
 #[derive(Module, Debug)]
 pub struct Decoder {
     /// The layers, in order.
@@ -111,7 +115,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// An empty cache for decoding from `source`. The keys and values of the source are computed here, once.
+    /// An empty cache for decoding from `source`. The keys and values of the source are computed
+    /// here, once.
     pub fn start(&self, source: &EncodedSource) -> DecoderCache {
         let start = |layer: &DecoderLayer| layer.start(source.states.clone());
         DecoderCache {
@@ -135,7 +140,8 @@ impl Decoder {
         self.forward_recording(x, cache, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to `maps` if there are any.
+    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to
+    /// `maps` if there are any.
     pub fn forward_recording(
         &self,
         mut x: Tensor<3>,
@@ -165,8 +171,9 @@ impl Decoder {
         self.layers.iter_mut().flat_map(DecoderLayer::linears_mut)
     }
 
-    /// What `new_len` new positions see of the cache and each other. The cache holds `past` positions, or fewer if there is a
-    /// window. A single new position sees everything in the cache and needs no mask.
+    /// What `new_len` new positions see of the cache and each other. The cache holds `past`
+    /// positions, or fewer if there is a window. A single new position sees everything in the cache
+    /// and needs no mask.
     fn bias(&self, past: usize, new_len: usize, device: &Device) -> AttentionBias {
         match self.window {
             _ if new_len == 1 => AttentionBias::None,

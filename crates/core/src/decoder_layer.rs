@@ -51,7 +51,8 @@ pub struct DecoderLayerConfig {
 }
 
 impl DecoderLayerConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> DecoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -79,8 +80,8 @@ impl DecoderLayerConfig {
         }
     }
 
-    /// The cost of the layer per position of the target, for `source` and `target` positions, and its cost per position of
-    /// the source: the projections of keys and values.
+    /// The cost of the layer per position of the target, for `source` and `target` positions, and
+    /// its cost per position of the source: the projections of keys and values.
     pub fn cost(
         &self,
         [source, target]: [usize; 2],
@@ -102,8 +103,9 @@ impl DecoderLayerConfig {
     }
 }
 
-/// One layer of the decoder (paper §3.1): masked self-attention, cross-attention to the encoder's output, and the
-/// feed-forward network. A layer of a decoder-only model, such as a language model, has no cross-attention.
+/// One layer of the decoder (paper §3.1): masked self-attention, cross-attention to the encoder's
+/// output, and the feed-forward network. A layer of a decoder-only model, such as a language model,
+/// has no cross-attention.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
     /// The sub-layer over the target positions so far.
@@ -166,11 +168,13 @@ impl TargetSublayer {
 /// The keys and values that one decoder layer keeps between decoding steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far; with an attention window, only of the positions within it.
+    /// Keys and values of the target so far; with an attention window, only of the positions within
+    /// it.
     pub target: KvCache,
     /// The state of the recurrent unit, where one stands in the place of self-attention.
     pub recurrent: SsruState,
-    /// Keys and values of the source, `[sentences, source_len, heads·d]`; `None` in a layer without cross-attention.
+    /// Keys and values of the source, `[sentences, source_len, heads·d]`; `None` in a layer without
+    /// cross-attention.
     pub source: Option<KeyValues>,
 }
 
@@ -182,20 +186,21 @@ impl LayerCache {
 }
 
 impl DecoderLayer {
-    /// An empty cache for decoding from the encoded source `memory`, `[sentences, source_len, memory_width]`. A layer
-    /// without cross-attention ignores `memory`.
+    /// An empty cache for decoding from the encoded source `memory`,
+    /// `[sentences, source_len, memory_width]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
         let source = self.cross_attention.as_ref().map(|attention| attention.key_values(memory));
         LayerCache { source, ..LayerCache::without_source() }
     }
 
-    /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
-    /// empty and `x` is the whole target.
+    /// Computes the new target positions `x` and adds their keys and values to `cache`. In training
+    /// the cache is empty and `x` is the whole target.
     ///
     /// # Shapes
-    /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of rows
-    /// - `bias` acts on `[rows, heads, new_len, past + new_len]`, keys in the cache and among the new positions; a window in
-    ///   blocks needs an empty cache
+    /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of
+    ///   rows
+    /// - `bias` acts on `[rows, heads, new_len, past + new_len]`, keys in the cache and among the
+    ///   new positions; a window in blocks needs an empty cache
     /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides; `None` hides nothing
     ///
     /// # Panics
@@ -211,7 +216,8 @@ impl DecoderLayer {
         self.forward_recording(x, cache, bias, source_padding, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps` if there are any.
+    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps` if there are
+    /// any.
     ///
     /// # Panics
     /// As [`forward`](Self::forward).
@@ -258,7 +264,8 @@ fn attend_source(
     record: Option<&mut Vec<Tensor<4>>>,
 ) -> Tensor<3> {
     let [rows, new_len, d_model] = x.dims();
-    // All hypotheses of a sentence attend to the same source, so they become further queries of one row.
+    // All hypotheses of a sentence attend to the same source, so they become further queries of one
+    // row.
     let [sentences, ..] = memory.key.dims();
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
     let source = match new_len {

@@ -4,8 +4,8 @@ use burnformer_kernels::{DropoutMask, dropout};
 
 use crate::random::Mode;
 
-/// Dropout (paper §5.4): sets each element to zero with probability `rate` and multiplies the others by
-/// `1 / (1 - rate)`. The random choice is a function of the key in the [`Mode`].
+/// Dropout (paper §5.4): sets each element to zero with probability `rate` and multiplies the
+/// others by `1 / (1 - rate)`. The random choice is a function of the key in the [`Mode`].
 #[derive(Module, Debug)]
 pub struct Dropout {
     rate: f64,

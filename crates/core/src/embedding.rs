@@ -21,7 +21,8 @@ pub struct TokenEmbeddingConfig {
 }
 
 impl TokenEmbeddingConfig {
-    /// An embedding whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// An embedding whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> TokenEmbedding {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -34,10 +35,12 @@ impl TokenEmbeddingConfig {
     }
 }
 
-/// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection (paper §3.4).
+/// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection
+/// (paper §3.4).
 #[derive(Module, Debug)]
 pub struct TokenEmbedding {
-    /// `[vocab, d_model]`; the initial values are normally distributed with standard deviation d_model^−½.
+    /// `[vocab, d_model]`; the initial values are normally distributed with standard deviation
+    /// d_model^−½.
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
     product: Product,
@@ -51,8 +54,8 @@ impl TokenEmbedding {
         self.weight.lazy_shape()[0]
     }
 
-    /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by √d_model, or by what
-    /// its configuration says.
+    /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by
+    /// √d_model, or by what its configuration says.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = match self.scale {
@@ -70,7 +73,8 @@ impl TokenEmbedding {
         self.product.with(&self.weight, x, bias, Epilogue::None)
     }
 
-    /// The tied output projection to the tokens `ids` alone, in this order, with `bias` (`[vocab]`), for inference.
+    /// The tied output projection to the tokens `ids` alone, in this order, with `bias`
+    /// (`[vocab]`), for inference.
     ///
     /// # Panics
     /// If one of `ids` is not below the number of tokens.

@@ -20,7 +20,8 @@ use crate::window::Window;
 pub struct EncodedSource {
     /// The output of the encoder, `[batch, source_len, d_model]`.
     pub states: Tensor<3>,
-    /// The padding mask of the source, `[batch, 1, 1, source_len]`; `true` where the source is padding.
+    /// The padding mask of the source, `[batch, 1, 1, source_len]`; `true` where the source is
+    /// padding.
     pub padding: Tensor<4, Bool>,
 }
 
@@ -57,7 +58,8 @@ pub struct EncoderLayerConfig {
 }
 
 impl EncoderLayerConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> EncoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -96,8 +98,8 @@ pub struct EncoderLayer {
 }
 
 impl EncoderLayer {
-    /// Runs self-attention and the feed-forward network over every position. A position sees the positions that
-    /// `bias` does not hide.
+    /// Runs self-attention and the feed-forward network over every position. A position sees the
+    /// positions that `bias` does not hide.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
@@ -105,7 +107,8 @@ impl EncoderLayer {
         self.forward_recording(x, bias, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record` if there is one.
+    /// Computes [`forward`](Self::forward) and appends the attention weights,
+    /// `[batch, heads, len, len]`, to `record` if there is one.
     pub fn forward_recording(
         &self,
         x: Tensor<3>,
@@ -140,7 +143,8 @@ pub struct EncoderConfig {
 }
 
 impl EncoderConfig {
-    /// An encoder whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// An encoder whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Encoder {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -163,7 +167,8 @@ impl EncoderConfig {
     }
 }
 
-/// The stack of encoder layers (paper §3.1). In a pre-norm model a last layer normalisation follows.
+/// The stack of encoder layers (paper §3.1). In a pre-norm model a last layer normalisation
+/// follows.
 #[derive(Module, Debug)]
 pub struct Encoder {
     /// The layers, in order.
@@ -178,8 +183,8 @@ impl Encoder {
     ///
     /// # Shapes
     /// - `x`: `[batch, len, d_model]` → the same shape
-    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing. An encoder without a window takes any mask, such as
-    ///   a [`look_ahead_mask`](crate::look_ahead_mask)
+    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing. An encoder without a
+    ///   window takes any mask, such as a [`look_ahead_mask`](crate::look_ahead_mask)
     pub fn forward(
         &self,
         x: Tensor<3>,
@@ -189,8 +194,8 @@ impl Encoder {
         self.forward_recording(x, padding, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer, `[batch, heads, len, len]`, to
-    /// `record` if there is one.
+    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer,
+    /// `[batch, heads, len, len]`, to `record` if there is one.
     pub fn forward_recording(
         &self,
         mut x: Tensor<3>,

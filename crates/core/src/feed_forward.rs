@@ -26,7 +26,8 @@ pub struct PositionWiseFeedForwardConfig {
 }
 
 impl PositionWiseFeedForwardConfig {
-    /// A network whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// A network whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> PositionWiseFeedForward {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -48,8 +49,8 @@ impl PositionWiseFeedForwardConfig {
     }
 }
 
-/// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`. Every position uses the same
-/// weights.
+/// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`. Every
+/// position uses the same weights.
 #[derive(Module, Debug)]
 pub struct PositionWiseFeedForward {
     /// The first linear map, `d_model → d_ff`.

@@ -2,8 +2,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 /// Makes a tensor of token ids on `device`; `ids` holds it row by row.
 ///
-/// The ids are checked here, on the host, because a GPU does not report an id outside the vocabulary: it reads
-/// whatever is in memory at that place.
+/// The ids are checked here, on the host, because a GPU does not report an id outside the
+/// vocabulary: it reads whatever is in memory at that place.
 ///
 /// # Panics
 /// If an id is not below `vocab`, or if the number of ids is not that of `shape`.

@@ -1,5 +1,5 @@
-//! Initial weights, each a function of a [`RandomKey`]. They are drawn when they are first looked at, which a model whose
-//! weights are loaded never does.
+//! Initial weights, each a function of a [`RandomKey`]. They are drawn when they are first looked
+//! at, which a model whose weights are loaded never does.
 
 use burn::module::{Param, ParamId};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
@@ -20,7 +20,8 @@ pub fn xavier_uniform(
     parameter(draw, [fan_out, fan_in], device)
 }
 
-/// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are a function of `key`.
+/// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are
+/// a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
     let draw = move || {
         let values = key.normal(shape[0] * shape[1]);

@@ -1,14 +1,15 @@
 //! The Transformer of *Attention Is All You Need* (Vaswani et al., 2017) as Burn modules.
 //!
-//! This crate holds the layers, the masks, the model and its directory on disk. Text, training and search are in other
-//! crates.
+//! This crate holds the layers, the masks, the model and its directory on disk. Text, training and
+//! search are in other crates.
 //!
 //! The design: every type is one idea of the paper, has a plain configuration, and is built on any
-//! [`Device`](burn::tensor::Device) that the caller passes. The crate names no backend. Modules hold no hidden state:
-//! dropout takes its random numbers as an argument, and decoding takes its cache. Random numbers are an argument
-//! ([`Mode`]) so that a run can be resumed and repeated bit for bit, on any number of threads. Dropout therefore follows the `Mode`
-//! alone: Burn's `valid()` does not stop it, [`Mode::Inference`] does. Weights have PyTorch's `[out, in]`
-//! layout in memory and in files.
+//! [`Device`](burn::tensor::Device) that the caller passes. The crate names no backend. Modules
+//! hold no hidden state: dropout takes its random numbers as an argument, and decoding takes its
+//! cache. Random numbers are an argument ([`Mode`]) so that a run can be resumed and repeated bit
+//! for bit, on any number of threads. Dropout therefore follows the `Mode` alone: Burn's `valid()`
+//! does not stop it, [`Mode::Inference`] does. Weights have PyTorch's `[out, in]` layout in memory
+//! and in files.
 //!
 //! | paper | type |
 //! |---|---|
@@ -23,10 +24,12 @@
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Seq2Seq::set_precision`] |
 //!
-//! Each layer has a configuration in the manner of Burn: `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
+//! Each layer has a configuration in the manner of Burn:
+//! `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
 //!
-//! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and its configuration through
-//! [`Seq2SeqConfig`]. Other architectures implement both in crates of their own, and a program names them once, by [`register`].
+//! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and
+//! its configuration through [`Seq2SeqConfig`]. Other architectures implement both in crates of
+//! their own, and a program names them once, by [`register`].
 //!
 //! # Example
 //!

@@ -29,13 +29,15 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and a bias of zeros.
+    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`,
+    /// and a bias of zeros.
     pub fn new(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         let bias = Some(init::constant(0.0, output, device));
         Self { bias, ..Self::without_bias(input, output, key, device) }
     }
 
-    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and without bias.
+    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`,
+    /// and without bias.
     pub fn without_bias(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
@@ -53,8 +55,8 @@ impl Linear {
         }
     }
 
-    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`) or else the map's own. It is
-    /// packed if this map is, and then has the same bits.
+    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`) or
+    /// else the map's own. It is packed if this map is, and then has the same bits.
     ///
     /// # Panics
     /// If one of `rows` is not below the number of outputs.
@@ -81,8 +83,9 @@ impl Linear {
         self.product.with(&self.weight, x, bias, Epilogue::Relu)
     }
 
-    /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In float32 it takes no further
-    /// memory if the weight's own can be used ([`PackedWeight::in_place`]); a weight that was frozen is trainable after that.
+    /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In float32
+    /// it takes no further memory if the weight's own can be used ([`PackedWeight::in_place`]); a
+    /// weight that was frozen is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
         if self.product.packed_of(&self.weight).is_some_and(|packed| packed.compute() == compute) {
             return;
@@ -93,12 +96,14 @@ impl Linear {
         }
     }
 
-    /// Does what [`pack`](Self::pack) does and keeps the rows of the weight as they are, for [`select`](Self::select).
+    /// Does what [`pack`](Self::pack) does and keeps the rows of the weight as they are, for
+    /// [`select`](Self::select).
     pub fn pack_beside(&mut self, compute: ComputeType) {
         self.product.pack(&self.weight, compute);
     }
 
-    /// Rearranges the weight in its own memory, if that is possible. Who asks for it afterwards gets it from there.
+    /// Rearranges the weight in its own memory, if that is possible. Who asks for it afterwards
+    /// gets it from there.
     fn pack_in_place(&mut self) -> bool {
         if self.weight.adapter().is_some() {
             return false;
@@ -130,13 +135,15 @@ impl Linear {
         self.product.precision
     }
 
-    /// Sets the type of the matrix product, see [`Seq2Seq::set_precision`](crate::Seq2Seq::set_precision).
+    /// Sets the type of the matrix product, see
+    /// [`Seq2Seq::set_precision`](crate::Seq2Seq::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         self.product.precision = precision;
     }
 }
 
-/// How products with a weight are computed: in which type, and from which packed copy, if there is one.
+/// How products with a weight are computed: in which type, and from which packed copy, if there is
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Product {
     pub precision: Precision,
@@ -184,7 +191,8 @@ impl Product {
         linear
     }
 
-    /// The packed weight, if it still belongs to `weight`: a parameter that has no values yet gets those that are packed.
+    /// The packed weight, if it still belongs to `weight`: a parameter that has no values yet gets
+    /// those that are packed.
     fn packed_of(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         let (id, packed) = self.packed.as_ref()?;
         let belongs = match weight.is_initialized() {

@@ -1,13 +1,15 @@
 use burn::tensor::{Int, Tensor};
 use burnformer_kernels as kernels;
 
-/// Sums of the loss over the real target tokens of a batch. For a mean, divide by the number of tokens of the whole
-/// update.
+/// Sums of the loss over the real target tokens of a batch. For a mean, divide by the number of
+/// tokens of the whole update.
 #[derive(Clone, Debug)]
 pub struct LossSums {
-    /// The label-smoothed loss Σ (1−ε)·NLL + ε·(mean of −log p over the vocabulary), `[1]`. Training minimises it.
+    /// The label-smoothed loss Σ (1−ε)·NLL + ε·(mean of −log p over the vocabulary), `[1]`.
+    /// Training minimises it.
     pub smoothed: Tensor<1>,
-    /// The negative log-likelihood Σ −log p of the right tokens, `[1]`. The exponential of its mean is the perplexity.
+    /// The negative log-likelihood Σ −log p of the right tokens, `[1]`. The exponential of its mean
+    /// is the perplexity.
     pub nll: Tensor<1>,
 }
 

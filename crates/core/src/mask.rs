@@ -10,8 +10,8 @@ pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
     ids.clone().equal_scalar(pad as i64).reshape([batch, 1, 1, len])
 }
 
-/// Mask that hides the `</s>` of `ids`, except at the first position, so that a source without other tokens has something
-/// to attend to: `[batch, len]` → `[batch, 1, 1, len]`.
+/// Mask that hides the `</s>` of `ids`, except at the first position, so that a source without
+/// other tokens has something to attend to: `[batch, len]` → `[batch, 1, 1, len]`.
 pub fn end_mask(ids: &Tensor<2, Int>, eos: u32) -> Tensor<4, Bool> {
     let [batch, len] = ids.dims();
     let places = Tensor::<1, Int>::arange(0..len as i64, &ids.device());
@@ -19,8 +19,8 @@ pub fn end_mask(ids: &Tensor<2, Int>, eos: u32) -> Tensor<4, Bool> {
     padding_mask(ids, eos).bool_and(later)
 }
 
-/// Mask that hides later positions, `[1, 1, query_len, past + query_len]`. The first query is at position `past`, after
-/// `past` keys that are already in the cache.
+/// Mask that hides later positions, `[1, 1, query_len, past + query_len]`. The first query is at
+/// position `past`, after `past` keys that are already in the cache.
 pub fn look_ahead_mask(past: usize, query_len: usize, device: &Device) -> Tensor<4, Bool> {
     position_mask(past, query_len, device, |query, key| key > query)
 }

@@ -45,8 +45,8 @@ pub struct MultiHeadAttentionConfig {
     /// The rate of dropout on the attention weights; the paper has no such dropout.
     #[config(default = 0.0)]
     pub dropout: f64,
-    /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation; Henry et al., 2020);
-    /// `None` for none, as in the paper.
+    /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation;
+    /// Henry et al., 2020); `None` for none, as in the paper.
     pub qk_norm: Option<f64>,
     /// Whether that normalises the queries of all heads together instead of each by itself.
     #[config(default = false)]
@@ -54,7 +54,8 @@ pub struct MultiHeadAttentionConfig {
 }
 
 impl MultiHeadAttentionConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     ///
     /// # Panics
     /// As [`init_with_key`](Self::init_with_key).
@@ -65,8 +66,8 @@ impl MultiHeadAttentionConfig {
     /// A layer whose initial weights are a function of `key`.
     ///
     /// # Panics
-    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the rate of dropout is not in
-    /// `[0, 1)`.
+    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the
+    /// rate of dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
         let &Self { d_model, heads, bias, dropout, .. } = self;
         let [keys, values] = self.widths();
@@ -88,8 +89,9 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The cost of self-attention in which a position sees `keys` positions, at most those within `window`. In 16 bits the
-    /// weights are kept three times: before and after rounding, and masked.
+    /// The cost of self-attention in which a position sees `keys` positions, at most those within
+    /// `window`. In 16 bits the weights are kept three times: before and after rounding, and
+    /// masked.
     pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
         let [key_width, value_width] = self.widths();
         let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
@@ -104,8 +106,8 @@ impl MultiHeadAttentionConfig {
         query + self.norm_cost(self.query_norm_width()) + attention + output + self.key_value_cost()
     }
 
-    /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They keep the keys and values;
-    /// their input is kept elsewhere.
+    /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They
+    /// keep the keys and values; their input is kept elsewhere.
     pub fn key_value_cost(&self) -> Cost {
         let [keys, values] = self.widths();
         let memory = self.memory_width.unwrap_or(self.d_model);
@@ -121,7 +123,8 @@ impl MultiHeadAttentionConfig {
         if self.joint_query_norm { keys } else { keys / self.heads }
     }
 
-    /// The cost of normalising the queries, or the keys, over `width`: what it keeps are its inputs.
+    /// The cost of normalising the queries, or the keys, over `width`: what it keeps are its
+    /// inputs.
     fn norm_cost(&self, width: usize) -> Cost {
         let [keys, _] = self.widths();
         match self.qk_norm {
@@ -172,7 +175,8 @@ pub struct MultiHeadAttention {
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
-    /// The normalisation of each head's queries, over `d_k`, or of those of all heads, over `heads·d_k`, if the layer has one.
+    /// The normalisation of each head's queries, over `d_k`, or of those of all heads, over
+    /// `heads·d_k`, if the layer has one.
     pub query_norm: Option<LayerNorm>,
     /// The normalisation of each head's keys, over `d_k`, if the layer has one.
     pub key_norm: Option<LayerNorm>,
@@ -180,8 +184,8 @@ pub struct MultiHeadAttention {
     heads: usize,
 }
 
-/// Projected keys and values, which are computed once and used by every later query. The heads are side by side in the
-/// last dimension. The number type is that of the matrix products.
+/// Projected keys and values, which are computed once and used by every later query. The heads are
+/// side by side in the last dimension. The number type is that of the matrix products.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
     /// The keys, `[batch, key_len, heads·d_k]`.
@@ -215,8 +219,9 @@ impl KeyValues {
 pub enum AttentionSource<'a> {
     /// Those of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),
-    /// The same for a few queries, as a step of decoding has them. At inference each query is computed by itself, which is
-    /// faster for a few of them; a mask must have the shape `[batch or 1, 1, 1, key_len]`.
+    /// The same for a few queries, as a step of decoding has them. At inference each query is
+    /// computed by itself, which is faster for a few of them; a mask must have the shape
+    /// `[batch or 1, 1, 1, key_len]`.
     Step(KeyValues),
     /// All that a cache holds.
     Cache(&'a KvCache),
@@ -278,11 +283,11 @@ impl MultiHeadAttention {
         KeyValues { key, value: self.narrowed(self.value.forward(memory)) }
     }
 
-    /// Attends from `query` (`[batch, query_len, d_model]`) to the keys and values of `source` under `bias`: the one function
-    /// behind every use of attention.
+    /// Attends from `query` (`[batch, query_len, d_model]`) to the keys and values of `source`
+    /// under `bias`: the one function behind every use of attention.
     ///
-    /// The fused operations keep no table of weights. Where weights are recorded, or numbers added to the scores,
-    /// [`scaled_dot_product_attention`] computes the same in plain tensors.
+    /// The fused operations keep no table of weights. Where weights are recorded, or numbers added
+    /// to the scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     pub fn attend(
         &self,
         query: Tensor<3>,
@@ -293,7 +298,8 @@ impl MultiHeadAttention {
         self.attend_recording(query, source, bias, mode, None)
     }
 
-    /// Computes [`attend`](Self::attend) and appends the attention weights, `[batch, heads, query_len, key_len]`, to `record` if there is one.
+    /// Computes [`attend`](Self::attend) and appends the attention weights,
+    /// `[batch, heads, query_len, key_len]`, to `record` if there is one.
     pub fn attend_recording(
         &self,
         query: Tensor<3>,
@@ -358,7 +364,8 @@ impl MultiHeadAttention {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
     }
 
-    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, as often as its width is contained in that of `x`.
+    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, as often as its width
+    /// is contained in that of `x`.
     fn normalised(&self, x: Tensor<3>, norm: &Option<LayerNorm>) -> Tensor<3> {
         let Some(norm) = norm else { return x };
         let [batch, len, width] = x.dims();

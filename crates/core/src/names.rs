@@ -2,8 +2,8 @@ use burn::module::{Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault
 use burn::module::{ModuleMapper, ModuleVisitor};
 use burn::tensor::Device;
 
-/// The first field of a module that has another name in the names of parameters than the field that holds it. With an empty
-/// name, the fields of the module count as those of its holder.
+/// The first field of a module that has another name in the names of parameters than the field that
+/// holds it. With an empty name, the fields of the module count as those of its holder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NamedAs(pub &'static str);
 
@@ -63,7 +63,8 @@ impl Path {
     /// Enters the field `name` of a module. The variant of an enum is not part of names.
     pub fn enter(&mut self, name: &str, container: &str) {
         if container == NAMED_AS {
-            // The path ends with the field that holds the `NamedAs`, after that of its module and perhaps variants.
+            // The path ends with the field that holds the `NamedAs`, after that of its module and
+            // perhaps variants.
             let fields = self.0.iter_mut().rev().skip(1);
             if let Some(holder) = fields.into_iter().find(|field| !field.is_empty()) {
                 *holder = name.to_owned();

@@ -5,7 +5,8 @@ use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout_norm};
 use crate::cost::Cost;
 use crate::init;
 
-/// Layer normalisation (Ba et al., 2016) over the last axis, with a trained gain `weight` and offset `bias`.
+/// Layer normalisation (Ba et al., 2016) over the last axis, with a trained gain `weight` and
+/// offset `bias`.
 #[derive(Module, Debug)]
 pub struct LayerNorm {
     /// The gain, `[d_model]`; its initial value is one.
@@ -28,12 +29,14 @@ impl LayerNorm {
         }
     }
 
-    /// The cost over `d_model` features: gain and offset. What it keeps, [`ResidualNorm`](crate::ResidualNorm) counts.
+    /// The cost over `d_model` features: gain and offset. What it keeps,
+    /// [`ResidualNorm`](crate::ResidualNorm) counts.
     pub fn cost(d_model: usize) -> Cost {
         Cost::parameters(2 * d_model)
     }
 
-    /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the offset.
+    /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the
+    /// offset.
     ///
     /// # Shapes
     /// `x`: `[.., d_model]` → the same shape

@@ -1,5 +1,5 @@
-//! Parameters by name. A name is the path of fields from the root of the model, joined by dots. The variant of an enum is not
-//! part of it.
+//! Parameters by name. A name is the path of fields from the root of the model, joined by dots. The
+//! variant of an enum is not part of it.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +87,8 @@ fn collect<M: Module, T>(module: &M, of: impl Fn(String, &dyn Parameter) -> T) -
     found
 }
 
-/// Reads the values of `x` at once. On a GPU, the data that Burn's `into_data` returns is copied only when it is first
-/// looked at. By then an update in place may have changed the tensor.
+/// Reads the values of `x` at once. On a GPU, the data that Burn's `into_data` returns is copied
+/// only when it is first looked at. By then an update in place may have changed the tensor.
 pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
     let data = x.into_data();
     // Looking at the first byte makes Burn copy the data now.
@@ -101,7 +101,8 @@ pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
     collect(module, |name, param| (name, param.value())).into_iter().collect()
 }
 
-/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss has no entry.
+/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss
+/// has no entry.
 pub fn named_gradients<M: Module>(
     module: &M,
     gradients: &Gradients,
@@ -115,15 +116,16 @@ pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
     collect(module, |name, param| (name, param.shape().iter().product()))
 }
 
-/// Name and shape of every trained parameter, in the order of the fields: of all but the [frozen](freeze_parameters)
-/// ones, on a device with autodiff. The shape of a [`Linear`](crate::Linear) layer is
-/// `[out, in]`, in memory as in files.
+/// Name and shape of every trained parameter, in the order of the fields: of all but the
+/// [frozen](freeze_parameters) ones, on a device with autodiff. The shape of a
+/// [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
     let found = collect(module, |name, param| param.is_trained().then(|| (name, param.shape())));
     found.into_iter().flatten().collect()
 }
 
-/// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for it.
+/// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for
+/// it.
 pub fn freeze_parameters<M: Module>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
     struct Freezer<F>(Path, F);
     impl<F: Fn(&str) -> bool> ModuleMapper for Freezer<F> {

@@ -12,8 +12,8 @@ use crate::precision::Precision;
 use crate::shared_embeddings::SharedEmbeddingsConfig;
 
 impl TransformerConfig {
-    /// This configuration with the sizes of the decoder's attentions and feed-forward networks, where other systems have others
-    /// there.
+    /// This configuration with the sizes of the decoder's attentions and feed-forward networks,
+    /// where other systems have others there.
     pub fn of_decoder(&self) -> Self {
         let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
         let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
@@ -73,8 +73,8 @@ impl TransformerConfig {
             .with_offset(self.conventions.position_offset)
     }
 
-    /// The cost of both stacks for sentences of `source` and `target` tokens, per position of the source and of the target.
-    /// Embeddings and logits are not counted.
+    /// The cost of both stacks for sentences of `source` and `target` tokens, per position of the
+    /// source and of the target. Embeddings and logits are not counted.
     pub fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.decoder().cost([source, target], precision);
         [self.encoder().cost(source, precision) + at_source, at_target]

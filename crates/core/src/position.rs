@@ -11,7 +11,8 @@ use crate::conventions::Sinusoids;
 use crate::cost::Cost;
 use crate::init;
 
-/// The number of positions whose sinusoids are kept, because each step of a translation needs one of them.
+/// The number of positions whose sinusoids are kept, because each step of a translation needs one
+/// of them.
 const KEPT: usize = 64;
 
 /// How positions enter the model (paper §3.5).
@@ -31,7 +32,8 @@ pub enum Positions {
 pub struct PositionalEncodingConfig {
     /// The number of features of a position; even for sinusoids.
     pub d_model: usize,
-    /// The number of positions that have a trained vector; `None` for sinusoids, which serve any length.
+    /// The number of positions that have a trained vector; `None` for sinusoids, which serve any
+    /// length.
     pub learned: Option<usize>,
     /// How sines and cosines are laid out.
     #[config(default = "Sinusoids::Interleaved")]
@@ -42,13 +44,14 @@ pub struct PositionalEncodingConfig {
 }
 
 impl PositionalEncodingConfig {
-    /// An encoding whose learned vectors, if it has any, are drawn from Burn's random numbers of `device`.
+    /// An encoding whose learned vectors, if it has any, are drawn from Burn's random numbers of
+    /// `device`.
     pub fn init(&self, device: &Device) -> PositionalEncoding {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoding whose learned vectors, if it has any, are a function of `key`: normally distributed with standard deviation
-    /// d_model^−½.
+    /// An encoding whose learned vectors, if it has any, are a function of `key`: normally
+    /// distributed with standard deviation d_model^−½.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionalEncoding {
         let &Self { d_model, learned, sinusoids, offset } = self;
         let std = (d_model as f64).powf(-0.5);
@@ -139,7 +142,8 @@ fn frequency(pair: usize, d_model: usize) -> f64 {
 }
 
 impl Sinusoids {
-    /// The vectors of `positions`, `[positions, d_model]`, row after row. They are computed in float64 and then rounded.
+    /// The vectors of `positions`, `[positions, d_model]`, row after row. They are computed in
+    /// float64 and then rounded.
     ///
     /// ```
     /// use burnformer_core::Sinusoids;
@@ -235,8 +239,8 @@ mod tests {
         own.into_data().assert_eq(&later.into_data(), true);
     }
 
-    /// Position 3 of width 8 as `MarianSinusoidalPositionalEmbedding` of transformers 5.23 and Marian's
-    /// `sinusoidalPositionEmbeddings` compute it.
+    /// Position 3 of width 8 as `MarianSinusoidalPositionalEmbedding` of transformers 5.23 and
+    /// Marian's `sinusoidalPositionEmbeddings` compute it.
     #[test]
     fn halves_are_those_of_hugging_face_and_of_marian() {
         let near = |own: &[f32], expected: [f64; 8]| {

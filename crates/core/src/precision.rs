@@ -3,11 +3,11 @@ use burn::tensor::{Device, FloatDType, Tensor};
 use burnformer_kernels::{self as kernels, Epilogue, to_f32};
 use serde::{Deserialize, Serialize};
 
-/// The number type of matrix products. Everything else is float32 (Micikevicius et al., 2018, *Mixed Precision
-/// Training*).
+/// The number type of matrix products. Everything else is float32 (Micikevicius et al., 2018,
+/// *Mixed Precision Training*).
 ///
-/// Operands are rounded to this type, and results are converted back to float32, also in the backward pass. Gradients
-/// of weights are therefore float32.
+/// Operands are rounded to this type, and results are converted back to float32, also in the
+/// backward pass. Gradients of weights are therefore float32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -17,8 +17,8 @@ pub enum Precision {
     Float32,
     /// 16 bits with a significand of 8 bits, and the range of float32.
     BFloat16,
-    /// 16 bits with a significand of 11 bits, for magnitudes from 6e-8 to 65,504. Training scales the loss, so that
-    /// small gradients do not become zero.
+    /// 16 bits with a significand of 11 bits, for magnitudes from 6e-8 to 65,504. Training scales
+    /// the loss, so that small gradients do not become zero.
     Float16,
 }
 
@@ -54,8 +54,8 @@ impl Precision {
         (self != Self::Float32).then(|| self.dtype())
     }
 
-    /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these products stay in float32, in
-    /// which they are faster as part of the fused attention.
+    /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these
+    /// products stay in float32, in which they are faster as part of the fused attention.
     pub(crate) fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
             Some(FloatDType::BF16) if kernels::is_fused_on(&x.device()) => x,

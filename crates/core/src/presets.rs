@@ -1,4 +1,5 @@
-//! Configurations by name. Each lists only the values that differ from the configuration that it starts from.
+//! Configurations by name. Each lists only the values that differ from the configuration that it
+//! starts from.
 
 use crate::activation::Activation;
 use crate::config::TransformerConfig;
@@ -9,7 +10,8 @@ use crate::residual::NormPosition;
 use crate::shared_embeddings::EmbeddingSharing;
 
 impl TransformerConfig {
-    /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both languages.
+    /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both
+    /// languages.
     pub fn base(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -39,7 +41,8 @@ impl TransformerConfig {
         }
     }
 
-    /// The paper's big model (Table 3, last row) with one vocabulary of `vocab` tokens for both languages.
+    /// The paper's big model (Table 3, last row) with one vocabulary of `vocab` tokens for both
+    /// languages.
     pub fn big(vocab: usize) -> Self {
         Self { d_ff: 4096, dropout: 0.3, ..Self::base(vocab).with_width(1024, 16) }
     }
@@ -54,7 +57,8 @@ impl TransformerConfig {
         }
     }
 
-    /// A model with 2 + 2 layers of width 128, which learns a small corpus on a laptop's CPU in minutes.
+    /// A model with 2 + 2 layers of width 128, which learns a small corpus on a laptop's CPU in
+    /// minutes.
     pub fn tiny(vocab: usize) -> Self {
         Self {
             d_ff: 512,

@@ -3,7 +3,8 @@ use burnformer_kernels::RandomKey;
 /// Whether a forward pass is part of training, and if so, the key of its random numbers.
 ///
 /// Dropout acts only under [`Mode::Training`]. Each part of the model derives a key of its own with
-/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place in the model.
+/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place
+/// in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// No dropout.
@@ -18,7 +19,8 @@ impl Mode {
         Self::Training(RandomKey::new(seed).fold(update))
     }
 
-    /// The mode for part number `place` of a module; parts with different numbers get unrelated random numbers.
+    /// The mode for part number `place` of a module; parts with different numbers get unrelated
+    /// random numbers.
     pub fn fold(self, place: u64) -> Self {
         match self {
             Self::Inference => Self::Inference,

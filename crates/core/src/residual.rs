@@ -48,12 +48,14 @@ pub struct ResidualNorm {
 }
 
 impl ResidualNorm {
-    /// A residual connection with the given position of the layer normalisation and rate of dropout.
+    /// A residual connection with the given position of the layer normalisation and rate of
+    /// dropout.
     pub fn new(position: NormPosition, dropout: f64) -> Self {
         Self { dropout: Dropout::new(dropout), position }
     }
 
-    /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its two inputs.
+    /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its
+    /// two inputs.
     pub fn cost(d_model: usize) -> Cost {
         Cost { kept_values: 2 * d_model, ..LayerNorm::cost(d_model) }
     }

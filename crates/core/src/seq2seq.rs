@@ -1,8 +1,9 @@
-//! The contract of a model: what training, search and the model directory need from an architecture.
+//! The contract of a model: what training, search and the model directory need from an
+//! architecture.
 //!
 //! [`Seq2Seq`] is the model, [`Seq2SeqCache`] what decoding keeps between steps, and
-//! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration from which a model is built. Training and search hold them as
-//! trait objects, so that they are compiled once for all architectures.
+//! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration from which a model is built. Training
+//! and search hold them as trait objects, so that they are compiled once for all architectures.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -20,17 +21,20 @@ use crate::random::Mode;
 /// A model of any architecture. It is a [`Module`](burn::module::Module), as each of them is.
 pub type Model = Box<dyn Seq2Seq>;
 
-/// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time. It is a Burn module.
+/// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time.
+/// It is a Burn module.
 pub trait Seq2Seq: AnyModule + Sync {
-    /// The states of all target positions, given the source and the earlier target tokens. [`logits`](Self::logits)
-    /// projects them to the vocabulary.
+    /// The states of all target positions, given the source and the earlier target tokens.
+    /// [`logits`](Self::logits) projects them to the vocabulary.
     ///
     /// # Shapes
-    /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids → `[batch, target_len, d_model]`
+    /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids →
+    /// `[batch, target_len, d_model]`
     fn states(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>, mode: Mode)
     -> Tensor<3>;
 
-    /// Projects states to the target vocabulary: `[batch, len, d_model]` → `[batch, len, target_vocab]`.
+    /// Projects states to the target vocabulary: `[batch, len, d_model]` →
+    /// `[batch, len, target_vocab]`.
     fn logits(&self, states: Tensor<3>) -> Tensor<3>;
 
     /// The logits of all target positions, given the source and the earlier target tokens.
@@ -47,34 +51,36 @@ pub trait Seq2Seq: AnyModule + Sync {
         self.logits(self.states(source, target_input, mode))
     }
 
-    /// Encodes `source` (`[sentences, source_len]` ids) and returns a cache before the first target token, with one
-    /// row per sentence.
+    /// Encodes `source` (`[sentences, source_len]` ids) and returns a cache before the first target
+    /// token, with one row per sentence.
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache>;
 
-    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the states after the
-    /// last of them, `[rows, 1, d_model]`.
+    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and
+    /// returns the states after the last of them, `[rows, 1, d_model]`.
     ///
     /// # Panics
     /// If `cache` belongs to a model of another architecture.
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3>;
 
-    /// Extends each row of `cache` by `tokens` as [`step_states`](Self::step_states) does, and returns the logits after
-    /// the last of them, `[rows, target_vocab]`.
+    /// Extends each row of `cache` by `tokens` as [`step_states`](Self::step_states) does, and
+    /// returns the logits after the last of them, `[rows, target_vocab]`.
     fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<2> {
         self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
     }
 
-    /// The projection of states to the logits of the target tokens `ids` alone, in this order, for inference:
-    /// `[.., d_model]` → `[.., ids]`.
+    /// The projection of states to the logits of the target tokens `ids` alone, in this order, for
+    /// inference: `[.., d_model]` → `[.., ids]`.
     ///
     /// # Panics
     /// If one of `ids` is not below the number of tokens of the target.
     fn select_outputs(&self, ids: &[u32]) -> Linear;
 
-    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch, len]` ids).
+    /// The attention weights of all layers and heads for `source` and `target_input`
+    /// (`[batch, len]` ids).
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps;
 
-    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
+    /// Number of tokens in the vocabularies of source and target. Every id must be below the number
+    /// of its side.
     fn vocabularies(&self) -> [usize; 2];
 
     /// The longest sequence that the model accepts on either side; `None` if there is no limit.
@@ -82,34 +88,36 @@ pub trait Seq2Seq: AnyModule + Sync {
         None
     }
 
-    /// Packs the weights for fast inference, if the backend has products for packed weights (`flex` with AVX-512, AVX2 or
-    /// NEON). Decoding steps become faster. On other backends this does nothing. If the weights change later, what was
-    /// packed is no longer used.
+    /// Packs the weights for fast inference, if the backend has products for packed weights (`flex`
+    /// with AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does
+    /// nothing. If the weights change later, what was packed is no longer used.
     ///
-    /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no other tensor shares that and its
-    /// outputs fill whole vector registers; a parameter that is asked for afterwards is restored from there. Every other packed
-    /// matrix takes memory beside the weight.
+    /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no
+    /// other tensor shares that and its outputs fill whole vector registers; a parameter that is
+    /// asked for afterwards is restored from there. Every other packed matrix takes memory beside
+    /// the weight.
     fn pack(&mut self, compute: ComputeType);
 
-    /// Sets the number type of all following matrix products: linear maps, output projection, and both products of attention.
-    /// Weights, gradients, norms, softmax, residual connections and logits stay in float32 (Micikevicius et al., 2018,
-    /// *Mixed Precision Training*).
+    /// Sets the number type of all following matrix products: linear maps, output projection, and
+    /// both products of attention. Weights, gradients, norms, softmax, residual connections and
+    /// logits stay in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
     fn set_precision(&mut self, precision: Precision);
 }
 
 /// The state that decoding keeps between steps.
 ///
-/// Each sentence of a batch may have several hypotheses. The rows of a sentence are next to each other, and every
-/// sentence has the same number of rows.
+/// Each sentence of a batch may have several hypotheses. The rows of a sentence are next to each
+/// other, and every sentence has the same number of rows.
 pub trait Seq2SeqCache: Any + Debug + Send {
-    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
+    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in
+    /// row `rows[i]`.
     ///
-    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
-    /// sentence.
+    /// In the new order, too, the rows of a sentence must be next to each other, with the same
+    /// number for every sentence.
     fn select_rows(&mut self, rows: &[usize]);
 
-    /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
-    /// rows.
+    /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must
+    /// select the matching rows.
     fn select_sentences(&mut self, indices: &[usize]);
 }
 
@@ -124,7 +132,8 @@ impl dyn Seq2SeqCache {
     }
 }
 
-/// The methods of [`Module`] as those of a trait object. Every [`Seq2Seq`] model that is a module has them.
+/// The methods of [`Module`] as those of a trait object. Every [`Seq2Seq`] model that is a module
+/// has them.
 pub trait AnyModule: Debug + Send {
     /// [`Clone::clone`].
     fn cloned(&self) -> Model;

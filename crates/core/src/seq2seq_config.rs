@@ -30,12 +30,14 @@ pub struct Tokens {
     pub eos: u32,
 }
 
-/// The configuration of a sequence-to-sequence model, from which the model is built. It is plain data.
+/// The configuration of a sequence-to-sequence model, from which the model is built. It is plain
+/// data.
 pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// The name of the architecture in configurations and model directories.
     fn architecture(&self) -> &'static str;
 
-    /// The fields, as the object `model` in `config.json` ([`model_dir`](crate::model_dir)) has them.
+    /// The fields, as the object `model` in `config.json` ([`model_dir`](crate::model_dir)) has
+    /// them.
     fn to_json(&self) -> Value;
 
     /// The vocabularies and special tokens.
@@ -53,18 +55,21 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// A [`ConfigError`] that names the first field with an impossible value.
     fn validate(&self) -> Result<(), ConfigError>;
 
-    /// Builds the model on `device`; its initial weights are a function of `seed`. Pass `device.autodiff()` to train.
+    /// Builds the model on `device`; its initial weights are a function of `seed`. Pass
+    /// `device.autodiff()` to train.
     ///
     /// # Errors
     /// The error of [`validate`](Self::validate).
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError>;
 
-    /// The cost of the layers per source position and per target position, for sentences of `source` and `target` tokens in a
-    /// training in `precision`. Embeddings and logits are not counted.
+    /// The cost of the layers per source position and per target position, for sentences of
+    /// `source` and `target` tokens in a training in `precision`. Embeddings and logits are not
+    /// counted.
     fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2];
 
-    /// Number of floating-point operations of an update over `rows` sentences of `source` and `target` tokens, padding
-    /// included: two per multiplication of the forward pass, and twice as many for the backward pass.
+    /// Number of floating-point operations of an update over `rows` sentences of `source` and
+    /// `target` tokens, padding included: two per multiplication of the forward pass, and twice as
+    /// many for the backward pass.
     fn update_flops(&self, rows: usize, source: usize, target: usize) -> u64 {
         let cost = self.cost(source, target, Precision::Float32);
         let [of_source, of_target] = cost.map(|cost| cost.multiplications);

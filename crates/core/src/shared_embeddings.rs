@@ -45,7 +45,8 @@ pub struct SharedEmbeddingsConfig {
 }
 
 impl SharedEmbeddingsConfig {
-    /// Embeddings whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    /// Embeddings whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> SharedEmbeddings {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -72,7 +73,8 @@ impl SharedEmbeddingsConfig {
         }
     }
 
-    /// The cost of the matrices and the bias. Models count the multiplications and values of logits by themselves.
+    /// The cost of the matrices and the bias. Models count the multiplications and values of logits
+    /// by themselves.
     pub fn cost(&self) -> Cost {
         let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
         let rows = match self.sharing {
@@ -88,11 +90,11 @@ impl SharedEmbeddingsConfig {
     }
 }
 
-/// The embeddings of source and target and the output projection. Two or all three of them may be one matrix
-/// (paper §3.4).
+/// The embeddings of source and target and the output projection. Two or all three of them may be
+/// one matrix (paper §3.4).
 ///
-/// In the names of parameters, these fields count as fields of the model that holds them: `embedding.weight`, not
-/// `embeddings.embedding.weight`.
+/// In the names of parameters, these fields count as fields of the model that holds them:
+/// `embedding.weight`, not `embeddings.embedding.weight`.
 #[derive(Module, Debug)]
 pub struct SharedEmbeddings {
     name: NamedAs,
@@ -134,8 +136,8 @@ impl SharedEmbeddings {
         }
     }
 
-    /// The output projection to the tokens `ids` alone, in this order, for inference: `[.., d_model]` → `[.., ids]`. It is
-    /// packed if the whole one is.
+    /// The output projection to the tokens `ids` alone, in this order, for inference:
+    /// `[.., d_model]` → `[.., ids]`. It is packed if the whole one is.
     ///
     /// # Panics
     /// If one of `ids` is not below the number of tokens of the target.
@@ -155,7 +157,8 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Sets the number type of the matrix product in [`logits`](Self::logits). Looking up rows stays in float32.
+    /// Sets the number type of the matrix product in [`logits`](Self::logits). Looking up rows
+    /// stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         match &mut self.generator {
             Some(generator) => generator.set_precision(precision),

@@ -8,11 +8,12 @@ use crate::cost::Cost;
 use crate::linear::Linear;
 use crate::names::NamedAs;
 
-/// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and Back*: what stands in
-/// the place of a decoder's self-attention in Marian's student models, such as those of Firefox.
+/// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
+/// Back*: what stands in the place of a decoder's self-attention in Marian's student models, such
+/// as those of Firefox.
 ///
-/// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs two products, however
-/// long the target is.
+/// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs
+/// two products, however long the target is.
 #[derive(Module, Debug)]
 pub struct Ssru {
     name: NamedAs,
@@ -22,7 +23,8 @@ pub struct Ssru {
     pub gate: Linear,
 }
 
-/// The cell c of each hypothesis after the positions decoded so far, `[rows, 1, d_model]`; nothing before the first.
+/// The cell c of each hypothesis after the positions decoded so far, `[rows, 1, d_model]`; nothing
+/// before the first.
 #[derive(Clone, Debug, Default)]
 pub struct SsruState(Option<Tensor<3>>);
 
@@ -48,8 +50,8 @@ impl Ssru {
         }
     }
 
-    /// The cost of a unit over `d_model` features. It keeps its input, both products, the gate, its complement, the cell and
-    /// the output.
+    /// The cost of a unit over `d_model` features. It keeps its input, both products, the gate, its
+    /// complement, the cell and the output.
     pub fn cost(d_model: usize) -> Cost {
         let [candidate, gate] = [false, true].map(|bias| Linear::cost(d_model, d_model, bias));
         Cost { kept_values: 7 * d_model, ..candidate + gate }

@@ -20,8 +20,9 @@ use crate::seq2seq::{Model, Seq2Seq, Seq2SeqCache};
 use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 use crate::shared_embeddings::SharedEmbeddings;
 
-/// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder, decoder or embedding of the
-/// same width can be put in the place of one that the configuration built.
+/// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder,
+/// decoder or embedding of the same width can be put in the place of one that the configuration
+/// built.
 #[derive(Module, Debug)]
 pub struct Transformer {
     /// Embeddings of source and target, and the output projection.
@@ -93,11 +94,12 @@ impl Transformer {
         self.decoder.start(memory)
     }
 
-    /// Encodes vectors that are not embeddings of token ids, such as features of a picture or of speech. They get positions
-    /// and the dropout of embeddings, and no factor √d_model.
+    /// Encodes vectors that are not embeddings of token ids, such as features of a picture or of
+    /// speech. They get positions and the dropout of embeddings, and no factor √d_model.
     ///
     /// # Shapes
-    /// - `x`: `[batch, source_len, d_model]`; a [`Linear`](crate::Linear) layer before it changes the width
+    /// - `x`: `[batch, source_len, d_model]`; a [`Linear`](crate::Linear) layer before it changes
+    ///   the width
     /// - `padding`: `[batch, 1, 1, source_len]`, `true` hides; `None` hides nothing
     pub fn encode_embedded(
         &self,
@@ -112,8 +114,8 @@ impl Transformer {
     }
 
     /// Decodes vectors that are not embeddings of token ids, after those in `cache`
-    /// ([`start_decoding`](Self::start_decoding)), to which they are added. They get positions and the dropout of embeddings,
-    /// and no factor √d_model.
+    /// ([`start_decoding`](Self::start_decoding)), to which they are added. They get positions and
+    /// the dropout of embeddings, and no factor √d_model.
     ///
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
@@ -295,8 +297,8 @@ impl From<TransformerConfig> for ModelConfig {
 mod tests {
     use super::*;
 
-    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, d_ff 512, two layers per
-    /// stack, 4·32 heads.
+    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, d_ff 512, two
+    /// layers per stack, 4·32 heads.
     #[test]
     fn the_counts_are_those_by_hand() {
         let logits = 128 * 6_000;

@@ -1,4 +1,5 @@
-//! Restricted self-attention (paper §4), computed in blocks: time and memory grow as r·n·d and not as n²·d.
+//! Restricted self-attention (paper §4), computed in blocks: time and memory grow as r·n·d and not
+//! as n²·d.
 
 use std::ops::Range;
 
@@ -9,9 +10,11 @@ use crate::dropout::Dropout;
 use crate::mask::{look_ahead_mask, window_mask};
 use crate::random::Mode;
 
-/// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its work.
+/// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its
+/// work.
 const SMALLEST_BLOCK: usize = 16;
-/// A sequence of at least this many blocks is computed in blocks. Each block sees two or three of them.
+/// A sequence of at least this many blocks is computed in blocks. Each block sees two or three of
+/// them.
 const FEWEST_BLOCKS: usize = 4;
 
 /// The window of restricted self-attention: position i sees position j if |i − j| ≤ r.
@@ -24,12 +27,14 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether attention over `len` positions is computed in blocks: the sequence is long compared with the window.
+    /// Whether attention over `len` positions is computed in blocks: the sequence is long compared
+    /// with the window.
     pub(crate) fn is_in_blocks(self, len: usize) -> bool {
         len >= FEWEST_BLOCKS * self.block()
     }
 
-    /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the blocks with it.
+    /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the
+    /// blocks with it.
     pub fn dense_mask(
         self,
         len: usize,
@@ -52,7 +57,8 @@ impl Window {
         self.radius.max(SMALLEST_BLOCK)
     }
 
-    /// Number of blocks that a block sees: the one before it, itself, and, if not causal, the one after it.
+    /// Number of blocks that a block sees: the one before it, itself, and, if not causal, the one
+    /// after it.
     fn span(self) -> usize {
         if self.causal { 2 } else { 3 }
     }
@@ -87,7 +93,8 @@ impl WindowBlocks {
             Some(padding) => {
                 let [batch, _, _, _] = padding.dims();
                 let [_, blocks, block, keys] = near.dims();
-                // The padding is converted to numbers. Positions beyond the ends are hidden by `near` in any case.
+                // The padding is converted to numbers. Positions beyond the ends are hidden by
+                // `near` in any case.
                 let padding = padding.clone().int().float().reshape([batch, len, 1]);
                 let span = window.span();
                 let padding = edged(filled(padding, blocks * block), block, span);
@@ -118,8 +125,8 @@ impl WindowBlocks {
     }
 }
 
-/// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends of the sequence are
-/// hidden.
+/// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends
+/// of the sequence are hidden.
 fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
     let (block, span) = (window.block(), window.span());
     let blocks = len.div_ceil(block);
@@ -138,8 +145,8 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// Restricted multi-head self-attention: [`scaled_dot_product_attention`] of every position over
 /// the positions within the window, with r·n·d work and memory instead of n²·d.
 ///
-/// The sequence is divided into blocks of r positions (at least 16), and each block attends to itself and
-/// its neighbours under the mask of the window. A query whose keys are all hidden gives 0.
+/// The sequence is divided into blocks of r positions (at least 16), and each block attends to
+/// itself and its neighbours under the mask of the window. A query whose keys are all hidden gives 0.
 ///
 /// # Shapes
 /// - `query`, `key`: `[batch, len, heads·d_k]`, `value`: `[batch, len, heads·d_v]`
@@ -178,9 +185,10 @@ pub fn window_attention(
     context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
 }
 
-/// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with their
-/// edges, one sentence after another. The keys of a block are a view that overlaps those of its neighbours, so
-/// nothing is copied. (With gradients, each such view would need a pass over the sequence.)
+/// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with
+/// their edges, one sentence after another. The keys of a block are a view that overlaps those of
+/// its neighbours, so nothing is copied. (With gradients, each such view would need a pass over the
+/// sequence.)
 fn in_views(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -226,8 +234,8 @@ fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     Tensor::cat(parts, 1)
 }
 
-/// Joins each block of [`edged`] with the block before it and, for a `span` of 3, the block after it:
-/// `[batch, (blocks + span − 1)·block, width]` → `[batch·blocks, span·block, width]`.
+/// Joins each block of [`edged`] with the block before it and, for a `span` of 3, the block after
+/// it: `[batch, (blocks + span − 1)·block, width]` → `[batch·blocks, span·block, width]`.
 fn neighbours(edged: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     let [batch, len, width] = edged.dims();
     let blocks = len / block + 1 - span;

@@ -2,23 +2,27 @@
 
 use crate::tokenizer::SpecialIds;
 
-/// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are row-major.
+/// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are
+/// row-major.
 ///
-/// The target is shifted here and nowhere else: `target_input` is `<s> a b c`, `target_output` is `a b c </s>`.
+/// The target is shifted here and nowhere else: `target_input` is `<s> a b c`, `target_output` is
+/// `a b c </s>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Number of rows.
     pub batch: usize,
-    /// Number of columns of `source`: at least the length of the longest source sentence with its `</s>`.
+    /// Number of columns of `source`: at least the length of the longest source sentence with its
+    /// `</s>`.
     pub source_len: usize,
-    /// Number of columns of `target_input` and `target_output`: at least the length of the longest target sentence
-    /// plus one.
+    /// Number of columns of `target_input` and `target_output`: at least the length of the longest
+    /// target sentence plus one.
     pub target_len: usize,
     /// The ids of padding and of a sentence's ends.
     pub special: SpecialIds,
     /// Source ids ending in `</s>`, padded: `[batch, source_len]`.
     pub source: Vec<u32>,
-    /// Input of the decoder, starting with the token that opens a target, padded: `[batch, target_len]`.
+    /// Input of the decoder, starting with the token that opens a target, padded:
+    /// `[batch, target_len]`.
     pub target_input: Vec<u32>,
     /// Tokens that the decoder has to predict, ending in `</s>`, padded: `[batch, target_len]`.
     pub target_output: Vec<u32>,
@@ -35,8 +39,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes a batch of `(source, target)` ids without special tokens, which it takes from [`SpecialIds::OURS`]; `pairs`
-    /// are their indices in the corpus.
+    /// Makes a batch of `(source, target)` ids without special tokens, which it takes from
+    /// [`SpecialIds::OURS`]; `pairs` are their indices in the corpus.
     ///
     /// # Panics
     /// If the number of indices is not the number of pairs.
@@ -44,8 +48,8 @@ impl Batch {
         Self::with_special_ids(pairs, rows, 1, SpecialIds::OURS)
     }
 
-    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple` columns, with these
-    /// special ids.
+    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple`
+    /// columns, with these special ids.
     ///
     /// # Panics
     /// If the number of indices is not the number of pairs, or `multiple` is 0.

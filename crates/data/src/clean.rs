@@ -17,13 +17,15 @@ pub struct CleaningSettings {
     pub max_source_len: usize,
     /// Length of the longest target sentence that is kept.
     pub max_target_len: usize,
-    /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps such pairs.
+    /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps
+    /// such pairs.
     pub max_length_ratio: Option<f64>,
     /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
     /// The treatment of a line that is not UTF-8.
     pub utf8: Utf8Policy,
-    /// The token budget of the batches that will be made. A pair that does not fit into a batch by itself is dropped.
+    /// The token budget of the batches that will be made. A pair that does not fit into a batch by
+    /// itself is dropped.
     pub budget: Option<usize>,
     /// Keep pairs with an empty side. They teach nothing, but a text for validation is used whole.
     /// This field is part of the key of a cache only if it is set.
@@ -46,8 +48,8 @@ impl Default for CleaningSettings {
 }
 
 impl CleaningSettings {
-    /// Settings that keep every pair of up to `longest` tokens per side, also duplicates and pairs with an empty
-    /// side. They are meant for texts on which a model is validated.
+    /// Settings that keep every pair of up to `longest` tokens per side, also duplicates and pairs
+    /// with an empty side. They are meant for texts on which a model is validated.
     pub fn keep_all(longest: usize, utf8: Utf8Policy) -> Self {
         Self {
             max_source_len: longest,
@@ -78,8 +80,8 @@ impl CleaningSettings {
         }
     }
 
-    /// The settings with the budget as a limit on lengths, where it is the smaller limit. The key of a cache is made
-    /// from them. A budget that drops nothing does not change the key.
+    /// The settings with the budget as a limit on lengths, where it is the smaller limit. The key
+    /// of a cache is made from them. A budget that drops nothing does not change the key.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self { budget: self.budget.filter(|&budget| budget <= longest), ..self.clone() }
@@ -138,12 +140,14 @@ impl Cleaner {
     }
 }
 
-/// The length of the longer side divided by the length of the shorter; infinite if one side is empty.
+/// The length of the longer side divided by the length of the shorter; infinite if one side is
+/// empty.
 fn length_ratio(source: usize, target: usize) -> f64 {
     source.max(target) as f64 / source.min(target) as f64
 }
 
-/// Half a SHA-256. The probability that two of 10¹² different pairs have the same one is below 10⁻¹⁴.
+/// Half a SHA-256. The probability that two of 10¹² different pairs have the same one is below
+/// 10⁻¹⁴.
 fn fingerprint(pair: &LinePair) -> [u8; 16] {
     let key = key_of(&[pair.source.as_bytes(), pair.target.as_bytes()]);
     std::array::from_fn(|i| key[i])

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a pair, the first one in
-/// the order of the fields counts.
+/// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a
+/// pair, the first one in the order of the fields counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CleaningReport {
     /// Number of pairs in the corpus.

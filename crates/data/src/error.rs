@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// The result type of this crate's functions.
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
-/// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is one, the value,
-/// and a remedy.
+/// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is
+/// one, the value, and a remedy.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -17,7 +17,8 @@ pub enum DataError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The file exists but cannot be read: it is a directory, or permissions or the disk prevent it.
+    /// The file exists but cannot be read: it is a directory, or permissions or the disk prevent
+    /// it.
     #[error("{path}: cannot be read: {cause}; check that it is a file you may read")]
     Unreadable {
         /// The path as given.
@@ -234,8 +235,8 @@ pub enum DataError {
         /// Its id on the target side.
         target_id: u32,
     },
-    /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it would panic, never
-    /// end or fill the memory.
+    /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it
+    /// would panic, never end or fill the memory.
     #[error("{path}: the {part} of this tokenizer.json cannot be used: {message}")]
     TokenizerPart {
         /// The file.

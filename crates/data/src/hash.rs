@@ -12,7 +12,8 @@ use crate::error::{DataError, Result};
 /// A SHA-256 digest.
 pub(crate) type Key = [u8; 32];
 
-/// SHA-256 of `parts`. Each part is preceded by its length. Different lists therefore never give the same input.
+/// SHA-256 of `parts`. Each part is preceded by its length. Different lists therefore never give
+/// the same input.
 pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -1,18 +1,19 @@
 //! Makes batches of token ids from parallel text.
 //!
-//! This crate reads a parallel corpus, cleans it, trains or loads a subword tokeniser, stores the tokenised corpus in
-//! a cache file and divides it into batches within a token budget. It knows nothing of tensors, devices or models: a
-//! [`Batch`] consists of plain arrays, and the training code makes tensors of them.
+//! This crate reads a parallel corpus, cleans it, trains or loads a subword tokeniser, stores the
+//! tokenised corpus in a cache file and divides it into batches within a token budget. It knows
+//! nothing of tensors, devices or models: a [`Batch`] consists of plain arrays, and the training
+//! code makes tensors of them.
 //!
 //! Everything is a pure function of the bytes of the input and the settings:
 //!
 //! - Text is streamed and hashed, and never identified by its name or date.
-//! - A vocabulary is trained by this crate's own trainer, which orders ties. A faster trainer exists, but its result
-//!   depends on the order of a hash map.
+//! - A vocabulary is trained by this crate's own trainer, which orders ties. A faster trainer
+//!   exists, but its result depends on the order of a hash map.
 //! - The batches of an epoch are planned from `(seed, epoch)` and do not depend on hidden state.
 //!
-//! Two runs over the same text therefore see the same batches on any number of threads. A run resumes in the middle
-//! of an epoch from three integers ([`SamplerState`]).
+//! Two runs over the same text therefore see the same batches on any number of threads. A run
+//! resumes in the middle of an epoch from three integers ([`SamplerState`]).
 //!
 //! The modules, in the order in which text passes through them:
 //!

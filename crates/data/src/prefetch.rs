@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crate::error::{DataError, Result};
 use crate::tokenizer::panic_text;
 
-/// Runs an iterator on a thread of its own, at most `depth` items ahead, and gives its items in order.
+/// Runs an iterator on a thread of its own, at most `depth` items ahead, and gives its items in
+/// order.
 ///
 /// Errors of the iterator are passed on. If it panics, the stream ends with
 /// [`DataError::PrefetchPanicked`]. Dropping this value stops the thread and waits for it.
@@ -19,8 +20,8 @@ pub struct Prefetch<T> {
 }
 
 impl<T: Send + 'static> Prefetch<T> {
-    /// Starts the thread. `depth` is the number of finished items that may wait; with 0, each item is handed over
-    /// directly.
+    /// Starts the thread. `depth` is the number of finished items that may wait; with 0, each item
+    /// is handed over directly.
     ///
     /// # Panics
     /// If the system cannot start a thread.
@@ -34,8 +35,8 @@ impl<T: Send + 'static> Prefetch<T> {
         Self { items: Some(receiver), thread: Some(thread), waited: Duration::ZERO }
     }
 
-    /// The total time for which [`Iterator::next`] has waited for data. A faster data path could save at most this
-    /// time.
+    /// The total time for which [`Iterator::next`] has waited for data. A faster data path could
+    /// save at most this time.
     pub fn waited(&self) -> Duration {
         self.waited
     }
@@ -125,7 +126,8 @@ mod tests {
         let after = made.load(Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(made.load(Ordering::SeqCst), after);
-        // One taken, two waiting, one that could not be sent, and one that may have followed the take.
+        // One taken, two waiting, one that could not be sent, and one that may have followed the
+        // take.
         assert!(after <= 5, "{after}");
     }
 

@@ -12,18 +12,21 @@ use crate::error::{DataError, Result};
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
-/// Version of training and tokenising. It is raised whenever their result changes. Old caches are then not reused.
+/// Version of training and tokenising. It is raised whenever their result changes. Old caches are
+/// then not reused.
 ///
-/// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only from the source side.
-/// 3: text is read without its invisible characters.
+/// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only
+/// from the source side. 3: text is read without its invisible characters.
 const RECIPE: &[u8] = b"burnformer-data recipe 3";
 
 /// The origin of the tokenisers.
 #[derive(Clone, Debug)]
 pub enum TokenizerSource {
-    /// Train on the corpus, or reuse a tokeniser that was trained on the same text with the same settings.
+    /// Train on the corpus, or reuse a tokeniser that was trained on the same text with the same
+    /// settings.
     Train(TokenizerSettings),
-    /// Load `tokenizer.json` files or SentencePiece models. Without `target`, one file serves both sides.
+    /// Load `tokenizer.json` files or SentencePiece models. Without `target`, one file serves both
+    /// sides.
     Load {
         /// The tokeniser of the source side, or of both sides.
         source: PathBuf,
@@ -82,12 +85,13 @@ pub struct Prepared {
     pub corpus_reused: bool,
 }
 
-/// Tokenises a corpus, and trains the tokeniser if the settings ask for it. A second call with the same text and
-/// settings reads both from the cache folder. `progress` is called every few thousand lines.
+/// Tokenises a corpus, and trains the tokeniser if the settings ask for it. A second call with the
+/// same text and settings reads both from the cache folder. `progress` is called every few thousand
+/// lines.
 ///
 /// # Errors
-/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are built again without an
-/// error.
+/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are built
+/// again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
     if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {

@@ -5,7 +5,8 @@ use rand::SeedableRng;
 
 use crate::hash::key_of;
 
-/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same stream, on every machine.
+/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same
+/// stream, on every machine.
 pub(crate) fn generator(place: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
     let seed = key_of(&[place.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
     ChaCha8Rng::from_seed(seed)

@@ -47,8 +47,8 @@ pub(crate) enum Kind {
     /// Stands around text. A link that finds its definition by its text has this as `label`, which
     /// is written if the text changes.
     Element { open: String, close: String, label: Option<String> },
-    /// Stands between characters. `space_after` says that the source has white space after it and the text has none; `is_space` says
-    /// that the space after it in the text replaces it.
+    /// Stands between characters. `space_after` says that the source has white space after it and
+    /// the text has none; `is_space` says that the space after it in the text replaces it.
     Point { raw: String, space_after: bool, is_space: bool },
     /// Stands for text that must stay as it is, an [`Atom`].
     Atom { raw: String },

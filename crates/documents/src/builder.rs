@@ -66,7 +66,8 @@ impl Builder {
         self.text.len() - 1
     }
 
-    /// A line break `raw` within a sentence, with the white space around it: one space for the model.
+    /// A line break `raw` within a sentence, with the white space around it: one space for the
+    /// model.
     pub(crate) fn break_point(&mut self, raw: &str) {
         if !self.begun || self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
             return self.point(raw);

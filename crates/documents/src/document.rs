@@ -42,9 +42,10 @@ impl fmt::Debug for Document {
 impl Document {
     /// Divides `text` into sentences.
     ///
-    /// `language` is the language of the text (`de`, `pt-BR`; English if it is not known); abbreviations depend on it. `fits` says
-    /// whether the model takes a sentence whole. Longer ones are cut at clauses (semicolons, colons, dashes, commas, conjunctions),
-    /// else between words, never shortened.
+    /// `language` is the language of the text (`de`, `pt-BR`; English if it is not known);
+    /// abbreviations depend on it. `fits` says whether the model takes a sentence whole. Longer
+    /// ones are cut at clauses (semicolons, colons, dashes, commas, conjunctions), else between
+    /// words, never shortened.
     pub fn parse(
         text: &str,
         format: Format,
@@ -73,7 +74,8 @@ impl Document {
         self.attributes.iter_mut().chain(blocks)
     }
 
-    /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
+    /// The sentences to translate now. Empty when the document is done, which is after at most two
+    /// rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
         let blocks = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Block(block) => Some(&**block),
@@ -267,8 +269,9 @@ fn clean(translated: Translated) -> Translated {
     Translated { text: text.trim().into(), links }
 }
 
-/// A cell, a title or a clause that does not end with a full stop gets none: models end whatever they translate with one. If it ends
-/// with a comma or a colon, so does its translation. Thai and Lao have no full stop.
+/// A cell, a title or a clause that does not end with a full stop gets none: models end whatever
+/// they translate with one. If it ends with a comma or a colon, so does its translation. Thai and
+/// Lao have no full stop.
 fn with_stop_of(source: &str, translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let Translated { mut text, mut links } = translated;
@@ -338,7 +341,8 @@ fn kept(block: &Block, range: &Range<usize>) -> Done {
     Done { translated: Translated { text, links: Vec::new() }, atoms }
 }
 
-/// The text between two sentences. It is the source's, except between scripts with and without spaces.
+/// The text between two sentences. It is the source's, except between scripts with and without
+/// spaces.
 fn gap(block: &Block, range: Range<usize>, before: &str, after: &str) -> String {
     let gap = &block.text[range.clone()];
     let edges = (before.chars().next_back(), after.chars().next());

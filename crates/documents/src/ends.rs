@@ -1,5 +1,5 @@
-//! The ends of sentences: those of `sentencex`, without those behind abbreviations, and with those before code, an address, a number or
-//! a small letter, which it never sees.
+//! The ends of sentences: those of `sentencex`, without those behind abbreviations, and with those
+//! before code, an address, a number or a small letter, which it never sees.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -21,7 +21,8 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("a valid pattern")
 });
 
-/// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at its beginning.
+/// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at
+/// its beginning.
 static WORDS: LazyLock<HashMap<&str, HashSet<&str>>> = LazyLock::new(|| {
     let lines = include_str!("abbreviations.txt").lines().filter_map(|line| line.split_once(": "));
     lines.map(|(language, words)| (language, words.split(' ').collect())).collect()
@@ -65,7 +66,8 @@ impl Ends {
         Self { language: language_factory(&code), code }
     }
 
-    /// Places at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and none is within one of `atoms`.
+    /// Places at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and none
+    /// is within one of `atoms`.
     pub(crate) fn find(
         &self,
         text: &str,
@@ -117,7 +119,8 @@ impl Ends {
         ends
     }
 
-    /// Whether the sentence goes on behind `mark`, although a capital follows: an initial, an abbreviation, an ordinal number.
+    /// Whether the sentence goes on behind `mark`, although a capital follows: an initial, an
+    /// abbreviation, an ordinal number.
     fn is_within(&self, mark: &Mark<'_>) -> bool {
         let small = mark.next.starts_with(char::is_lowercase);
         let initial = mark.word.starts_with(char::is_uppercase) && mark.is_letter();
@@ -125,8 +128,8 @@ impl Ends {
         mark.mark == "." && (word || small && self.is_abbreviation(mark)) && !self.begins(mark)
     }
 
-    /// Whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an atom, a small letter, a number. `is_code`
-    /// says whether the word is in an atom.
+    /// Whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an atom, a
+    /// small letter, a number. `is_code` says whether the word is in an atom.
     fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
         let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
             return false;
@@ -149,7 +152,8 @@ impl Ends {
         }
     }
 
-    /// Whether a word follows that is capitalised only where a sentence begins. Behind a title, it is a name.
+    /// Whether a word follows that is capitalised only where a sentence begins. Behind a title, it
+    /// is a name.
     fn begins(&self, mark: &Mark<'_>) -> bool {
         let next = mark.next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_first_word = is_word(&format!("{}^", self.code), next)
@@ -179,7 +183,8 @@ impl Ends {
             || self.is_listed(mark)
     }
 
-    /// Whether the word is in the list, or has no vowel and is neither an acronym nor a unit behind a number.
+    /// Whether the word is in the list, or has no vowel and is neither an acronym nor a unit behind
+    /// a number.
     fn is_listed(&self, mark: &Mark<'_>) -> bool {
         const CONSONANTS: &str = "bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ";
         let small = mark.word.to_lowercase();
@@ -237,8 +242,9 @@ fn is_word(list: &str, word: &str) -> bool {
     WORDS.get(list).is_some_and(|words| words.contains(word))
 }
 
-/// Whether a sentence can end at `at`: behind white space, in a script that has none, or between a closing quote and the beginning of
-/// another sentence. A particle behind a quotation (Korean, Japanese) belongs to its sentence.
+/// Whether a sentence can end at `at`: behind white space, in a script that has none, or between a
+/// closing quote and the beginning of another sentence. A particle behind a quotation (Korean,
+/// Japanese) belongs to its sentence.
 fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
     let next = atoms.partition_point(|atom| atom.end <= at);
     let (before, after) = text.split_at(at);

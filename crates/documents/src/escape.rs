@@ -20,7 +20,8 @@ pub(crate) enum Escape {
 /// Stands in a tag before and after the number of an attribute. No text has this character.
 pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
 
-/// The way in which a document writes special characters. Its translation writes them in the same way.
+/// The way in which a document writes special characters. Its translation writes them in the same
+/// way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entities {
     /// Characters with their references (`é` as `&eacute;`).

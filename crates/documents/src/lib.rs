@@ -1,18 +1,21 @@
-//! Documents for a translation model: text of any length, in plain text, HTML, Markdown or SRT, goes in; sentences come out; their
-//! translations go back in; and the translated document comes out with its markup, white space and line structure.
+//! Documents for a translation model: text of any length, in plain text, HTML, Markdown or SRT,
+//! goes in; sentences come out; their translations go back in; and the translated document comes
+//! out with its markup, white space and line structure.
 //!
-//! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts, code, indentation, times of
-//! subtitles), and *blocks* of text between its parts (a paragraph, a heading, a table cell, a subtitle). A block is split into
-//! sentences, because models translate sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It
-//! is put back around the words of the translation that are aligned to its words in the source. No tag is ever lost or
-//! doubled, whatever the translation is.
+//! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts,
+//! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a
+//! heading, a table cell, a subtitle). A block is split into sentences, because models translate
+//! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
+//! put back around the words of the translation that are aligned to its words in the source. No tag
+//! is ever lost or doubled, whatever the translation is.
 //!
-//! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They go to the model with their sentence first,
-//! because the sentence is then complete. If the translation changes one of them, the sentence is translated a second time without
-//! them, and they are put back by alignment.
+//! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They go to
+//! the model with their sentence first, because the sentence is then complete. If the translation
+//! changes one of them, the sentence is translated a second time without them, and they are put
+//! back by alignment.
 //!
-//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows with the length of the text, and nothing
-//! recurses by the depth of the markup.
+//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
+//! with the length of the text, and nothing recurses by the depth of the markup.
 //!
 //! ```
 //! use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
@@ -56,13 +59,14 @@ use std::ops::Range;
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 
-/// Plain text for the model: one sentence, or a clause of a sentence that is too long for the model. It has no markup and neither
-/// leading nor trailing white space.
+/// Plain text for the model: one sentence, or a clause of a sentence that is too long for the
+/// model. It has no markup and neither leading nor trailing white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingSentence {
     /// The text.
     pub text: String,
-    /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are estimated from the order of words.
+    /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are
+    /// estimated from the order of words.
     pub links: bool,
 }
 

@@ -8,8 +8,8 @@ use burnformer_glossary::{Part, PartKind, blank, numbers_stay, occurrences, part
 use crate::block::{Atom, AtomKind, Block};
 use crate::words::moved;
 
-/// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts that a border of markup cuts are
-/// left out.
+/// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts
+/// that a border of markup cuts are left out.
 pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     let known = atoms.len();
     for Part { range, kind } in parts(text) {
@@ -26,7 +26,8 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     atoms.sort_by_key(|atom| atom.range.start);
 }
 
-/// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often as the source.
+/// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often
+/// as the source.
 pub(crate) fn places(
     block: &Block,
     range: &Range<usize>,

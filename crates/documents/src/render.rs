@@ -25,8 +25,8 @@ pub(crate) struct Written {
     pub(crate) outline: String,
 }
 
-/// The translated block as it stands in the document. A line ends at each of `breaks`, which are sorted; a space there becomes the
-/// line break.
+/// The translated block as it stands in the document. A line ends at each of `breaks`, which are
+/// sorted; a space there becomes the line break.
 pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> Written {
     let mut writer = Writer {
         block,
@@ -74,8 +74,9 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     writer.out
 }
 
-/// The places at which the translation is broken into the number of lines of the source: at spaces, between words that need none,
-/// and never within one of `atoms`, which are sorted ranges of the translation.
+/// The places at which the translation is broken into the number of lines of the source: at spaces,
+/// between words that need none, and never within one of `atoms`, which are sorted ranges of the
+/// translation.
 pub(crate) fn breaks(
     block: &Block,
     alignment: &Alignment,
@@ -262,7 +263,8 @@ impl Writer<'_> {
                 (self.owes_line, self.owes_space) = (true, false);
                 at_start_of_line = true;
             }
-            // A line does not begin with a space: after one, a `#` would not be recognised as the first character.
+            // A line does not begin with a space: after one, a `#` would not be recognised as the
+            // first character.
             if (at_start_of_line || std::mem::take(&mut self.has_space)) && c == ' ' {
                 continue;
             }
@@ -281,7 +283,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the white space that is owed, unless text follows whose first character `next` needs none before it.
+    /// Writes the white space that is owed, unless text follows whose first character `next` needs
+    /// none before it.
     fn pay_space(&mut self, next: Option<char>) {
         let owed = std::mem::take(&mut self.owes_space);
         let touches = |c: char| {

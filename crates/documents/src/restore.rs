@@ -176,8 +176,8 @@ fn with_brackets(source: &str, range: &Range<usize>, atom: Range<usize>) -> Rang
     }
 }
 
-/// Whether white space is needed between `neighbour`, of the translation, and `edge`, of the text that is put in. Marks of the
-/// kinds `touching` touch it.
+/// Whether white space is needed between `neighbour`, of the translation, and `edge`, of the text
+/// that is put in. Marks of the kinds `touching` touch it.
 fn needs_space(
     neighbour: Option<char>,
     wanted: bool,

@@ -68,7 +68,8 @@ fn sentences(
 static SEPARATOR: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\s([|·•‧∙⋅›→])\s").expect("a valid pattern"));
 
-/// The borders of the items of a menu: of marks between them, and of links if they are all that there is.
+/// The borders of the items of a menu: of marks between them, and of links if they are all that
+/// there is.
 fn items(block: &Block, atoms: &[Range<usize>]) -> Vec<usize> {
     let text = &block.text;
     let marks = SEPARATOR.captures_iter(text).filter_map(|found| found.get(1));
@@ -109,7 +110,8 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     all
 }
 
-/// Places where a sentence can be cut, the best first. A cut is at the end of the match, or of its group if it has one.
+/// Places where a sentence can be cut, the best first. A cut is at the end of the match, or of its
+/// group if it has one.
 static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
         r"[;:]\s|[；：]|\s[–—-]\s",
@@ -143,7 +145,8 @@ fn clauses(
     done
 }
 
-/// The place at which `range` is cut: the best kind of place in its middle half, else anywhere, else within a word.
+/// The place at which `range` is cut: the best kind of place in its middle half, else anywhere,
+/// else within a word.
 fn middle(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> Option<usize> {
     let slice = &text[range.clone()];
     let half = slice.len() / 2;

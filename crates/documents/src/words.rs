@@ -20,7 +20,8 @@ pub(crate) struct Token {
     pub(crate) is_word: bool,
 }
 
-/// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and disjoint, is one word.
+/// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and
+/// disjoint, is one word.
 pub(crate) fn tokens(text: &str, range: Range<usize>, whole: &[Range<usize>]) -> Vec<Token> {
     let mut all = Vec::new();
     let mut at = range.start;
@@ -59,7 +60,8 @@ pub(crate) fn moved(range: &Range<usize>, from: usize, to: usize) -> Range<usize
     range.start - from + to..range.end - from + to
 }
 
-/// The part of `range` without white space at its ends; empty at its start if there is nothing else.
+/// The part of `range` without white space at its ends; empty at its start if there is nothing
+/// else.
 pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let trimmed = slice.trim();
@@ -75,13 +77,15 @@ pub(crate) fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether no space stands beside this character: a script without spaces, or punctuation of Chinese and Japanese.
+/// Whether no space stands beside this character: a script without spaces, or punctuation of
+/// Chinese and Japanese.
 pub(crate) fn is_unspaced(c: char) -> bool {
     burnformer_glossary::is_unspaced(c)
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')
 }
 
-/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a mark of the same kind there.
+/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a
+/// mark of the same kind there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Open,

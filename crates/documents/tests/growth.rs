@@ -1,7 +1,8 @@
 //! Work grows with the length of a document, not with its square, whatever the document is.
 //!
-//! An ordinary run measures processor time, with a wide margin. Where the compiler counts branches, in this crate and in all that it
-//! uses, the number is the same in each run, and the margin is narrow:
+//! An ordinary run measures processor time, with a wide margin. Where the compiler counts branches,
+//! in this crate and in all that it uses, the number is the same in each run, and the margin is
+//! narrow:
 //!
 //! ```sh
 //! RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-trace-pc-guard" \
@@ -20,7 +21,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-/// What the compiler calls at each branch, and once before. In Rust, such a function would call itself at its own branches.
+/// What the compiler calls at each branch, and once before. In Rust, such a function would call
+/// itself at its own branches.
 #[cfg(target_arch = "x86_64")]
 mod branches {
     use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -87,8 +89,9 @@ fn translate(text: &str, format: Format) {
     }
 }
 
-/// How long documents are compared: the bytes of the short one, how many times as long the other is, and the most that its steps may
-/// be a multiple of those of the first. Text without sentences is read in parts of 4 KB, within which work may grow faster.
+/// How long documents are compared: the bytes of the short one, how many times as long the other
+/// is, and the most that its steps may be a multiple of those of the first. Text without sentences
+/// is read in parts of 4 KB, within which work may grow faster.
 fn lengths() -> (usize, usize, f64) {
     if are_counted() { (16_000, 2, 2.5) } else { (5_000, 8, 20.0) }
 }
@@ -105,8 +108,9 @@ fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     long as f64 / short.max(1) as f64
 }
 
-/// Fails if the work of `piece` over and over behind `start` grows faster than its length, whatever the length is: three times, and where
-/// steps are counted for documents that are four times as long each time.
+/// Fails if the work of `piece` over and over behind `start` grows faster than its length, whatever
+/// the length is: three times, and where steps are counted for documents that are four times as
+/// long each time.
 fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), TestCaseError> {
     let (bytes, _, limit) = lengths();
     let longer = if are_counted() { 4 } else { 1 };

@@ -1,18 +1,20 @@
 //! Replaces files completely or not at all, even if the machine stops in the middle.
 //!
-//! A file is written under another name in the same folder and flushed to the disk. Then it is renamed to its final
-//! name, and the folder is flushed. A program that opens the path finds either the old content or the new, even after
-//! a power cut. The file has the permissions of any new file of the user: `rw-rw-rw-` without the bits that the umask
-//! removes.
+//! A file is written under another name in the same folder and flushed to the disk. Then it is
+//! renamed to its final name, and the folder is flushed. A program that opens the path finds either
+//! the old content or the new, even after a power cut. The file has the permissions of any new file
+//! of the user: `rw-rw-rw-` without the bits that the umask removes.
 //!
 //! Every crate of the workspace that replaces a file uses this crate, in one of three ways:
 //!
-//! - [`write()`] and [`write_with`] are for folders that only one process writes, such as the folder of a run. They use the
-//!   name `NAME.partial`. The next attempt therefore overwrites the file that a killed process left.
-//! - [`Temporary::beside`] is for one path that several processes may write, on several machines too.
-//! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a cache. They give
-//!   each file a name of its own. The next process that is alone in the folder [removes](remove_leftovers) the files that
-//!   killed processes left.
+//! - [`write()`] and [`write_with`] are for folders that only one process writes, such as the
+//!   folder of a run. They use the name `NAME.partial`. The next attempt therefore overwrites the
+//!   file that a killed process left.
+//! - [`Temporary::beside`] is for one path that several processes may write, on several machines
+//!   too.
+//! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a
+//!   cache. They give each file a name of its own. The next process that is alone in the folder
+//!   [removes](remove_leftovers) the files that killed processes left.
 //!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
@@ -26,7 +28,8 @@ use std::path::Path;
 
 pub use temporary::{Readers, Temporary, remove_leftovers, write_shared};
 
-/// Replaces the file at `path` by one with the content `bytes`. Only one process may write to the folder.
+/// Replaces the file at `path` by one with the content `bytes`. Only one process may write to the
+/// folder.
 ///
 /// # Errors
 /// Errors of the operating system. The old file is then unchanged.

@@ -12,8 +12,9 @@ use crate::{folder_of, sync_folder_of};
 /// The start of the names of temporary files, chosen so that no file of a user has such a name.
 const PREFIX: &str = ".burnformer-";
 const SUFFIX: &str = ".temporary";
-/// The lock file of a folder. A process with temporary files in the folder holds it as a shared lock. A process that
-/// removes leftovers holds it alone. The file is never removed, because a lock on a removed file protects nothing.
+/// The lock file of a folder. A process with temporary files in the folder holds it as a shared
+/// lock. A process that removes leftovers holds it alone. The file is never removed, because a lock
+/// on a removed file protects nothing.
 const LOCK: &str = ".burnformer.lock";
 
 /// The end of the names of temporary files that belong to one path.
@@ -28,8 +29,8 @@ pub enum Readers {
     Umask,
 }
 
-/// A file under a temporary name, which is written and then [published](Temporary::publish). If it is dropped before
-/// that, it is removed. Several processes may have such files in the same folder.
+/// A file under a temporary name, which is written and then [published](Temporary::publish). If it
+/// is dropped before that, it is removed. Several processes may have such files in the same folder.
 #[derive(Debug)]
 pub struct Temporary {
     // The order of fields matters: the file is removed before the lock is released.
@@ -38,7 +39,8 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Makes an empty file in `folder`, after removing [what killed processes left there](remove_leftovers).
+    /// Makes an empty file in `folder`, after removing [what killed processes left
+    /// there](remove_leftovers).
     ///
     /// # Errors
     /// Errors of the operating system; `folder` must exist.
@@ -51,9 +53,10 @@ impl Temporary {
         Ok(Self { file, _lock: lock })
     }
 
-    /// Makes an empty file beside `path` that any user may read whom the umask allows, after removing what killed
-    /// processes left that wrote to the same path. Temporary files for other paths in the folder are left alone, because
-    /// the locks of many network file systems say nothing about the processes of other machines.
+    /// Makes an empty file beside `path` that any user may read whom the umask allows, after
+    /// removing what killed processes left that wrote to the same path. Temporary files for other
+    /// paths in the folder are left alone, because the locks of many network file systems say
+    /// nothing about the processes of other machines.
     ///
     /// # Errors
     /// Errors of the operating system; the folder of `path` must exist.
@@ -87,15 +90,16 @@ impl Temporary {
         self.file.path()
     }
 
-    /// Flushes the file to the disk and renames it to `path`, which must be on the same file system. A file that is
-    /// there already is replaced.
+    /// Flushes the file to the disk and renames it to `path`, which must be on the same file
+    /// system. A file that is there already is replaced.
     ///
     /// # Errors
     /// Errors of the operating system. A file that was at `path` is then unchanged.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist(path).map_err(|error| error.error)?;
-        // The file is complete at its path. Flushing the folder only protects it from a power cut in the next seconds.
+        // The file is complete at its path. Flushing the folder only protects it from a power cut
+        // in the next seconds.
         let _ = sync_folder_of(path);
         Ok(())
     }
@@ -117,7 +121,8 @@ impl Seek for Temporary {
     }
 }
 
-/// Replaces the file at `path` by one with the content `bytes`. Other processes may do so at the same time.
+/// Replaces the file at `path` by one with the content `bytes`. Other processes may do so at the
+/// same time.
 ///
 /// # Errors
 /// Errors of the operating system. The old file is then unchanged.
@@ -127,8 +132,9 @@ pub fn write_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.publish(path)
 }
 
-/// Removes the temporary files that killed processes left in `folder`. If a living process has temporary files there,
-/// nothing is removed; a later call will do it. Files that cannot be removed stay.
+/// Removes the temporary files that killed processes left in `folder`. If a living process has
+/// temporary files there, nothing is removed; a later call will do it. Files that cannot be removed
+/// stay.
 pub fn remove_leftovers(folder: &Path) {
     let Some(leftovers) = leftovers(folder).filter(|found| !found.is_empty()) else { return };
     let Some(lock) = lock_file(folder) else { return };
@@ -173,12 +179,14 @@ fn make(
     builder.tempfile_in(folder)
 }
 
-/// Removes the temporary files of one path, all of which begin with `prefix`, whose processes live no more.
+/// Removes the temporary files of one path, all of which begin with `prefix`, whose processes live
+/// no more.
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
         // NFS locks only files that are open for writing.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
-        // The lock is held until the name is gone, or another process could take the file as its own in between.
+        // The lock is held until the name is gone, or another process could take the file as its
+        // own in between.
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }

@@ -19,8 +19,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry for `source` whose translations `target` holds, separated by `|`. Both are brought to normal form C,
-    /// with single spaces and without invisible characters. A `*` at the end of a word stands for any ending (`talo*` for `talossa`).
+    /// An entry for `source` whose translations `target` holds, separated by `|`. Both are brought
+    /// to normal form C, with single spaces and without invisible characters. A `*` at the end of a
+    /// word stands for any ending (`talo*` for `talossa`).
     ///
     /// # Errors
     /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
@@ -50,13 +51,15 @@ impl Entry {
         &self.targets
     }
 
-    /// The better of two entries that begin at the same word has the larger rank: the longer, then the more exact.
+    /// The better of two entries that begin at the same word has the larger rank: the longer, then
+    /// the more exact.
     pub(crate) fn rank(&self) -> (usize, usize, bool, bool) {
         let last = self.words.last().map_or(0, |word| word.text.chars().count());
         (self.words.len(), last, !self.any_case, !self.is_open)
     }
 
-    /// Whether the last of its words may stand for `word`, which begins with it, where `text` is compared.
+    /// Whether the last of its words may stand for `word`, which begins with it, where `text` is
+    /// compared.
     pub(crate) fn ends_with(&self, word: &Word, text: fn(&Word) -> &str) -> bool {
         let last = self.words.last().map_or("", text);
         let rest = text(word).strip_prefix(last);

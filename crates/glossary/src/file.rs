@@ -7,8 +7,8 @@ use crate::error::{EntryPlace, EntryProblem, GlossaryError};
 use crate::glossary::Glossary;
 
 impl Glossary {
-    /// Reads a file: UTF-8, on each line a source term, a tab and its translation, or several separated by `|`. Empty
-    /// lines and lines that begin with `#` are left out.
+    /// Reads a file: UTF-8, on each line a source term, a tab and its translation, or several
+    /// separated by `|`. Empty lines and lines that begin with `#` are left out.
     ///
     /// # Errors
     /// [`GlossaryError`] that names the file and the line.

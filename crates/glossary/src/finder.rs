@@ -12,9 +12,9 @@ const BEGIN: u8 = 0xFF;
 /// Stands before a word without white space before it.
 const JOINED: u8 = 0xFD;
 
-/// Finds entries by the automaton of Aho and Corasick (1975), from the end of a sentence to its beginning: its state after
-/// the first letter of a word knows the longest term that begins there. The time is linear in the sentence, whatever the
-/// number and the length of the terms.
+/// Finds entries by the automaton of Aho and Corasick (1975), from the end of a sentence to its
+/// beginning: its state after the first letter of a word knows the longest term that begins there.
+/// The time is linear in the sentence, whatever the number and the length of the terms.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     any_case: Terms,
@@ -39,8 +39,8 @@ impl Finder {
         }
     }
 
-    /// For each word of `sentence` the number of the best entry that begins with it: the longest, and of two of equal length
-    /// that which is compared as it is written.
+    /// For each word of `sentence` the number of the best entry that begins with it: the longest,
+    /// and of two of equal length that which is compared as it is written.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let longest = |terms: &Terms| terms.longest(entries, sentence);
         let both = longest(&self.any_case).into_iter().zip(longest(&self.as_written));
@@ -81,8 +81,9 @@ impl Terms {
         found
     }
 
-    /// The entry of the longest term that ends with `state` and whose last word may end as it does in `rest`, the sentence from
-    /// the term's first word on. A state lists its terms from the longest to the shortest.
+    /// The entry of the longest term that ends with `state` and whose last word may end as it does
+    /// in `rest`, the sentence from the term's first word on. A state lists its terms from the
+    /// longest to the shortest.
     fn longest_at(&self, state: StateID, entries: &[Entry], rest: &[Word]) -> Option<usize> {
         let is_match = self.automaton.is_match(state);
         let count = if is_match { self.automaton.match_len(state) } else { 0 };

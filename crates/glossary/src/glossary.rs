@@ -100,12 +100,13 @@ impl Wanted {
     }
 }
 
-/// The terms of `sentence` that are in `glossaries`, with the translations of which its translation must contain one. Of several
-/// terms with the same translations only the first is given.
+/// The terms of `sentence` that are in `glossaries`, with the translations of which its translation
+/// must contain one. Of several terms with the same translations only the first is given.
 ///
-/// Terms are found as whole words, from left to right; of those that begin at the same word the longest is taken, and
-/// terms do not overlap. A term in lower case is found in any case, another as it is written. Of glossaries with the
-/// same term the first counts. The time is linear in the sentence and in the terms.
+/// Terms are found as whole words, from left to right; of those that begin at the same word the
+/// longest is taken, and terms do not overlap. A term in lower case is found in any case, another
+/// as it is written. Of glossaries with the same term the first counts. The time is linear in the
+/// sentence and in the terms.
 pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();

@@ -1,11 +1,13 @@
 //! Glossaries: pairs of a term and its prescribed translation, found in sentences as whole words.
 //!
-//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from pairs. [`wanted`] gives the
-//! terms that the translation of a sentence must contain. This crate does not make a model write them.
+//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from
+//! pairs. [`wanted`] gives the terms that the translation of a sentence must contain. This crate
+//! does not make a model write them.
 //!
-//! The trade-off taken: *terms are found by their letters alone*, without a morphology of any language. A term is found
-//! only in the form in which it is written, so each inflected form of the source is an entry of its own. On the target
-//! side an entry may list several forms (`house|houses`), among which the model chooses.
+//! The trade-off taken: *terms are found by their letters alone*, without a morphology of any
+//! language. A term is found only in the form in which it is written, so each inflected form of the
+//! source is an entry of its own. On the target side an entry may list several forms
+//! (`house|houses`), among which the model chooses.
 //!
 //! ```
 //! use burnformer_glossary::{Glossary, wanted};

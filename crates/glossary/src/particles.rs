@@ -1,6 +1,7 @@
 //! Particles of Korean, which are written to the word before them.
 
-/// Particles by the sound before them: after any, after a consonant, after a vowel, after a consonant but ㄹ, after a vowel or ㄹ.
+/// Particles by the sound before them: after any, after a consonant, after a vowel, after a
+/// consonant but ㄹ, after a vowel or ㄹ.
 const PARTICLES: [&str; 5] = [
     "들 도 만 의 에 에서 에게 에게서 한테 한테서 께 께서 까지 부터 마다 마저 조차 밖에 처럼 보다 같이 하고 뿐 만큼 대로 쯤 씩 \
      인 입니다 입니까 이었다 이었습니다",
@@ -15,8 +16,8 @@ const SYLLABLES: usize = 10;
 /// After one syllable, short particles make other words (`수도`, `길이`), but these.
 const OF_OBJECTS: [&str; 2] = ["을", "를"];
 
-/// Whether `rest`, which is written to a word that ends in `word`, consists of particles that agree with it in sound. The
-/// sound of a word in another script is unknown.
+/// Whether `rest`, which is written to a word that ends in `word`, consists of particles that agree
+/// with it in sound. The sound of a word in another script is unknown.
 pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
     let Some(last) = word.chars().next_back() else { return false };
     let is_syllable = final_of(last).is_some() && word.chars().nth(1).is_none();
@@ -57,7 +58,8 @@ fn final_of(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The forms follow the rules of the National Institute of Korean Language (조사): agreement with the final sound.
+    /// The forms follow the rules of the National Institute of Korean Language (조사): agreement with
+    /// the final sound.
     #[test]
     fn particles_agree_with_the_sound_before_them() {
         for (word, rests) in [

@@ -4,8 +4,9 @@ use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether this character is a part of a word: a letter, a digit or a combining mark of a script that puts spaces between
-/// words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese, Khmer) every character counts as a word.
+/// Whether this character is a part of a word: a letter, a digit or a combining mark of a script
+/// that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese,
+/// Khmer) every character counts as a word.
 pub fn is_in_word(c: char) -> bool {
     (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
 }
@@ -35,7 +36,8 @@ pub(crate) struct Word {
     pub spaced: bool,
 }
 
-/// `text` without invisible characters but controls, which a model cannot write, in normal form C, with single spaces between its words.
+/// `text` without invisible characters but controls, which a model cannot write, in normal form C,
+/// with single spaces between its words.
 pub(crate) fn normalized(text: &str) -> String {
     let composed: String = visible_but(text, char::is_control).nfc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -49,7 +49,8 @@ pub struct Remote<'a> {
 }
 
 impl Client {
-    /// A client that trusts the certificates of the `settings`, and takes the proxy of the environment.
+    /// A client that trusts the certificates of the `settings`, and takes the proxy of the
+    /// environment.
     ///
     /// # Errors
     /// If the file of certificates cannot be read.
@@ -72,7 +73,8 @@ impl Client {
         Ok(Self { agent: config.build().into() })
     }
 
-    /// The answer to a request of `url`, from its byte `from` on if the server can. All of it takes at most `limit`.
+    /// The answer to a request of `url`, from its byte `from` on if the server can. All of it takes
+    /// at most `limit`.
     fn get(
         &self,
         url: &str,
@@ -217,7 +219,8 @@ impl Client {
     }
 }
 
-/// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees how far that one is.
+/// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees
+/// how far that one is.
 fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<(), HubError> {
     let io = |cause| HubError::io(remote.path, cause);
     loop {

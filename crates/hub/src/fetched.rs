@@ -9,7 +9,8 @@ pub struct Fetched {
     pub revision: String,
     /// The licence, as the list names it.
     pub licence: Option<String>,
-    /// Whether the server could not be reached, so that the revision is the one that was fetched last.
+    /// Whether the server could not be reached, so that the revision is the one that was fetched
+    /// last.
     pub is_stale: bool,
 }
 

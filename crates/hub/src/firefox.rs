@@ -1,4 +1,5 @@
-//! Models that Firefox translates with, from the list that it reads itself (Mozilla's Remote Settings).
+//! Models that Firefox translates with, from the list that it reads itself (Mozilla's Remote
+//! Settings).
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -56,7 +57,8 @@ pub fn folder(source: &str, target: &str, settings: &Settings) -> PathBuf {
     settings.cache.join(format!("firefox--{source}-{target}"))
 }
 
-/// Fetches the newest model from `source` to `target`; without the server, the one that was fetched last.
+/// Fetches the newest model from `source` to `target`; without the server, the one that was fetched
+/// last.
 pub fn fetch(
     source: &str,
     target: &str,
@@ -129,7 +131,8 @@ fn files<'a>(
     Ok(own.collect())
 }
 
-/// Compares versions such as `1.0`; one with letters, such as `2.0a1`, precedes all others, since it is only tried out.
+/// Compares versions such as `1.0`; one with letters, such as `2.0a1`, precedes all others, since
+/// it is only tried out.
 fn compare(a: &str, b: &str) -> Ordering {
     let key = |version: &str| {
         let is_release = !version.chars().any(char::is_alphabetic);

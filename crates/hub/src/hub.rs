@@ -1,5 +1,6 @@
-//! Models of the Hugging Face hub, in its cache: `models--OWNER--NAME` with `blobs` by hash, `snapshots` by commit, whose files
-//! are links to blobs, and `refs`, which say the commits of branches.
+//! Models of the Hugging Face hub, in its cache: `models--OWNER--NAME` with `blobs` by hash,
+//! `snapshots` by commit, whose files are links to blobs, and `refs`, which say the commits of
+//! branches.
 
 use std::fs;
 use std::io;
@@ -139,7 +140,8 @@ fn is_hash(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Makes `link` stand for the file `blob` of the same model. Another process may do so at the same time.
+/// Makes `link` stand for the file `blob` of the same model. Another process may do so at the same
+/// time.
 fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
     let is_taken = |made: &io::Result<()>| {
         made.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)

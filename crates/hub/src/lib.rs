@@ -1,11 +1,14 @@
-//! Translation models by name: from the Hugging Face hub, and from the list from which Firefox gets its models.
+//! Translation models by name: from the Hugging Face hub, and from the list from which Firefox gets
+//! its models.
 //!
-//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's own library, which brings an asynchronous
-//! runtime. It asks the hub once for the names, sizes and hashes of all files, and then fetches those that an importer may
-//! need. The cache has the hub's own layout, so that other programs share it.
+//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's own library,
+//! which brings an asynchronous runtime. It asks the hub once for the names, sizes and hashes of
+//! all files, and then fetches those that an importer may need. The cache has the hub's own layout,
+//! so that other programs share it.
 //!
-//! What arrives is distrusted: names of files are plain, sizes are bounded by what the list says, hashes are checked before a
-//! file gets its name, and a token is sent only to the server that it is meant for.
+//! What arrives is distrusted: names of files are plain, sizes are bounded by what the list says,
+//! hashes are checked before a file gets its name, and a token is sent only to the server that it
+//! is meant for.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +40,8 @@ pub fn fetch(
     }
 }
 
-/// Removes what the cache holds of the model `name`, of all revisions, and returns whether there was anything.
+/// Removes what the cache holds of the model `name`, of all revisions, and returns whether there
+/// was anything.
 ///
 /// # Errors
 /// [`HubError::Io`].

@@ -20,8 +20,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the environment says, by the variables of the hub's own library; `FIREFOX_SETTINGS_ENDPOINT` names another server
-    /// of Firefox's list.
+    /// What the environment says, by the variables of the hub's own library;
+    /// `FIREFOX_SETTINGS_ENDPOINT` names another server of Firefox's list.
     pub fn from_env() -> Self {
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let path = |name: &str| text(name).map(PathBuf::from);

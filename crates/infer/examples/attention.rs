@@ -9,8 +9,9 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_infer::{AlignmentOptions, HeadWeights, Translator, pharaoh, word_alignment};
 
-/// Writes the translation, its word alignment in Pharaoh's format, the aligned words, and for every piece that
-/// the decoder predicts the source piece with the largest weight in the last layer, averaged over the heads.
+/// Writes the translation, its word alignment in Pharaoh's format, the aligned words, and for every
+/// piece that the decoder predicts the source piece with the largest weight in the last layer,
+/// averaged over the heads.
 pub fn run(model: &Path, sentence: &str, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let translator = Translator::load(model, &Device::default())?;
     let translations = translator.translate(&[sentence], &translator.options())?;

@@ -9,7 +9,8 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_infer::{FinishReason, Translator};
 
-/// Writes up to `count` translations of `sentence`, one per line: score, log-probability, how it ended, text.
+/// Writes up to `count` translations of `sentence`, one per line: score, log-probability, how it
+/// ended, text.
 ///
 /// The score is the log-probability divided by the length penalty: translations are ranked by it.
 pub fn run(

@@ -1,4 +1,5 @@
-//! Translates standard input, one sentence per line, with a model directory that `burnformer train` wrote.
+//! Translates standard input, one sentence per line, with a model directory that `burnformer train`
+//! wrote.
 //!
 //! `cargo run --release -p burnformer-infer --example translate -- runs/mine/best < input.de > output.en`
 

@@ -6,7 +6,8 @@ use crate::settings::check;
 pub struct Batching {
     /// The largest number of sentences in a batch.
     pub max_sentences: usize,
-    /// The largest number of tokens in a batch, padding included. A longer sentence forms a batch of its own.
+    /// The largest number of tokens in a batch, padding included. A longer sentence forms a batch
+    /// of its own.
     pub max_tokens: usize,
 }
 
@@ -30,8 +31,8 @@ impl Batching {
         Ok(())
     }
 
-    /// Divides `places` into batches of similar `lengths` (`lengths` is indexed by place), the longest first: if the
-    /// memory is too small, that shows at once.
+    /// Divides `places` into batches of similar `lengths` (`lengths` is indexed by place), the
+    /// longest first: if the memory is too small, that shows at once.
     pub(crate) fn group(&self, mut places: Vec<usize>, lengths: &[usize]) -> Vec<Vec<usize>> {
         places.sort_by(|&a, &b| lengths[b].cmp(&lengths[a]).then(a.cmp(&b)));
         let mut batches = Vec::new();

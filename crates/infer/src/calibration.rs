@@ -8,9 +8,10 @@ const MOST_STEPS: usize = 100;
 /// The largest change of a parameter by which it has converged.
 const CONVERGED: f64 = 1e-9;
 
-/// How the confidence in a translation follows from the probability that the model gives it: 1 / (1 + e^−(`offset` +
-/// `slope` · p)), where p is the geometric mean of the probabilities of its tokens. Training fits it to the validation
-/// text, and `eval-bleu --calibrate` to any other, so that translations of confidence 0.7 have 70 chrF on average.
+/// How the confidence in a translation follows from the probability that the model gives it: 1 / (1 +
+/// e^−(`offset` + `slope` · p)), where p is the geometric mean of the probabilities of its tokens.
+/// Training fits it to the validation text, and `eval-bleu --calibrate` to any other, so that
+/// translations of confidence 0.7 have 70 chrF on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Calibration {
@@ -26,9 +27,9 @@ impl Calibration {
         self.at(probability(hypothesis))
     }
 
-    /// Fits translations to their quality on held-out text, each between 0 and 1 (its chrF over 100), by the maximum
-    /// likelihood of a logistic regression. `None` if the translations do not differ in probability or in quality, or if
-    /// better ones are not more probable.
+    /// Fits translations to their quality on held-out text, each between 0 and 1 (its chrF over
+    /// 100), by the maximum likelihood of a logistic regression. `None` if the translations do not
+    /// differ in probability or in quality, or if better ones are not more probable.
     pub fn fit<'a>(translations: impl IntoIterator<Item = (&'a Hypothesis, f64)>) -> Option<Self> {
         let points: Vec<[f64; 2]> = translations
             .into_iter()
@@ -46,7 +47,8 @@ impl Calibration {
         None
     }
 
-    /// The change of both parameters by a step of Newton's method; `None` if the points do not determine it.
+    /// The change of both parameters by a step of Newton's method; `None` if the points do not
+    /// determine it.
     fn newton_step(self, points: &[[f64; 2]]) -> Option<[f64; 2]> {
         let mut gradient = [0.0; 2];
         let mut curvature = [0.0; 3];

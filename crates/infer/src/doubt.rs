@@ -4,7 +4,8 @@
 const LONGEST_UNIT: usize = 12;
 /// The number of times in a row that a sequence has to occur.
 const TIMES: usize = 4;
-/// The number of words from which on a translation that is its source counts as a copy: names and numbers are shorter.
+/// The number of words from which on a translation that is its source counts as a copy: names and
+/// numbers are shorter.
 const WORDS: usize = 4;
 /// How many times as long as the other side a sentence may be, beside [`SLACK`] characters.
 const LONGER: usize = 3;
@@ -14,7 +15,8 @@ const SLACK: usize = 40;
 /// A sign that a translation is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Doubt {
-    /// A sequence of words or characters is repeated several times in a row, and nothing in the source is.
+    /// A sequence of words or characters is repeated several times in a row, and nothing in the
+    /// source is.
     Loop,
     /// The translation is the source.
     Copy,
@@ -50,7 +52,8 @@ fn folded(text: &str) -> String {
     text.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Whether some words, or some letters of one long word or of a script without spaces, are repeated in a row.
+/// Whether some words, or some letters of one long word or of a script without spaces, are repeated
+/// in a row.
 fn text_repeats(text: &str) -> bool {
     let word = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -63,7 +66,8 @@ fn text_repeats(text: &str) -> bool {
     repeats(&words) || words.iter().any(letters)
 }
 
-/// Whether a sequence of at most [`LONGEST_UNIT`] parts occurs [`TIMES`] times in a row; one of a single part twice as often.
+/// Whether a sequence of at most [`LONGEST_UNIT`] parts occurs [`TIMES`] times in a row; one of a
+/// single part twice as often.
 pub(crate) fn repeats<T: PartialEq>(parts: &[T]) -> bool {
     (1..=LONGEST_UNIT).any(|unit| {
         let needed = unit * (TIMES - 1) + if unit == 1 { TIMES } else { 0 };

@@ -251,8 +251,8 @@ impl InferError {
         number!(self).copied()
     }
 
-    /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts only its own
-    /// sentences, and its caller adds those before it.
+    /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts
+    /// only its own sentences, and its caller adds those before it.
     pub fn offset(mut self, offset: usize) -> Self {
         if let Some(sentence) = number!(&mut self) {
             *sentence += offset;
@@ -261,8 +261,8 @@ impl InferError {
     }
 }
 
-/// The result of `work` for the sentences before the first one that causes an error, and that error. `work` takes the
-/// number of sentences, from the first on, of `count` in all.
+/// The result of `work` for the sentences before the first one that causes an error, and that
+/// error. `work` takes the number of sentences, from the first on, of `count` in all.
 pub(crate) fn until_error<T>(
     mut count: usize,
     mut work: impl FnMut(usize) -> Result<Vec<T>, InferError>,
@@ -272,7 +272,8 @@ pub(crate) fn until_error<T>(
         match work(count) {
             Ok(done) => return (done, failure),
             Err(error) => {
-                // A model that gives NaN may do so for several, and not in the order of the sentences.
+                // A model that gives NaN may do so for several, and not in the order of the
+                // sentences.
                 count = error.sentence().map_or(0, |sentence| sentence - 1);
                 failure = Some(error);
                 if count == 0 {

@@ -13,20 +13,22 @@ pub enum FinishReason {
 pub struct Hypothesis {
     /// The generated ids, with `</s>` if the model ended the sentence.
     pub tokens: Vec<u32>,
-    /// The model's natural log-probability of each of `tokens`, before any constraint or temperature.
+    /// The model's natural log-probability of each of `tokens`, before any constraint or
+    /// temperature.
     pub log_probs: Vec<f32>,
-    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses are ranked by it. Of one that
-    /// [is raised](Self::is_raised) it is the score of the text in capitals, as [`Translator::score`](crate::Translator::score)
-    /// gives it.
+    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses
+    /// are ranked by it. Of one that [is raised](Self::is_raised) it is the score of the text in
+    /// capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// Whether the first search found a loop, or lost a number or a placeholder, and this was found by another one; see
-    /// [`SearchSettings::second_search`](crate::SearchSettings::second_search) and
-    /// [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
+    /// Whether the first search found a loop, or lost a number or a placeholder, and this was found
+    /// by another one; see [`SearchSettings::second_search`](crate::SearchSettings::second_search)
+    /// and [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
     pub is_second: bool,
-    /// Whether the source was in capitals and this is a translation of its small letters, of which the text is raised again;
-    /// see [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
+    /// Whether the source was in capitals and this is a translation of its small letters, of which
+    /// the text is raised again; see
+    /// [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
     pub is_raised: bool,
     /// The text of the source that each unknown token stands for.
     pub copies: Vec<String>,

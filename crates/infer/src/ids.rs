@@ -14,7 +14,8 @@ pub(crate) fn closed_len(ids: &[u32], eos: u32) -> usize {
     ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
-/// The number, from 1, and the number of tokens with `</s>`, of the first of `sentences` that is longer than `limit`.
+/// The number, from 1, and the number of tokens with `</s>`, of the first of `sentences` that is
+/// longer than `limit`.
 pub(crate) fn first_too_long<'a>(
     sentences: impl Iterator<Item = &'a [u32]>,
     eos: u32,
@@ -24,7 +25,8 @@ pub(crate) fn first_too_long<'a>(
     (1..).zip(lengths).find(|&(_, length)| length > limit)
 }
 
-/// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the model accepts each.
+/// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the
+/// model accepts each.
 ///
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],

@@ -1,18 +1,20 @@
 //! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
 //! translations.
 //!
-//! A program that has text uses the [`Translator`], which loads a model directory and turns sentences into sentences. A
-//! program that has token ids, or a model of another kind, implements [`StepModel`] and calls [`search`] or
-//! [`force_score`].
+//! A program that has text uses the [`Translator`], which loads a model directory and turns
+//! sentences into sentences. A program that has token ids, or a model of another kind, implements
+//! [`StepModel`] and calls [`search`] or [`force_score`].
 //!
-//! The trade-off: *search runs on the host, the model on its device*. Each step copies the logits to the host,
-//! normalises them and selects the best without sorting. So search is written once, in plain numbers with float64 sums,
-//! for every device and every architecture, and its results are those of `tests/reference` token for token. Results
-//! depend only on the sentence and the settings, not on batch size, order or the other sentences, except for rounding: the
-//! products of the encoder's attention are a library's, whose sums may be taken in another order where the batch is padded to
-//! another length. (Sums in a fixed order, as everywhere else on the CPU, took 5 % more time for single sentences and 30 % for
-//! lines of 600 tokens.) This holds for sampling too: each draw is a function of the seed, the sentence, the number of the
-//! sample and the position of the token.
+//! The trade-off: *search runs on the host, the model on its device*. Each step copies the logits
+//! to the host, normalises them and selects the best without sorting. So search is written once, in
+//! plain numbers with float64 sums, for every device and every architecture, and its results are
+//! those of `tests/reference` token for token. Results depend only on the sentence and the
+//! settings, not on batch size, order or the other sentences, except for rounding: the products of
+//! the encoder's attention are a library's, whose sums may be taken in another order where the
+//! batch is padded to another length. (Sums in a fixed order, as everywhere else on the CPU, took 5
+//! % more time for single sentences and 30 % for lines of 600 tokens.) This holds for sampling too:
+//! each draw is a function of the seed, the sentence, the number of the sample and the position of
+//! the token.
 //!
 //! | idea | item |
 //! |---|---|
@@ -100,7 +102,8 @@ pub use translator::{
     save_text_files, vocabularies,
 };
 
-/// The programs in the workspace's README and in this crate's, compiled and run as they stand there.
+/// The programs in the workspace's README and in this crate's, compiled and run as they stand
+/// there.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../README.md")]

@@ -9,16 +9,17 @@ pub enum LengthPenalty {
     None,
     /// log P per token.
     Average,
-    /// log P / ((5 + n) / 6)^α for n tokens, with α ≥ 0: the paper's choice (§6.1) with α 0.6, from Wu et al.,
-    /// 2016, equation 14. Larger α favours longer translations.
+    /// log P / ((5 + n) / 6)^α for n tokens, with α ≥ 0: the paper's choice (§6.1) with α 0.6, from
+    /// Wu et al., 2016, equation 14. Larger α favours longer translations.
     Gnmt(f64),
-    /// log P / n^α for n tokens, with α ≥ 0, as in Hugging Face's transformers, Marian and CTranslate2; α 1 is
-    /// `average`.
+    /// log P / n^α for n tokens, with α ≥ 0, as in Hugging Face's transformers, Marian and
+    /// CTranslate2; α 1 is `average`.
     Power(f64),
 }
 
 impl LengthPenalty {
-    /// The number by which the log-probability of a hypothesis of `n` tokens, `</s>` included, is divided.
+    /// The number by which the log-probability of a hypothesis of `n` tokens, `</s>` included, is
+    /// divided.
     pub fn divisor(self, n: usize) -> f64 {
         match self {
             Self::None => 1.0,

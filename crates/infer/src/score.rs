@@ -35,14 +35,14 @@ pub fn perplexity(scores: &[TargetScore]) -> f64 {
     perplexity_of(total, tokens)
 }
 
-/// The perplexity of a text whose `tokens`, `</s>` included, have the total natural log-probability `total`; 1 if there
-/// are no tokens.
+/// The perplexity of a text whose `tokens`, `</s>` included, have the total natural log-probability
+/// `total`; 1 if there are no tokens.
 pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
     (-total / tokens.max(1) as f64).exp()
 }
 
-/// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are ids, to which `</s>`
-/// is added if it is missing. An empty target is scored as `</s>` alone.
+/// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are
+/// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],

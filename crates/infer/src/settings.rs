@@ -10,40 +10,45 @@ use crate::penalty::LengthPenalty;
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
 
-/// The largest number of hypotheses of a sentence: each takes a row of the model's batch and a cache of its own.
+/// The largest number of hypotheses of a sentence: each takes a row of the model's batch and a
+/// cache of its own.
 const MOST_HYPOTHESES: usize = 1000;
 /// The largest number of tokens that a limit may add to those of the source.
 const MOST_TOKENS: usize = 1_000_000;
 /// The largest number of tokens per source token that a limit may allow.
 const MOST_FACTOR: f64 = 1000.0;
 
-/// How translations are searched. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens more than
-/// the source.
+/// How translations are searched. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
+/// tokens more than the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
-    /// The number of live hypotheses per sentence, from 1, which is greedy search, to 1,000. More find more
-    /// probable translations and take more time; beyond 5 or so BLEU seldom rises. Sampling ignores it.
+    /// The number of live hypotheses per sentence, from 1, which is greedy search, to 1,000. More
+    /// find more probable translations and take more time; beyond 5 or so BLEU seldom rises.
+    /// Sampling ignores it.
     pub beam_size: usize,
-    /// How the scores of hypotheses make up for their length. Without it, short translations win, since each
-    /// token lowers the probability.
+    /// How the scores of hypotheses make up for their length. Without it, short translations win,
+    /// since each token lowers the probability.
     pub length_penalty: LengthPenalty,
-    /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or to 1,000 when
-    /// sampling. A beam search returns those that the model closed before those that the length limit cut.
+    /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or
+    /// to 1,000 when sampling. A beam search returns those that the model closed before those that
+    /// the length limit cut.
     pub n_best: usize,
-    /// The fewest tokens of a translation, not counting the closing `</s>`; at most `max_length`. Where the
-    /// length limit of a sentence is lower, the limit holds.
+    /// The fewest tokens of a translation, not counting the closing `</s>`; at most `max_length`.
+    /// Where the length limit of a sentence is lower, the limit holds.
     pub min_length: usize,
-    /// The most tokens of a translation, counting `</s>`, whatever the length of the source; at least 1. Without
-    /// it only the two keys below limit the length.
+    /// The most tokens of a translation, counting `</s>`, whatever the length of the source; at
+    /// least 1. Without it only the two keys below limit the length.
     pub max_length: Option<usize>,
-    /// The part of the length limit that grows with the source: a translation has at most `max_length_factor` ×
-    /// source + `max_length_extra` tokens, counting `</s>` on both sides. From 0 to 1,000.
+    /// The part of the length limit that grows with the source: a translation has at most
+    /// `max_length_factor` × source + `max_length_extra` tokens, counting `</s>` on both sides.
+    /// From 0 to 1,000.
     pub max_length_factor: f64,
-    /// The constant part of the length limit, in tokens; the paper has 50 (§6.1). At most 1,000,000.
+    /// The constant part of the length limit, in tokens; the paper has 50 (§6.1). At most
+    /// 1,000,000.
     pub max_length_extra: usize,
-    /// No sequence of this many tokens occurs twice in a translation; 0 allows repetition. Set it to 3 or 4
-    /// against models that repeat themselves.
+    /// No sequence of this many tokens occurs twice in a translation; 0 allows repetition. Set it
+    /// to 3 or 4 against models that repeat themselves.
     pub no_repeat_ngram: usize,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
@@ -51,21 +56,24 @@ pub struct SearchSettings {
     pub beam_rule: BeamRule,
     /// What happens to hypotheses that reach the length limit.
     pub at_limit: AtLimit,
-    /// Draws translations at random by these settings instead of searching for the most probable one; for
-    /// back-translation, for example.
+    /// Draws translations at random by these settings instead of searching for the most probable
+    /// one; for back-translation, for example.
     pub sampling: Option<Sampling>,
-    /// Translates a source all in capitals in small letters, too, and takes the most probable translation, in capitals;
-    /// not where a prefix or terms are prescribed. Models that are trained here do: few texts have enough capitals to
-    /// learn from.
+    /// Translates a source all in capitals in small letters, too, and takes the most probable
+    /// translation, in capitals; not where a prefix or terms are prescribed. Models that are
+    /// trained here do: few texts have enough capitals to learn from.
     pub small_letters: bool,
-    /// Searches once more for a translation that repeats a sequence of tokens again and again, which its source does not, with
-    /// no sequence of three tokens twice. It has no effect on draws, and where `no_repeat_ngram` is set. Models that are
-    /// trained here do; an imported one does not unless it is told to, so that it translates as in its own system.
+    /// Searches once more for a translation that repeats a sequence of tokens again and again,
+    /// which its source does not, with no sequence of three tokens twice. It has no effect on
+    /// draws, and where `no_repeat_ngram` is set. Models that are trained here do; an imported one
+    /// does not unless it is told to, so that it translates as in its own system.
     pub second_search: bool,
-    /// Searches again for a translation that changes the value of a number, or loses a placeholder or an address, and has them
-    /// prescribed then, as terms are. Models that are trained here do; it has no effect on draws.
+    /// Searches again for a translation that changes the value of a number, or loses a placeholder
+    /// or an address, and has them prescribed then, as terms are. Models that are trained here do;
+    /// it has no effect on draws.
     pub keep_parts: bool,
-    /// How the confidence in a translation follows from its probability; without it, translations have none.
+    /// How the confidence in a translation follows from its probability; without it, translations
+    /// have none.
     pub calibration: Option<Calibration>,
 }
 
@@ -73,17 +81,19 @@ pub struct SearchSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BeamRule {
-    /// The rule of tensor2tensor, after Wu et al., 2016: every `</s>` among the best 2k extensions closes a hypothesis,
-    /// and the search stops when no live hypothesis could displace a closed one even at the length limit.
+    /// The rule of tensor2tensor, after Wu et al., 2016: every `</s>` among the best 2k extensions
+    /// closes a hypothesis, and the search stops when no live hypothesis could displace a closed
+    /// one even at the length limit.
     #[default]
     Gnmt,
-    /// That of `gnmt`, but the search does not wait for hypotheses that are more than half as long again as a closed one,
-    /// and two tokens. It takes a quarter to a third fewer steps, and what it leaves out is mostly rambling. Models that
-    /// are trained here have it.
+    /// That of `gnmt`, but the search does not wait for hypotheses that are more than half as long
+    /// again as a closed one, and two tokens. It takes a quarter to a third fewer steps, and what
+    /// it leaves out is mostly rambling. Models that are trained here have it.
     Near,
-    /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the best k extensions
-    /// closes a hypothesis, and the search stops when no live hypothesis, scored at its present length, is better than
-    /// the worst of k closed ones. Hypotheses that the limit cuts are ranked together with closed ones.
+    /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the
+    /// best k extensions closes a hypothesis, and the search stops when no live hypothesis, scored
+    /// at its present length, is better than the worst of k closed ones. Hypotheses that the limit
+    /// cuts are ranked together with closed ones.
     Transformers,
 }
 
@@ -94,7 +104,8 @@ pub enum AtLimit {
     /// Hypotheses at the length limit end there, without `</s>`.
     #[default]
     Cut,
-    /// The last token they may have is `</s>`, which costs nothing: transformers' `forced_eos_token_id`.
+    /// The last token they may have is `</s>`, which costs nothing: transformers'
+    /// `forced_eos_token_id`.
     Close,
 }
 
@@ -102,16 +113,16 @@ pub enum AtLimit {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
-    /// The number by which logits are divided before the softmax; above 0. Below 1 it sharpens the distribution,
-    /// above 1 it flattens it.
+    /// The number by which logits are divided before the softmax; above 0. Below 1 it sharpens the
+    /// distribution, above 1 it flattens it.
     pub temperature: f64,
     /// Draws from this many most probable tokens; 0 allows all.
     pub top_k: usize,
-    /// Draws from the fewest most probable tokens whose probabilities reach this sum (Holtzman et al., 2020),
-    /// after `top_k`; above 0 and at most 1, which allows all.
+    /// Draws from the fewest most probable tokens whose probabilities reach this sum (Holtzman et
+    /// al., 2020), after `top_k`; above 0 and at most 1, which allows all.
     pub top_p: f64,
-    /// The seed of every draw. A draw depends only on the seed, the source, the number of the sample and the position
-    /// of the token, not on the other sentences.
+    /// The seed of every draw. A draw depends only on the seed, the source, the number of the
+    /// sample and the position of the token, not on the other sentences.
     pub seed: u64,
 }
 
@@ -170,8 +181,8 @@ impl SearchSettings {
 
     /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
     ///
-    /// `max_positions` is the number of positions of a model with learned positions. `<s>` takes one of them, so that a
-    /// translation with `<s>` and `</s>` fits.
+    /// `max_positions` is the number of positions of a model with learned positions. `<s>` takes
+    /// one of them, so that a translation with `<s>` and `</s>` fits.
     pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
         let relative = (self.max_length_factor * source_len as f64) as usize;
         let relative = relative.saturating_add(self.max_length_extra);
@@ -222,8 +233,8 @@ impl SearchSettings {
     /// Reads settings from a JSON file. A setting that is missing has its default.
     ///
     /// # Errors
-    /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out of
-    /// its range.
+    /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out
+    /// of its range.
     pub fn load(path: &Path) -> Result<Self, InferError> {
         let error = |message: String| InferError::SettingsFile { path: path.into(), message };
         let bytes = std::fs::read(path).map_err(|e| error(e.to_string()))?;
@@ -244,8 +255,8 @@ impl SearchSettings {
     /// Writes all settings to a JSON file, which is [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
-    /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if the file
-    /// cannot be written.
+    /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if
+    /// the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), InferError> {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");

@@ -17,10 +17,12 @@ const MOST: u64 = 20;
 const MOST_FILES: usize = 1000;
 const DEEPEST: usize = 3;
 
-/// The files of the package `path` in a temporary folder; `None` if it is no archive of files, but one of arrays, or none.
+/// The files of the package `path` in a temporary folder; `None` if it is no archive of files, but
+/// one of arrays, or none.
 ///
 /// # Errors
-/// [`InteropError::Damaged`], also for packages that unpack to far more than they are; [`InteropError::Io`].
+/// [`InteropError::Damaged`], also for packages that unpack to far more than they are;
+/// [`InteropError::Io`].
 pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     if !is_zip(&start(path, 8)) {
         return Ok(None);

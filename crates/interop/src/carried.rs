@@ -1,5 +1,5 @@
-//! The files of a model directory that an export carries beside those of the other system, whose programs ignore them, and an import
-//! takes back: tokenisers and search settings.
+//! The files of a model directory that an export carries beside those of the other system, whose
+//! programs ignore them, and an import takes back: tokenisers and search settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +35,9 @@ pub(crate) fn search(dir: &Path) -> Result<Option<SearchSettings>> {
     Ok(bytes.map(|bytes| SearchSettings::from_bytes(&path, &bytes)).transpose()?)
 }
 
-/// The tokenisers of Hugging Face's format in `dir` whose tokens are `tokens`, those of source and target: one for both sides, or one
-/// for each. A file with other tokens belongs to another program, and is left out.
+/// The tokenisers of Hugging Face's format in `dir` whose tokens are `tokens`, those of source and
+/// target: one for both sides, or one for each. A file with other tokens belongs to another
+/// program, and is left out.
 pub(crate) fn tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {

@@ -4,7 +4,8 @@ use burnformer_core::EmbeddingSharing;
 
 use crate::tensors::{Tensor, Tensors};
 
-/// The matrices of source, target and output, `[vocab, d_model]`, as a file gives them: tied ones are equal.
+/// The matrices of source, target and output, `[vocab, d_model]`, as a file gives them: tied ones
+/// are equal.
 pub(crate) struct Embeddings {
     pub source: Tensor,
     pub target: Tensor,

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::{InteropError, Result};
 
-/// The content of a regular file. Anything else (a pipe, a device) is an error, because reading it could block or never
-/// end.
+/// The content of a regular file. Anything else (a pipe, a device) is an error, because reading it
+/// could block or never end.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let io = |error| InteropError::io(path, error);
     let size = fs::metadata(path).map_err(io)?;
@@ -25,7 +25,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether this machine says that it has less than `len` bytes of memory: asking for more can end the process.
+/// Whether this machine says that it has less than `len` bytes of memory: asking for more can end
+/// the process.
 fn has_no_memory(len: usize) -> bool {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -33,7 +34,8 @@ fn has_no_memory(len: usize) -> bool {
     kilobytes.is_some_and(|kilobytes: usize| len / 1024 >= kilobytes)
 }
 
-/// The content of `path`, if there is anything of this name. A link to nothing is an error, not an absence.
+/// The content of `path`, if there is anything of this name. A link to nothing is an error, not an
+/// absence.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

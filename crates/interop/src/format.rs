@@ -16,16 +16,17 @@ use crate::{hugging_face, marian};
 /// A file format of another system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or `pytorch_model.bin`,
-    /// `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`.
+    /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or
+    /// `pytorch_model.bin`, `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`.
     HuggingFace,
-    /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one vocabulary for each
-    /// side.
+    /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one
+    /// vocabulary for each side.
     CTranslate2,
-    /// A folder of CTranslate2 with weights in int8. It is read in the way of [`CTranslate2`](Self::CTranslate2).
+    /// A folder of CTranslate2 with weights in int8. It is read in the way of
+    /// [`CTranslate2`](Self::CTranslate2).
     CTranslate2Int8,
-    /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder: large models, and
-    /// small ones such as those of Firefox. It is read, not written.
+    /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder:
+    /// large models, and small ones such as those of Firefox. It is read, not written.
     Marian,
 }
 
@@ -46,8 +47,8 @@ impl Format {
         }
     }
 
-    /// Whether this format can express models of the shape `config`, as far as that depends on no weights: for those who have not trained
-    /// one yet.
+    /// Whether this format can express models of the shape `config`, as far as that depends on no
+    /// weights: for those who have not trained one yet.
     ///
     /// # Errors
     /// [`InteropError::CannotExport`] with what it cannot express.
@@ -105,8 +106,9 @@ impl Format {
     /// Writes `package` into the new folder `path`.
     ///
     /// # Errors
-    /// [`InteropError::CannotExport`] for what the format cannot express, [`InteropError::Occupied`],
-    /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Io`].
+    /// [`InteropError::CannotExport`] for what the format cannot express,
+    /// [`InteropError::Occupied`], [`InteropError::Missing`] if the vocabulary is not known,
+    /// [`InteropError::Io`].
     pub fn write(self, package: &Package, path: &Path) -> Result<()> {
         match self {
             Self::HuggingFace => hugging_face::write(package, path),
@@ -117,8 +119,9 @@ impl Format {
     }
 }
 
-/// Reads the model at `path`, of `format` or of the one that is recognised, with the vocabularies and SentencePiece models
-/// `files`. It is a folder, a file, or a package of both in one file (`.argosmodel`, `.zip`).
+/// Reads the model at `path`, of `format` or of the one that is recognised, with the vocabularies
+/// and SentencePiece models `files`. It is a folder, a file, or a package of both in one file
+/// (`.argosmodel`, `.zip`).
 ///
 /// # Errors
 /// Those of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged package.

@@ -1,4 +1,5 @@
-//! The layers of both stacks as lists of affine maps and norms, for which each format has a table of names.
+//! The layers of both stacks as lists of affine maps and norms, for which each format has a table
+//! of names.
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 

@@ -1,14 +1,16 @@
 //! Converts models of other systems from and to model directories.
 //!
-//! An imported model is an ordinary model directory, and every program that takes one takes it. The trade-off: *a model
-//! is converted once, to float32, and whatever its file says that has no counterpart here is an error*, rather than
-//! left out without a word. The differences between systems (the layout of positions, what the decoder starts from, the
-//! rules of beam search) are settings of [`TransformerConfig`](burnformer_core::TransformerConfig) and
-//! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same here as in its own
-//! system.
+//! An imported model is an ordinary model directory, and every program that takes one takes it. The
+//! trade-off: *a model is converted once, to float32, and whatever its file says that has no
+//! counterpart here is an error*, rather than left out without a word. The differences between
+//! systems (the layout of positions, what the decoder starts from, the rules of beam search) are
+//! settings of [`TransformerConfig`](burnformer_core::TransformerConfig) and
+//! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same here
+//! as in its own system.
 //!
-//! Nothing in a file is executed, and memory is bounded by the size of the file: a small reader that knows five names
-//! reads the weights in PyTorch's pickles. This crate contains no search, no training and no backend.
+//! Nothing in a file is executed, and memory is bounded by the size of the file: a small reader
+//! that knows five names reads the weights in PyTorch's pickles. This crate contains no search, no
+//! training and no backend.
 //!
 //! ```no_run
 //! use std::path::Path;

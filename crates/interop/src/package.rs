@@ -15,7 +15,8 @@ use crate::tensors::{Tensor, Tensors};
 /// The file of a model directory with the shortlist that came with the model.
 const SHORTLIST_FILE: &str = "shortlist.safetensors";
 
-/// A model of the Transformer family with all that belongs to it, independent of the format that it came from.
+/// A model of the Transformer family with all that belongs to it, independent of the format that it
+/// came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
     /// The configuration of the model.
@@ -28,7 +29,8 @@ pub struct Package {
     pub texts: BTreeMap<String, Vec<u8>>,
     /// The likely translations of each token, if the other system has them.
     pub shortlist: Option<Shortlist>,
-    /// What the other format says and a model directory cannot express, in whole sentences for the user.
+    /// What the other format says and a model directory cannot express, in whole sentences for the
+    /// user.
     pub remarks: Vec<String>,
 }
 
@@ -41,8 +43,8 @@ impl Package {
     /// Writes the new model directory `dir`. Its manifest is written last.
     ///
     /// # Errors
-    /// [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or [`InteropError::ModelDir`] if a
-    /// file cannot be written.
+    /// [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or
+    /// [`InteropError::ModelDir`] if a file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
         let weights = self.weights.iter();
@@ -59,11 +61,12 @@ impl Package {
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir` and checks its hashes. A shortlist is left where it is: no format of other systems
-    /// takes it.
+    /// Reads the model directory `dir` and checks its hashes. A shortlist is left where it is: no
+    /// format of other systems takes it.
     ///
     /// # Errors
-    /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is wrong.
+    /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is
+    /// wrong.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters(dir)?;
@@ -123,7 +126,8 @@ pub(crate) fn refuse(
     }
 }
 
-/// Returns an error for the first of `features` that the model has: whether it has it, what it is, and the remedy.
+/// Returns an error for the first of `features` that the model has: whether it has it, what it is,
+/// and the remedy.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
@@ -160,8 +164,8 @@ pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str)
     refuse(format, hidden, "an encoder that does not see </s>", "export to CTranslate2")
 }
 
-/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted self-attention, recurrent
-/// decoders.
+/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted
+/// self-attention, recurrent decoders.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].

@@ -5,17 +5,18 @@ use burnformer_core::OutputBias;
 use crate::package::Package;
 use crate::tensors::Tensor;
 
-/// The bias of a token that must never be predicted: its probability is zero in float32, and the loss with label
-/// smoothing stays finite.
+/// The bias of a token that must never be predicted: its probability is zero in float32, and the
+/// loss with label smoothing stays finite.
 pub(crate) const NEVER: f32 = -1e4;
 
-/// The id of the padding that is added to vocabularies of these sizes: the first that neither side has.
+/// The id of the padding that is added to vocabularies of these sizes: the first that neither side
+/// has.
 pub(crate) fn id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Adds the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros, with a bias so that they are never
-/// predicted. The shorter vocabulary is filled up to it.
+/// Adds the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros, with a bias so
+/// that they are never predicted. The shorter vocabulary is filled up to it.
 pub(crate) fn append(package: &mut Package) {
     let config = &mut package.config;
     let (rows, before) = (config.pad as usize + 1, config.target_vocab);

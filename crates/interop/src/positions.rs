@@ -1,4 +1,5 @@
-//! Positions that a file stores although they are computed: sines and cosines in one of the known layouts.
+//! Positions that a file stores although they are computed: sines and cosines in one of the known
+//! layouts.
 
 use std::ops::Range;
 
@@ -6,8 +7,9 @@ use burnformer_core::Sinusoids;
 
 use crate::tensors::Tensor;
 
-/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one of `starts`; `None` if
-/// it holds something else. Numbers may differ by `tolerance`, since some files round them to float16.
+/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one
+/// of `starts`; `None` if it holds something else. Numbers may differ by `tolerance`, since some
+/// files round them to float16.
 pub(crate) fn recognised(
     table: &Tensor,
     starts: Range<usize>,

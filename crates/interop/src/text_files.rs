@@ -1,4 +1,5 @@
-//! The files with which text becomes ids: which of those beside a model are for the source and which for the target.
+//! The files with which text becomes ids: which of those beside a model are for the source and
+//! which for the target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use crate::error::{InteropError, Result};
 use crate::files::{names, read_file};
 use crate::vocabulary;
 
-/// The files that a user names where a model's folder does not tell which are for which side. Empty lists are searched for.
+/// The files that a user names where a model's folder does not tell which are for which side. Empty
+/// lists are searched for.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
     /// The vocabularies of Marian, of the source and of the target, or one for both.
@@ -23,7 +25,8 @@ const SIDES: [&[&str]; 2] = [&["src", "source"], &["trg", "tgt", "target"]];
 const NAME_SENTENCEPIECE: &str =
     "name them in this order: `import --sentencepiece SOURCE TARGET`, or one for both sides";
 
-/// The side that the name of `path` says, as in `source.spm`, `vocab.trg.yml` and `srcvocab.deen.spm`.
+/// The side that the name of `path` says, as in `source.spm`, `vocab.trg.yml` and
+/// `srcvocab.deen.spm`.
 fn side(path: &Path) -> Option<usize> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
     let says = |words: &[&str]| {
@@ -39,7 +42,8 @@ fn side(path: &Path) -> Option<usize> {
     }
 }
 
-/// The files of source and target among `paths`: a single one of no side is for both. `None` where names do not tell.
+/// The files of source and target among `paths`: a single one of no side is for both. `None` where
+/// names do not tell.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match (paths, paths.iter().map(|path| side(path)).collect::<Vec<_>>()[..].as_ref()) {
         ([one], [None]) => Some([one.clone(), one.clone()]),
@@ -70,11 +74,13 @@ pub(crate) fn listed(paths: &[PathBuf]) -> String {
     names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ")
 }
 
-/// The SentencePiece models of source and target for the vocabularies `tokens`: those that were named, or those in the first of
-/// `dirs` that has any; `None` if there are none. `source.spm` alone is for both sides of one vocabulary.
+/// The SentencePiece models of source and target for the vocabularies `tokens`: those that were
+/// named, or those in the first of `dirs` that has any; `None` if there are none. `source.spm`
+/// alone is for both sides of one vocabulary.
 ///
 /// # Errors
-/// [`InteropError::Missing`] where names do not tell the sides, [`InteropError::Damaged`] for those of another model.
+/// [`InteropError::Missing`] where names do not tell the sides, [`InteropError::Damaged`] for those
+/// of another model.
 pub(crate) fn sentencepiece(
     dirs: &[&Path],
     files: &TextFiles,
@@ -120,7 +126,8 @@ fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Refuses a SentencePiece model of whose pieces not even a quarter is among `tokens`: it is the other side's, or another model's.
+/// Refuses a SentencePiece model of whose pieces not even a quarter is among `tokens`: it is the
+/// other side's, or another model's.
 fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     let damaged = |message: String| InteropError::damaged(path, message);
     let pieces = pieces(bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?;
@@ -134,7 +141,8 @@ fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     Err(InteropError::unsupported(path, what, NAME_SENTENCEPIECE))
 }
 
-/// The files of a model directory with the tokens and the SentencePiece models of source and target.
+/// The files of a model directory with the tokens and the SentencePiece models of source and
+/// target.
 pub(crate) fn texts(
     [source, target]: [&[String]; 2],
     models: Option<[Vec<u8>; 2]>,

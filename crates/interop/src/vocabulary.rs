@@ -10,7 +10,8 @@ use crate::files::parse_json;
 use crate::package::Package;
 use crate::padding::unused;
 
-/// The tokens of source and target, one per row of the embeddings. A row without a token is named `<unusedN>`.
+/// The tokens of source and target, one per row of the embeddings. A row without a token is named
+/// `<unusedN>`.
 ///
 /// # Errors
 /// [`InteropError::Missing`] if the package has no vocabulary, [`InteropError::Damaged`].
@@ -33,7 +34,8 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
     Ok([side(source, config.source_vocab)?, side(target, config.target_vocab)?])
 }
 
-/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids that no token has are `<unusedN>`.
+/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids that no token
+/// has are `<unusedN>`.
 ///
 /// # Errors
 /// [`InteropError::Damaged`].

@@ -1,7 +1,8 @@
-//! ZIP archives whose files are stored without compression, which is how PyTorch and NumPy write weights.
+//! ZIP archives whose files are stored without compression, which is how PyTorch and NumPy write
+//! weights.
 //!
-//! Nothing is decompressed: the content of each file is a part of the archive, so that memory is bounded by the
-//! archive's size.
+//! Nothing is decompressed: the content of each file is a part of the archive, so that memory is
+//! bounded by the archive's size.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -43,7 +44,8 @@ fn range(start: Option<u64>, len: u64) -> Option<Range<usize>> {
     Some(start? as usize..end)
 }
 
-/// Returns an error if two files share bytes: many names of the same ones would be as many times as large in memory.
+/// Returns an error if two files share bytes: many names of the same ones would be as many times as
+/// large in memory.
 fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by_key(|(_, range)| (range.start, range.end));

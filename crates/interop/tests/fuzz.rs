@@ -1,4 +1,5 @@
-//! Hostile models of every format: errors, never a panic, never memory beyond a multiple of what the files hold.
+//! Hostile models of every format: errors, never a panic, never memory beyond a multiple of what
+//! the files hold.
 
 #[path = "../../../tests/fuzz/mod.rs"]
 mod fuzz;
@@ -12,8 +13,8 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
-/// How many times the bytes of its files a model may take while it is read: opcodes of a byte become values of 24 and
-/// entries of a map.
+/// How many times the bytes of its files a model may take while it is read: opcodes of a byte
+/// become values of 24 and entries of a map.
 const MULTIPLE: usize = 64;
 /// What a reading may take whatever the size of the files.
 const SLACK: usize = 1 << 20;
@@ -38,7 +39,8 @@ impl Target {
         Self { others: target.others - own, ..target }
     }
 
-    /// A folder of a fixture's files and of another, `file`, which holds `good` and replaces the vocabulary.
+    /// A folder of a fixture's files and of another, `file`, which holds `good` and replaces the
+    /// vocabulary.
     fn with(format: Format, name: &str, file: &'static str, good: Option<String>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut others = 0;
@@ -99,7 +101,8 @@ const NUMBERS: [u64; 13] = [
     u64::MAX,
 ];
 
-/// `good` with one to three numbers of up to 8 bytes overwritten, so that what follows keeps its place.
+/// `good` with one to three numbers of up to 8 bytes overwritten, so that what follows keeps its
+/// place.
 fn overwritten(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop::sample::select(NUMBERS.to_vec());
     let one = (any::<prop::sample::Index>(), numbers, prop::sample::select(vec![1, 2, 4, 8]));

@@ -5,11 +5,12 @@ use crate::dropout::DropoutMask;
 #[cfg(feature = "cpu")]
 use crate::{op::Place, step_attention as step};
 
-/// The keys and values of the positions that were decoded so far. Beam search may reorder its rows; there is one row
-/// per hypothesis.
+/// The keys and values of the positions that were decoded so far. Beam search may reorder its rows;
+/// there is one row per hypothesis.
 ///
-/// On the CPU, without gradients, neither appending nor reordering copies keys or values: those of each step stay where
-/// they are, and each row notes which row it continues. On other devices they are one tensor.
+/// On the CPU, without gradients, neither appending nor reordering copies keys or values: those of
+/// each step stay where they are, and each row notes which row it continues. On other devices they
+/// are one tensor.
 #[derive(Clone, Debug, Default)]
 pub struct KvCache {
     blocks: Vec<Block>,
@@ -64,8 +65,8 @@ impl KvCache {
         });
     }
 
-    /// Reorders the rows: row `i` continues the present row `rows[i]`. A row may be continued several times or not at
-    /// all.
+    /// Reorders the rows: row `i` continues the present row `rows[i]`. A row may be continued
+    /// several times or not at all.
     pub fn select(&mut self, rows: &[usize]) {
         for block in &mut self.blocks {
             let ancestor = |&row: &usize| block.ancestors.get(row).copied().unwrap_or(row as u32);
@@ -105,7 +106,8 @@ impl KvCache {
         attention(query, key, value, heads, hidden, mask)
     }
 
-    /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values `[rows, len, heads·d_v]`.
+    /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values
+    /// `[rows, len, heads·d_v]`.
     ///
     /// # Panics
     /// If the cache is empty.

@@ -1,20 +1,23 @@
 //! Fused, multi-threaded training operations for Burn, each with a reference in plain tensors.
 //!
-//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the other on one thread.
-//! The operations here do the work of several such passes in one, forward and backward.
+//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the
+//! other on one thread. The operations here do the work of several such passes in one, forward and
+//! backward.
 //!
-//! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On GPUs (cargo feature
-//! `gpu`) it exists for those operations that cost plain tensors the most launches and passes over memory: the loss,
-//! norms, attention and the norm of the gradients. On every other backend and element type, and without the features,
-//! each function runs its [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the
-//! fused code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs, with the same bits
-//! everywhere. No result depends on the number of threads: the work is divided according to the size of the problem
-//! alone, and partial sums are added in a fixed order.
+//! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On
+//! GPUs (cargo feature `gpu`) it exists for those operations that cost plain tensors the most
+//! launches and passes over memory: the loss, norms, attention and the norm of the gradients. On
+//! every other backend and element type, and without the features, each function runs its
+//! [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the fused
+//! code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs,
+//! with the same bits everywhere. No result depends on the number of threads: the work is divided
+//! according to the size of the problem alone, and partial sums are added in a fixed order.
 //!
-//! Each operation has a folder. It contains the public function, which decides where the operation runs (`mod.rs`), the
-//! reference (`reference.rs`), the operation on the CPU (`op.rs`) with its arithmetic on slices (`cpu.rs`), and the
-//! operation on GPUs with its kernels (`gpu/`, or `gpu.rs` for a small one). What the operations have in common is in
-//! `cpu`, `gpu` and [`simd`]. Other crates add operations in the same way; [`op`] explains how.
+//! Each operation has a folder. It contains the public function, which decides where the operation
+//! runs (`mod.rs`), the reference (`reference.rs`), the operation on the CPU (`op.rs`) with its
+//! arithmetic on slices (`cpu.rs`), and the operation on GPUs with its kernels (`gpu/`, or `gpu.rs`
+//! for a small one). What the operations have in common is in `cpu`, `gpu` and [`simd`]. Other
+//! crates add operations in the same way; [`op`] explains how.
 //!
 //! | paper | operation |
 //! |---|---|
@@ -26,8 +29,8 @@
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //! | §6.1 search | [`log_sum_exp`], [`top_k`], on numbers of the host |
 //!
-//! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The backward pass draws it
-//! again, so that it costs no memory.
+//! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The
+//! backward pass draws it again, so that it costs no memory.
 //!
 //! # Example
 //!
@@ -89,8 +92,8 @@ pub use step_attention::step_attention;
 pub use to_f32::to_f32;
 pub use top_k::{Placed, top_k, top_k_above};
 
-/// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it runs on every
-/// backend and element type for which there is no fused version.
+/// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it
+/// runs on every backend and element type for which there is no fused version.
 pub mod reference {
     pub use crate::adam::reference::adam_step;
     pub use crate::attention::reference::attention;
@@ -102,8 +105,8 @@ pub mod reference {
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }
 
-/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is the host's, and the work
-/// is divided among its cores.
+/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is the
+/// host's, and the work is divided among its cores.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
     op::Place::of_device(device) == op::Place::Cpu
 }

@@ -1,15 +1,17 @@
-/// Tells the C library of Linux (glibc) to keep freed memory instead of returning it to the system after each tensor.
+/// Tells the C library of Linux (glibc) to keep freed memory instead of returning it to the system
+/// after each tensor.
 ///
-/// An update of a training allocates and frees the same large buffers again and again. By default each of them is mapped,
-/// zeroed page by page and unmapped. With memory that is kept, training is about 1.2 times as fast. Call it once, first thing
-/// in `main`, before any other thread starts. The process then holds the most memory that it ever needed until it ends. On
-/// other systems this does nothing.
+/// An update of a training allocates and frees the same large buffers again and again. By default
+/// each of them is mapped, zeroed page by page and unmapped. With memory that is kept, training is
+/// about 1.2 times as fast. Call it once, first thing in `main`, before any other thread starts.
+/// The process then holds the most memory that it ever needed until it ends. On other systems this
+/// does nothing.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         const MEGABYTE: libc::c_int = 1 << 20;
-        // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts,
-        // and a value it refuses changes nothing.
+        // SAFETY: mallopt only sets parameters of the allocator, is called before any thread
+        // starts, and a value it refuses changes nothing.
         let set = |parameter, value| unsafe { libc::mallopt(parameter, value) == 1 };
         largest(|size| set(libc::M_MMAP_THRESHOLD, size));
         set(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
@@ -17,8 +19,9 @@ pub fn keep_freed_memory() {
     }
 }
 
-/// Sets the size from which on memory is mapped for each request of its own to the largest that the library accepts: 1 GiB,
-/// or 32 MiB, the most that some versions take. (What they refuse leaves 128 KiB, and no mapped memory is kept.)
+/// Sets the size from which on memory is mapped for each request of its own to the largest that the
+/// library accepts: 1 GiB, or 32 MiB, the most that some versions take. (What they refuse leaves
+/// 128 KiB, and no mapped memory is kept.)
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
     [1 << 30, 32 << 20].into_iter().any(accepts)
@@ -27,13 +30,15 @@ fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
 /// Tells the C library of Linux (glibc) to take the memory of all threads from the one place that
 /// [`keep_freed_memory`] keeps.
 ///
-/// By default other threads than the first have places of their own, from which freed memory does go back to the system. The
-/// updates of a training are computed by such threads: without this call they are about a tenth slower at d_model 256. Where
-/// several threads allocate at the same time, as in translation, they would wait for one another instead. Call it before
-/// training. On other systems this does nothing.
+/// By default other threads than the first have places of their own, from which freed memory does
+/// go back to the system. The updates of a training are computed by such threads: without this call
+/// they are about a tenth slower at d_model 256. Where several threads allocate at the same time,
+/// as in translation, they would wait for one another instead. Call it before training. On other
+/// systems this does nothing.
 pub fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: mallopt only sets a parameter of the allocator, for places that threads have not got yet.
+    // SAFETY: mallopt only sets a parameter of the allocator, for places that threads have not got
+    // yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }

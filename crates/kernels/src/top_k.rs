@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use crate::simd::vectorised;
 
-/// With more values than this, sorting what remains after a partition is faster than inserting one by one.
+/// With more values than this, sorting what remains after a partition is faster than inserting one
+/// by one.
 const INSERTION_LIMIT: usize = 64;
 /// The number of values that are compared with the threshold together.
 const CHUNK: usize = 64;
@@ -14,16 +15,18 @@ const PARTS: usize = 32;
 /// A number and its place among the values.
 pub type Placed = (f32, u32);
 
-/// Writes the `count` highest of `values`, each with its place, to `best`, highest first; of equal values, the one that
-/// comes first is first.
+/// Writes the `count` highest of `values`, each with its place, to `best`, highest first; of equal
+/// values, the one that comes first is first.
 ///
-/// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a few parts of them
-/// give a threshold that few values exceed, and whole chunks are skipped by one comparison of all their values.
+/// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a
+/// few parts of them give a threshold that few values exceed, and whole chunks are skipped by one
+/// comparison of all their values.
 pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Placed>) {
     top_k_above(values, f32::NEG_INFINITY, count, best);
 }
 
-/// Like [`top_k`], of the values above `floor` alone. With a floor that few values exceed, one pass is enough.
+/// Like [`top_k`], of the values above `floor` alone. With a floor that few values exceed, one pass
+/// is enough.
 pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
     best.clear();
     match count {
@@ -48,8 +51,8 @@ fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) 
     }
 }
 
-/// A number that at least `count` of `values` reach, or −∞: each part has a maximum, so that as many values as parts
-/// reach the lowest of them.
+/// A number that at least `count` of `values` reach, or −∞: each part has a maximum, so that as
+/// many values as parts reach the lowest of them.
 fn lower_bound(values: &[f32], count: usize) -> f32 {
     if count > PARTS {
         return f32::NEG_INFINITY;
@@ -60,7 +63,8 @@ fn lower_bound(values: &[f32], count: usize) -> f32 {
 }
 
 vectorised! {
-    /// The maxima of the values at the places 0, PARTS, 2·PARTS …, at 1, PARTS + 1 …, and so on. NaN is ignored.
+    /// The maxima of the values at the places 0, PARTS, 2·PARTS …, at 1, PARTS + 1 …, and so on.
+    /// NaN is ignored.
     fn maxima_of_parts(values: &[f32], maxima: &mut [f32; PARTS]) {
         let mut largest = *maxima;
         let (rows, rest) = values.as_chunks::<PARTS>();
@@ -88,7 +92,8 @@ vectorised! {
     }
 }
 
-/// Inserts a value after its equals, which come before it. Returns the lowest value once there are `count`.
+/// Inserts a value after its equals, which come before it. Returns the lowest value once there are
+/// `count`.
 fn insert(best: &mut Vec<Placed>, count: usize, new: Placed) -> Option<f32> {
     let place = best.partition_point(|kept| kept.0 >= new.0);
     best.truncate(count - 1);

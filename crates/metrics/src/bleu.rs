@@ -17,7 +17,8 @@ pub struct Bleu {
     pub lowercase: bool,
     /// How n-gram orders without a match are counted.
     pub smoothing: Smoothing,
-    /// Whether orders for which the hypotheses are too short are left out. Meant for single sentences.
+    /// Whether orders for which the hypotheses are too short are left out. Meant for single
+    /// sentences.
     pub effective_order: bool,
     /// The longest n-grams that are counted.
     pub max_order: usize,
@@ -49,7 +50,8 @@ impl Bleu {
         Ok(self.score(&self.statistics(&as_strs(hypotheses), &references)?.sum()))
     }
 
-    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order); without it, short sentences score near 0.
+    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order); without it, short
+    /// sentences score near 0.
     ///
     /// # Errors
     /// Those of [`Metric::statistics`].
@@ -132,7 +134,8 @@ pub(crate) fn segment_statistics(
     lengths.into_iter().chain(matches).chain(totals).map(|value| value as f64).collect()
 }
 
-/// The reference length that is nearest to the hypothesis length. If two are equally near, it is the shorter one.
+/// The reference length that is nearest to the hypothesis length. If two are equally near, it is
+/// the shorter one.
 fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
     let lengths = references.iter().map(Vec::len);
     lengths.min_by_key(|&len| (hypothesis.abs_diff(len), len)).unwrap_or(0)

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use crate::MetricError;
 
-/// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014) number the methods.
+/// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014)
+/// number the methods.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Smoothing {
-    /// The k-th order without a match counts 1/2^k matches (NIST; Chen and Cherry's method 3). This is sacreBLEU's
-    /// default.
+    /// The k-th order without a match counts 1/2^k matches (NIST; Chen and Cherry's method 3). This
+    /// is sacreBLEU's default.
     #[default]
     Exp,
     /// An order without a match counts this many matches (Chen and Cherry's method 1).
@@ -39,7 +40,8 @@ impl Smoothing {
 impl FromStr for Smoothing {
     type Err = MetricError;
 
-    /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's defaults.
+    /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's
+    /// defaults.
     fn from_str(name: &str) -> Result<Self, MetricError> {
         match name {
             "exp" => Ok(Self::Exp),
@@ -58,23 +60,27 @@ pub struct BleuScore {
     pub score: f64,
     /// Smoothed precisions in percent, one per n-gram order.
     pub precisions: Vec<f64>,
-    /// Matched n-grams per order, before smoothing. With `add-k` smoothing the addend is included, as in sacreBLEU.
+    /// Matched n-grams per order, before smoothing. With `add-k` smoothing the addend is included,
+    /// as in sacreBLEU.
     pub counts: Vec<u64>,
     /// N-grams of the hypotheses per order, before smoothing.
     pub totals: Vec<u64>,
-    /// The brevity penalty: 1 if the hypotheses are at least as long as the references, else exp(1 − r/c) for lengths r and c.
+    /// The brevity penalty: 1 if the hypotheses are at least as long as the references, else exp(1
+    /// − r/c) for lengths r and c.
     pub bp: f64,
-    /// Length of the hypotheses divided by the length of the references; 0 if the references are empty.
+    /// Length of the hypotheses divided by the length of the references; 0 if the references are
+    /// empty.
     pub ratio: f64,
     /// Number of words in the hypotheses.
     pub sys_len: u64,
-    /// Number of words in the references. For each segment, the reference that is closest in length counts.
+    /// Number of words in the references. For each segment, the reference that is closest in length
+    /// counts.
     pub ref_len: u64,
 }
 
 impl BleuScore {
-    /// Computes BLEU like `BLEU.compute_bleu` of sacreBLEU from summed statistics: the lengths of hypotheses and references, the
-    /// matches per order, the n-grams per order.
+    /// Computes BLEU like `BLEU.compute_bleu` of sacreBLEU from summed statistics: the lengths of
+    /// hypotheses and references, the matches per order, the n-grams per order.
     pub(crate) fn new(statistics: &[f64], smoothing: Smoothing, effective_order: bool) -> Self {
         let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
         let (sys_len, ref_len) = (whole[0], whole[1]);
@@ -101,7 +107,8 @@ impl BleuScore {
         }
     }
 
-    /// The details that sacreBLEU prints after the score: `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
+    /// The details that sacreBLEU prints after the score:
+    /// `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn verbose(&self) -> String {
         let precisions: Vec<_> =
             self.precisions.iter().map(|precision| format!("{precision:.1}")).collect();
@@ -117,14 +124,16 @@ impl BleuScore {
 }
 
 impl fmt::Display for BleuScore {
-    /// Writes sacreBLEU's line without a signature, with two decimals or with the precision of the formatter.
+    /// Writes sacreBLEU's line without a signature, with two decimals or with the precision of the
+    /// formatter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BLEU = {:.*} {}", f.precision().unwrap_or(2), self.score, self.verbose())
     }
 }
 
-/// The brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references, else exp(1 − r/c) with the
-/// reference length r and the hypothesis length c. It is 0 if there are no words.
+/// The brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references, else
+/// exp(1 − r/c) with the reference length r and the hypothesis length c. It is 0 if there are no
+/// words.
 fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     match (sys_len, ref_len) {
         (sys, reference) if sys >= reference => 1.0,

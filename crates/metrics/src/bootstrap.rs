@@ -1,9 +1,11 @@
-//! Bootstrap confidence intervals of one system (Koehn, 2004), with the same resamples as sacreBLEU.
+//! Bootstrap confidence intervals of one system (Koehn, 2004), with the same resamples as
+//! sacreBLEU.
 
 use crate::numpy_rng::NumpyRng;
 use crate::{Confidence, MetricError, Statistics};
 
-/// Number of resamples and seed of a resampling test. [`Default`] is sacreBLEU's: 1000 resamples, seed 12345.
+/// Number of resamples and seed of a resampling test. [`Default`] is sacreBLEU's: 1000 resamples,
+/// seed 12345.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bootstrap {
     /// How many times the corpus is resampled.
@@ -18,8 +20,8 @@ impl Default for Bootstrap {
     }
 }
 
-/// The scores of resampled corpora. A resample has the corpus's number of segments, chosen with replacement, and is
-/// scored by its summed statistics.
+/// The scores of resampled corpora. A resample has the corpus's number of segments, chosen with
+/// replacement, and is scored by its summed statistics.
 ///
 /// # Errors
 /// [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
@@ -41,8 +43,8 @@ pub fn resampled(
     Ok((0..bootstrap.samples).map(|_| draw()).collect())
 }
 
-/// Mean and 95 % confidence interval of resampled scores. The interval is half the distance between the two scores that
-/// leave out 1/40 of the scores on either side.
+/// Mean and 95 % confidence interval of resampled scores. The interval is half the distance between
+/// the two scores that leave out 1/40 of the scores on either side.
 pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     scores.sort_by(f64::total_cmp);
     let lower = scores.len() / 40;

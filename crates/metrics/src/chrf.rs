@@ -17,8 +17,8 @@ pub struct Chrf {
     pub lowercase: bool,
     /// Whether character n-grams include spaces.
     pub whitespace: bool,
-    /// Whether the F-scores of all orders are averaged, as chrF++.py does. Otherwise precision and recall are
-    /// averaged over the orders that occur.
+    /// Whether the F-scores of all orders are averaged, as chrF++.py does. Otherwise precision and
+    /// recall are averaged over the orders that occur.
     pub eps_smoothing: bool,
 }
 
@@ -77,14 +77,15 @@ fn orders(
     let matches = ngram::matches(counts, reference, *max_order);
     (1..).zip(matches).map(move |(order, matches)| {
         let total = ngram::total(*reference_len, order);
-        // If the reference is too short for an order, that order does not count against the hypothesis.
+        // If the reference is too short for an order, that order does not count against the
+        // hypothesis.
         let own = if total > 0 { ngram::total(*len, order) } else { 0 };
         [own, total, matches]
     })
 }
 
-/// Splits ASCII punctuation off the end of a word, or else off its beginning: `(hi)` gives `(hi` and `)`, as in
-/// chrF++.py.
+/// Splits ASCII punctuation off the end of a word, or else off its beginning: `(hi)` gives `(hi`
+/// and `)`, as in chrF++.py.
 fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
     let cut = match (word.chars().next(), word.chars().next_back()) {
         (Some(first), _) if first.len_utf8() == word.len() => word.len(),

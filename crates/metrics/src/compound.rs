@@ -1,9 +1,10 @@
 //! The BLEU of *Attention Is All You Need*: tokenised by Moses, with compounds split at hyphens.
 //!
-//! **Its scores are not comparable with sacreBLEU's**, nor with those of any other tokenisation: splitting compounds
-//! adds words that match. It exists to compare a run with the paper's Table 2, which was computed by tensor2tensor's
-//! `get_ende_bleu.sh`: `tokenizer.perl`, then `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then
-//! `multi-bleu.perl` (cased, no smoothing).
+//! **Its scores are not comparable with sacreBLEU's**, nor with those of any other tokenisation:
+//! splitting compounds adds words that match. It exists to compare a run with the paper's Table 2,
+//! which was computed by tensor2tensor's `get_ende_bleu.sh`: `tokenizer.perl`, then
+//! `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then `multi-bleu.perl` (cased, no
+//! smoothing).
 
 use crate::bleu::segment_statistics;
 use crate::text::replace_between;
@@ -31,8 +32,9 @@ fn score(statistics: &[f64]) -> BleuScore {
     BleuScore::new(statistics, Smoothing::None, false)
 }
 
-/// Splits compounds at hyphens: `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right side of one hyphen
-/// cannot be the left side of the next one. Only the first hyphen of `a-b-c` is therefore split, as in the original.
+/// Splits compounds at hyphens: `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right
+/// side of one hyphen cannot be the left side of the next one. Only the first hyphen of `a-b-c` is
+/// therefore split, as in the original.
 fn split_compounds(line: &str) -> String {
     let in_word = |a: char, b: char| !a.is_whitespace() && !b.is_whitespace();
     replace_between(line, '-', in_word, " ##AT##-##AT## ")

@@ -1,9 +1,10 @@
 //! BLEU, chrF and TER of plain text, equal to those of sacreBLEU 2.6.0.
 //!
-//! Scores agree with sacreBLEU's to the last digit that it prints. This includes the oddities of its tokenisers and the
-//! resamples of its confidence intervals, so scores can be compared with published ones. Where a
-//! regular expression or a code-point range of sacreBLEU is odd, it is kept, and a comment says so. Signatures have
-//! sacreBLEU's fields; only `version` names this crate.
+//! Scores agree with sacreBLEU's to the last digit that it prints. This includes the oddities of
+//! its tokenisers and the resamples of its confidence intervals, so scores can be compared with
+//! published ones. Where a regular expression or a code-point range of sacreBLEU is odd, it is
+//! kept, and a comment says so. Signatures have sacreBLEU's fields; only `version` names this
+//! crate.
 //!
 //! ```
 //! use burnformer_metrics::{Bleu, Chrf, Metric, References, Ter, as_strs};
@@ -22,13 +23,14 @@
 //! # Ok::<(), burnformer_metrics::MetricError>(())
 //! ```
 //!
-//! The main types: [`Bleu`], [`Chrf`] and [`Ter`] hold options and compute scores. [`Metric`] is their common trait,
-//! which works on sums of [`Statistics`]. [`Bootstrap`] gives confidence intervals. [`paired_bootstrap`] and
-//! [`approximate_randomization`] compare two systems. [`CompoundBleu`] is the measure of *Attention Is All You Need*,
-//! which is not comparable with the others. [`WritingSystem`] tells which metric fits a text.
+//! The main types: [`Bleu`], [`Chrf`] and [`Ter`] hold options and compute scores. [`Metric`] is
+//! their common trait, which works on sums of [`Statistics`]. [`Bootstrap`] gives confidence
+//! intervals. [`paired_bootstrap`] and [`approximate_randomization`] compare two systems.
+//! [`CompoundBleu`] is the measure of *Attention Is All You Need*, which is not comparable with the
+//! others. [`WritingSystem`] tells which metric fits a text.
 //!
-//! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model (`ja-mecab`, `ko-mecab`,
-//! `spm`, `flores`); threads.
+//! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model
+//! (`ja-mecab`, `ko-mecab`, `spm`, `flores`); threads.
 
 mod bleu;
 mod bleu_score;

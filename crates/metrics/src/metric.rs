@@ -3,8 +3,9 @@
 use crate::bootstrap::{self, Bootstrap};
 use crate::{MetricError, ReferenceCount, References, Score, Signature, Statistics};
 
-/// A metric of plain text, which a program can hold as `Box<dyn Metric>`. [`Bleu::corpus_score`](crate::Bleu::corpus_score)
-/// gives more details of BLEU. Only metrics of this crate implement the trait, because only they can make a [`Signature`].
+/// A metric of plain text, which a program can hold as `Box<dyn Metric>`.
+/// [`Bleu::corpus_score`](crate::Bleu::corpus_score) gives more details of BLEU. Only metrics of
+/// this crate implement the trait, because only they can make a [`Signature`].
 pub trait Metric: Send + Sync {
     /// The name that is printed before a score.
     fn name(&self) -> String;
@@ -23,8 +24,8 @@ pub trait Metric: Send + Sync {
     /// Checks that one line can be scored without too much memory.
     ///
     /// # Errors
-    /// [`TooManyWords`](MetricError::TooManyWords) from TER, whose memory grows with the square of the length of a
-    /// line.
+    /// [`TooManyWords`](MetricError::TooManyWords) from TER, whose memory grows with the square of
+    /// the length of a line.
     fn check_segment(
         &self,
         _line: usize,
@@ -37,7 +38,8 @@ pub trait Metric: Send + Sync {
     /// The length of the list that [`segment`](Self::segment) returns.
     fn width(&self) -> usize;
 
-    /// The sufficient statistics of one segment, compared with its references. There must be at least one reference.
+    /// The sufficient statistics of one segment, compared with its references. There must be at
+    /// least one reference.
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
 
     /// The score, on a scale of 100, of statistics that were summed over segments.

@@ -1,4 +1,5 @@
-//! Counts n-grams of whole numbers. A number stands for a word, or is the code point of a character.
+//! Counts n-grams of whole numbers. A number stands for a word, or is the code point of a
+//! character.
 
 // Texts to be scored are not hostile, and hashing takes most of the time of counting.
 use rustc_hash::FxHashMap;

@@ -1,7 +1,8 @@
 //! NumPy's default random number generator, with which sacreBLEU resamples.
 //!
-//! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through `SeedSequence`.
-//! `choice` and `integers` use the halves of its 64-bit outputs. NumPy keeps these streams stable across releases.
+//! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through
+//! `SeedSequence`. `choice` and `integers` use the halves of its 64-bit outputs. NumPy keeps these
+//! streams stable across releases.
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
@@ -44,8 +45,8 @@ impl NumpyRng {
         word as u32
     }
 
-    /// A random whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers` compute it for bounds
-    /// up to 2^32.
+    /// A random whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers`
+    /// compute it for bounds up to 2^32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "nothing is below {bound}");
         if bound == 1 {
@@ -61,7 +62,8 @@ impl NumpyRng {
     }
 }
 
-/// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest first.
+/// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest
+/// first.
 #[derive(Debug, Clone)]
 pub(crate) struct NumpyBits {
     rng: NumpyRng,

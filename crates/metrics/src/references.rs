@@ -26,8 +26,8 @@ impl std::fmt::Display for ReferenceCount {
     }
 }
 
-/// The references of every line, borrowed. sacreBLEU has one text ("stream") per reference; here they are grouped by
-/// line.
+/// The references of every line, borrowed. sacreBLEU has one text ("stream") per reference; here
+/// they are grouped by line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct References<'a> {
     streams: Vec<usize>,
@@ -81,9 +81,10 @@ impl<'a> References<'a> {
     ///
     /// # Errors
     /// [`EmptyCorpus`](MetricError::EmptyCorpus), [`NoReferences`](MetricError::NoReferences),
-    /// [`UnequalLengths`](MetricError::UnequalLengths), [`MissingReference`](MetricError::MissingReference). For
-    /// texts of unequal length, sacreBLEU's library cuts the longer one off; its command line refuses them, as this
-    /// function does.
+    /// [`UnequalLengths`](MetricError::UnequalLengths),
+    /// [`MissingReference`](MetricError::MissingReference). For texts of unequal length,
+    /// sacreBLEU's library cuts the longer one off; its command line refuses them, as this function
+    /// does.
     pub fn check(&self, hypotheses: usize) -> Result<(), MetricError> {
         if hypotheses == 0 {
             return Err(MetricError::EmptyCorpus);

@@ -22,7 +22,8 @@ pub struct Score {
     pub name: String,
     /// The score on a scale of 100.
     pub value: f64,
-    /// Details that are printed after the score: precisions and lengths for BLEU, nothing for other metrics.
+    /// Details that are printed after the score: precisions and lengths for BLEU, nothing for other
+    /// metrics.
     pub verbose: String,
     /// How the score was computed.
     pub signature: Signature,
@@ -46,8 +47,8 @@ impl Score {
         }
     }
 
-    /// The object that sacreBLEU prints for `--format json`, with its keys in its order and numbers rounded to
-    /// `width` decimals.
+    /// The object that sacreBLEU prints for `--format json`, with its keys in its order and numbers
+    /// rounded to `width` decimals.
     pub fn json(&self, width: usize) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), self.name.clone().into());

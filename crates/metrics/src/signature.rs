@@ -8,8 +8,8 @@ use crate::ReferenceCount;
 pub const VERSION: &str = concat!("burnformer-", env!("CARGO_PKG_VERSION"));
 
 /// The signature of a score, which says how it was computed:
-/// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order are those of sacreBLEU 2.6.0; only
-/// `version` names this crate.
+/// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order are those of
+/// sacreBLEU 2.6.0; only `version` names this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     fields: Vec<(&'static str, String)>,

@@ -1,5 +1,5 @@
-//! Two paired significance tests: whether one system is better than another on the same lines, or the difference is
-//! due to chance. Both equal sacreBLEU's.
+//! Two paired significance tests: whether one system is better than another on the same lines, or
+//! the difference is due to chance. Both equal sacreBLEU's.
 
 use crate::bootstrap::{self, Bootstrap};
 use crate::numpy_rng::{NumpyBits, NumpyRng};
@@ -23,8 +23,8 @@ pub struct PairedResult {
     pub system_confidence: Option<Confidence>,
 }
 
-/// Paired bootstrap resampling (Koehn, 2004): both systems are scored on the same resamples (sacreBLEU's
-/// `--paired-bs`).
+/// Paired bootstrap resampling (Koehn, 2004): both systems are scored on the same resamples
+/// (sacreBLEU's `--paired-bs`).
 ///
 /// # Errors
 /// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
@@ -52,8 +52,8 @@ pub fn paired_bootstrap(
     })
 }
 
-/// Approximate randomisation (Riezler and Maxwell, 2005): each trial exchanges the outputs of the two systems on
-/// random lines (sacreBLEU's `--paired-ar`).
+/// Approximate randomisation (Riezler and Maxwell, 2005): each trial exchanges the outputs of the
+/// two systems on random lines (sacreBLEU's `--paired-ar`).
 ///
 /// # Errors
 /// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
@@ -107,8 +107,8 @@ fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> 
     sums
 }
 
-/// The share of trials whose difference is larger than the real one. Both counts are increased by one, so it is never
-/// 0.
+/// The share of trials whose difference is larger than the real one. Both counts are increased by
+/// one, so it is never 0.
 fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
     let trials = differences.len();
     let greater = differences.filter(|&difference| difference > real).count();

@@ -1,6 +1,8 @@
-//! Sufficient statistics: a few numbers per segment, whose sums give the score of any set of segments.
+//! Sufficient statistics: a few numbers per segment, whose sums give the score of any set of
+//! segments.
 
-/// Sufficient statistics with one row of numbers per segment. Each metric defines what its rows hold.
+/// Sufficient statistics with one row of numbers per segment. Each metric defines what its rows
+/// hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     width: usize,
@@ -39,7 +41,8 @@ impl Statistics {
         self.sum_of(0..self.len())
     }
 
-    /// The sums over the given segments. A segment that is given several times counts several times.
+    /// The sums over the given segments. A segment that is given several times counts several
+    /// times.
     pub fn sum_of(&self, segments: impl IntoIterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.width];
         for segment in segments {

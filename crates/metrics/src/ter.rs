@@ -1,8 +1,8 @@
-//! TER (Snover et al., 2006): the number of edits divided by the number of reference words, where moving a phrase is
-//! one edit.
+//! TER (Snover et al., 2006): the number of edits divided by the number of reference words, where
+//! moving a phrase is one edit.
 //!
-//! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over. Scores therefore agree
-//! with both.
+//! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over.
+//! Scores therefore agree with both.
 
 mod alignment;
 mod edit_distance;
@@ -13,8 +13,8 @@ use crate::signature::{case, yes_no};
 use crate::tokenize::tercom::Ter;
 use crate::{Metric, MetricError, ReferenceCount, Signature, text};
 
-/// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines of about 7,000
-/// words.
+/// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines
+/// of about 7,000 words.
 const MOST_CELLS: usize = 50_000_000;
 
 impl Ter {
@@ -22,8 +22,8 @@ impl Ter {
         self.tokenize(text::trim_end(line))
     }
 
-    // sacreBLEU tokenises references twice, which changes the result where they are normalised (`3's.` becomes `3's .`,
-    // and then `3 's .`).
+    // sacreBLEU tokenises references twice, which changes the result where they are normalised
+    // (`3's.` becomes `3's .`, and then `3 's .`).
     fn reference_words(&self, line: &str) -> String {
         let words = self.words(line);
         if self.normalized { self.words(&words) } else { words }
@@ -66,7 +66,8 @@ impl Metric for Ter {
         Ok(())
     }
 
-    /// The number of edits, compared with the nearest reference, and the number of words of the references on average.
+    /// The number of edits, compared with the nearest reference, and the number of words of the
+    /// references on average.
     fn width(&self) -> usize {
         2
     }

@@ -57,8 +57,9 @@ pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Replaces pairs of neighbouring characters from left to right, without overlap, like a regular expression of two
-/// one-character groups. `matches` chooses a pair, `replacement` gives what is written instead.
+/// Replaces pairs of neighbouring characters from left to right, without overlap, like a regular
+/// expression of two one-character groups. `matches` chooses a pair, `replacement` gives what is
+/// written instead.
 pub(crate) fn replace_pairs<const N: usize>(
     text: &str,
     matches: impl Fn(char, char) -> bool,
@@ -78,7 +79,8 @@ pub(crate) fn replace_pairs<const N: usize>(
     out
 }
 
-/// Replaces the character `middle` by `with` where its two neighbours satisfy `matches`, from left to right without overlap.
+/// Replaces the character `middle` by `with` where its two neighbours satisfy `matches`, from left
+/// to right without overlap.
 pub(crate) fn replace_between(
     text: &str,
     middle: char,

@@ -19,7 +19,8 @@ pub enum BleuTokenizer {
     /// `13a`, the default: the tokeniser of mteval-v13a.pl, which WMT uses.
     #[default]
     V13a,
-    /// `intl`: the international tokeniser of mteval-v14.pl, which uses Unicode's punctuation and symbols.
+    /// `intl`: the international tokeniser of mteval-v14.pl, which uses Unicode's punctuation and
+    /// symbols.
     International,
     /// `char`: every character is a word.
     Char,

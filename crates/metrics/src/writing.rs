@@ -11,13 +11,15 @@ pub enum WritingSystem {
     Chinese,
     /// Korean, whose spaces stand between phrases: a word and its particles.
     Korean,
-    /// Another script without spaces, such as that of Japanese, Thai, Lao, Khmer, Burmese and Tibetan.
+    /// Another script without spaces, such as that of Japanese, Thai, Lao, Khmer, Burmese and
+    /// Tibetan.
     Unspaced,
 }
 
 impl WritingSystem {
-    /// The writing system of `lines`, by their letters. A text is spaced if less than a fifth of them are of other scripts,
-    /// and if its words were separated by spaces although their script has none.
+    /// The writing system of `lines`, by their letters. A text is spaced if less than a fifth of
+    /// them are of other scripts, and if its words were separated by spaces although their script
+    /// has none.
     pub fn of<S: AsRef<str>>(lines: &[S]) -> Self {
         let mut letters = Letters::default();
         lines.iter().for_each(|line| letters.add(line.as_ref()));
@@ -34,8 +36,8 @@ impl WritingSystem {
         Bleu { tokenizer, ..Bleu::default() }
     }
 
-    /// Whether BLEU fits, because its words are those of the language (or, in Chinese, its characters). Otherwise chrF does,
-    /// which needs no words.
+    /// Whether BLEU fits, because its words are those of the language (or, in Chinese, its
+    /// characters). Otherwise chrF does, which needs no words.
     pub fn fits_bleu(self) -> bool {
         matches!(self, Self::Spaced | Self::Chinese)
     }
@@ -45,7 +47,8 @@ impl WritingSystem {
         if self.fits_bleu() { Box::new(self.bleu()) } else { Box::new(Chrf::default()) }
     }
 
-    /// The metric that fits single sentences: BLEU leaves out the orders for which they are too short.
+    /// The metric that fits single sentences: BLEU leaves out the orders for which they are too
+    /// short.
     pub fn sentence_metric(self) -> Box<dyn Metric> {
         match self.fits_bleu() {
             true => Box::new(Bleu { effective_order: true, ..self.bleu() }),
@@ -94,7 +97,8 @@ struct Letters {
     all: usize,
     /// Those of each [`Script`].
     of: [usize; 3],
-    /// Neighbouring letters of scripts without spaces, and those of them between which a space stands.
+    /// Neighbouring letters of scripts without spaces, and those of them between which a space
+    /// stands.
     neighbours: usize,
     spaced: usize,
 }
@@ -123,7 +127,8 @@ impl Letters {
         match () {
             () if 5 * (unspaced + hangul) < self.all.max(1) => WritingSystem::Spaced,
             () if hangul > unspaced => WritingSystem::Korean,
-            // Words of these scripts have about two to four letters, the parts of a sentence many more. One space tells nothing.
+            // Words of these scripts have about two to four letters, the parts of a sentence many
+            // more. One space tells nothing.
             () if 7 * self.spaced > self.neighbours + 7 => WritingSystem::Spaced,
             () if 10 * other < unspaced => WritingSystem::Chinese,
             () => WritingSystem::Unspaced,
@@ -192,7 +197,8 @@ mod tests {
                 assert_eq!(WritingSystem::of(&[line]), system, "{line}");
             }
         }
-        // Few names in another script do not make a text of it, and few Latin ones leave it as it is.
+        // Few names in another script do not make a text of it, and few Latin ones leave it as it
+        // is.
         let mut text = vec!["Das ist ein gewöhnlicher Satz."; 50];
         text.extend(["北京", "東京", "서울"]);
         assert_eq!(WritingSystem::of(&text), WritingSystem::Spaced);

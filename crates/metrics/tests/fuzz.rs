@@ -1,4 +1,5 @@
-//! Hostile text through every metric: a score or a typed error, never a panic or memory without bound.
+//! Hostile text through every metric: a score or a typed error, never a panic or memory without
+//! bound.
 
 #[path = "../../../tests/fuzz/mod.rs"]
 mod fuzz;

@@ -22,18 +22,20 @@ const PATIENCE: Duration = Duration::from_millis(50);
 struct Pool {
     process: u32,
     threads: ThreadPool,
-    /// As many works as there are threads may run. A thread that waits within a work takes up what else was asked for, on the
-    /// same stack, which would not hold the works of hundreds of callers; and the first of them would end last.
+    /// As many works as there are threads may run. A thread that waits within a work takes up what
+    /// else was asked for, on the same stack, which would not hold the works of hundreds of
+    /// callers; and the first of them would end last.
     turns: Mutex<usize>,
     ended: Condvar,
 }
 
-/// The threads, once there was something to compute. All parallel loops run inside them, so that rayon's own pool, which a
-/// forked process could not use, never starts.
+/// The threads, once there was something to compute. All parallel loops run inside them, so that
+/// rayon's own pool, which a forked process could not use, never starts.
 static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 
-/// The threads of this process. A process that was forked has none of its parent's, and starts its own. (The lock is only
-/// taken by threads that have Python's, so that no other thread has it while a process is forked.)
+/// The threads of this process. A process that was forked has none of its parent's, and starts its
+/// own. (The lock is only taken by threads that have Python's, so that no other thread has it while
+/// a process is forked.)
 fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
@@ -67,11 +69,13 @@ impl Pool {
     }
 }
 
-/// The result of `work`. Python's other threads go on meanwhile, and a signal's handler is called. If that raises an exception,
-/// as Ctrl-C does, the exception is returned at once, and `work` is told to end.
+/// The result of `work`. Python's other threads go on meanwhile, and a signal's handler is called.
+/// If that raises an exception, as Ctrl-C does, the exception is returned at once, and `work` is
+/// told to end.
 ///
 /// # Errors
-/// A [`BurnformerError`](crate::error::BurnformerError) with the error of `work`; the exception of a signal's handler; a `RuntimeError` if `work` panics.
+/// A [`BurnformerError`](crate::error::BurnformerError) with the error of `work`; the exception of
+/// a signal's handler; a `RuntimeError` if `work` panics.
 pub fn compute<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Cancel) -> Result<T> + Send + 'static,

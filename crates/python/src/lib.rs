@@ -1,9 +1,11 @@
-//! The Python module `burnformer._burnformer`: the [`Translator`](translator::Translator) behind Python's door, and the program
-//! `burnformer` as a function. The package around it is in `python/burnformer`.
+//! The Python module `burnformer._burnformer`: the [`Translator`](translator::Translator) behind
+//! Python's door, and the program `burnformer` as a function. The package around it is in
+//! `python/burnformer`.
 //!
-//! The trade-off taken: *what computes runs on threads of our own, while the caller's thread waits without Python's lock* and
-//! looks for Ctrl-C twenty times a second. So other Python threads go on, an interrupt needs no help of the search, and a
-//! process that was forked starts threads of its own (see [`compute`]).
+//! The trade-off taken: *what computes runs on threads of our own, while the caller's thread waits
+//! without Python's lock* and looks for Ctrl-C twenty times a second. So other Python threads go
+//! on, an interrupt needs no help of the search, and a process that was forked starts threads of
+//! its own (see [`compute`]).
 
 mod compute;
 mod error;
@@ -19,26 +21,28 @@ use pyo3::prelude::*;
 
 use error::BurnformerError;
 
-/// What Python runs as the program. It is not `-m burnformer`, which would import the files of the current folder before those of
-/// the packages.
+/// What Python runs as the program. It is not `-m burnformer`, which would import the files of the
+/// current folder before those of the packages.
 const START: &str = "import sys; sys.path = [*filter(None, sys.path)]; \
     from burnformer.__main__ import main; sys.exit(main())";
 
-/// Runs the program `burnformer` with the command line `args`, whose first word is the program's name; returns its exit code.
+/// Runs the program `burnformer` with the command line `args`, whose first word is the program's
+/// name; returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| burnformer::run(args))
 }
 
-/// The model `name` as the program names it: `de-en` is `embedded:de-en`, and `OWNER/NAME` is `hf:OWNER/NAME`, unless they are
-/// folders.
+/// The model `name` as the program names it: `de-en` is `embedded:de-en`, and `OWNER/NAME` is
+/// `hf:OWNER/NAME`, unless they are folders.
 #[pyfunction]
 fn model_name(name: std::path::PathBuf) -> OsString {
     translator::name_of(&name).into_os_string()
 }
 
-/// The language of `text`, or of several texts together, and how sure that is; `None` if there is nothing by which to tell. With
-/// `among`, it is one of these codes unless the text is clearly in another language.
+/// The language of `text`, or of several texts together, and how sure that is; `None` if there is
+/// nothing by which to tell. With `among`, it is one of these codes unless the text is clearly in
+/// another language.
 #[pyfunction]
 #[pyo3(signature = (text, among = Vec::new()))]
 fn detect<'py>(

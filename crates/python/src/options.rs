@@ -174,8 +174,8 @@ where
     })
 }
 
-/// `search` with another value of the key `name`, written as in `generation.json`; short forms are a number for GNMT's length
-/// penalty and `True` for sampling as it is by default.
+/// `search` with another value of the key `name`, written as in `generation.json`; short forms are
+/// a number for GNMT's length penalty and `True` for sampling as it is by default.
 fn searched(
     search: &SearchSettings,
     name: &str,
@@ -192,7 +192,8 @@ fn searched(
     serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }
 
-/// A Python value as it would be in a JSON file: also a number of NumPy, and any mapping or sequence.
+/// A Python value as it would be in a JSON file: also a number of NumPy, and any mapping or
+/// sequence.
 fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         Ok(Value::Null)

@@ -28,7 +28,8 @@ impl Texts {
     }
 }
 
-/// A translated sentence before it is an object: all hypotheses with their texts, and the links of the best one.
+/// A translated sentence before it is an object: all hypotheses with their texts, and the links of
+/// the best one.
 pub struct Found {
     alternatives: Vec<(String, Hypothesis)>,
     doubts: Vec<&'static str>,

@@ -63,7 +63,8 @@ impl Translations {
         Ok(texts)
     }
 
-    /// Translates `texts` up to the first that cannot be translated, whose error is raised after them.
+    /// Translates `texts` up to the first that cannot be translated, whose error is raised after
+    /// them.
     fn translate(&mut self, py: Python<'_>, texts: Vec<String>) -> PyResult<()> {
         let (translator, options) = (self.translator.clone(), self.options.clone());
         let (alignment, before) = (self.alignment, self.done);

@@ -45,7 +45,8 @@ const SCORE: Function = Function {
     ],
 };
 
-/// A model that translates. Several threads may use it at the same time, and a process that is forked as well.
+/// A model that translates. Several threads may use it at the same time, and a process that is
+/// forked as well.
 #[pyclass(module = "burnformer", frozen)]
 pub struct Translator {
     pub inner: Arc<burnformer_infer::Translator>,
@@ -82,8 +83,9 @@ impl Translator {
         Ok(Self { inner: Arc::new(inner), models, device, compute })
     }
 
-    /// Translates one text, or the texts of an iterable, one sentence each. `prefix` is the text with which a translation
-    /// has to begin; with `alignment`, each translation tells which characters of its source it comes from.
+    /// Translates one text, or the texts of an iterable, one sentence each. `prefix` is the text
+    /// with which a translation has to begin; with `alignment`, each translation tells which
+    /// characters of its source it comes from.
     #[pyo3(signature = (text, *, prefix = None, alignment = false, **options))]
     fn translate<'py>(
         &self,
@@ -111,8 +113,9 @@ impl Translator {
         given_as(py, is_one, found.into_iter().map(|found| results::translation(py, found)))
     }
 
-    /// Translates any number of texts in order, in memory that does not grow with their number: an iterator. `chunk` texts
-    /// are read before the first is translated, so that those of similar length are translated together.
+    /// Translates any number of texts in order, in memory that does not grow with their number: an
+    /// iterator. `chunk` texts are read before the first is translated, so that those of similar
+    /// length are translated together.
     #[pyo3(signature = (texts, *, chunk = 2048, alignment = false, **options))]
     fn translate_iterable<'py>(
         &self,
@@ -133,8 +136,9 @@ impl Translator {
         Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
     }
 
-    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup. Texts are split into
-    /// sentences by the abbreviations of `language`: by default the source language, or English if that is not known.
+    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup.
+    /// Texts are split into sentences by the abbreviations of `language`: by default the source
+    /// language, or English if that is not known.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
     fn translate_document(
         &self,
@@ -156,7 +160,8 @@ impl Translator {
         })
     }
 
-    /// The probability that the model gives to `target` as the translation of `source`: two texts, or two iterables of texts.
+    /// The probability that the model gives to `target` as the translation of `source`: two texts,
+    /// or two iterables of texts.
     #[pyo3(signature = (source, target, **options))]
     fn score<'py>(
         &self,
@@ -178,7 +183,8 @@ impl Translator {
         given_as(py, is_one, scores.into_iter().map(|score| results::score(py, score)))
     }
 
-    /// To which tokens the model attends while it reads `source` and writes `target`, by default its own translation.
+    /// To which tokens the model attends while it reads `source` and writes `target`, by default
+    /// its own translation.
     #[pyo3(signature = (source, target = None))]
     fn attention<'py>(
         &self,
@@ -249,7 +255,8 @@ pub fn name_of(name: &Path) -> PathBuf {
     }
 }
 
-/// The folder of a model: that of this path, of the model with this name inside the module, or of one that is fetched.
+/// The folder of a model: that of this path, of the model with this name inside the module, or of
+/// one that is fetched.
 fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
     let name = name_of(given);
     let Some(parsed) = name.to_str().and_then(ModelName::parse) else {

@@ -1,5 +1,5 @@
-//! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those with the highest score
-//! are joined first, the leftmost of equals.
+//! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those
+//! with the highest score are joined first, the leftmost of equals.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,8 @@ pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segmen
 }
 
 impl Merger<'_> {
-    /// Adds the segment `start..end`; an unused piece is added as the parts from which it was joined.
+    /// Adds the segment `start..end`; an unused piece is added as the parts from which it was
+    /// joined.
     fn cut_again(&self, start: usize, end: usize, depth: usize, out: &mut Vec<Segment>) {
         let text = &self.text[start..end];
         let unknown = self.vocabulary.unknown;
@@ -52,7 +53,8 @@ impl Merger<'_> {
     }
 }
 
-/// The length of the symbol at the start of `text` that is not cut further, and whether it is a user-defined symbol.
+/// The length of the symbol at the start of `text` that is not cut further, and whether it is a
+/// user-defined symbol.
 pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
     match symbols.longest_prefix(text.as_bytes(), MOST_SYMBOLS) {
         Some(len) => (len, true),

@@ -1,5 +1,5 @@
-//! The table of replacements that the trainer compiles into a model: a double-array trie over bytes (Darts-clone),
-//! whose values are offsets in a list of texts.
+//! The table of replacements that the trainer compiles into a model: a double-array trie over bytes
+//! (Darts-clone), whose values are offsets in a list of texts.
 
 use crate::error::CharsmapProblem;
 
@@ -76,7 +76,8 @@ impl Charsmap {
         children | 0xff < self.units.len() && (!has_leaf(unit) || is_leaf(self.units[children]))
     }
 
-    /// The replacement for the longest text of the table at the start of `input`, and the length of that text.
+    /// The replacement for the longest text of the table at the start of `input`, and the length of
+    /// that text.
     #[inline]
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
         let mut found = None;
@@ -106,7 +107,8 @@ impl Charsmap {
         self.texts[start..].split('\0').next()
     }
 
-    /// The largest number of times by which a replacement is longer than the text that it replaces; at least 1.
+    /// The largest number of times by which a replacement is longer than the text that it replaces;
+    /// at least 1.
     pub fn growth(&self) -> f64 {
         let (mut growth, mut seen) = (1.0_f64, vec![false; self.units.len()]);
         let mut states = vec![offset(self.units[0])];
@@ -142,7 +144,8 @@ impl Charsmap {
 mod tests {
     use super::*;
 
-    /// A trie of 256 units whose root's children start at 512 ^ 512 = 0 … that replaces `a` by the text at `value`.
+    /// A trie of 256 units whose root's children start at 512 ^ 512 = 0 … that replaces `a` by the
+    /// text at `value`.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 512];
         units[0] = 256 << 10;

@@ -16,7 +16,8 @@ struct Text<'a> {
 }
 
 impl SentencePiece {
-    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become U+FFFD.
+    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become
+    /// U+FFFD.
     ///
     /// # Errors
     /// [`UnknownId`] if an id is outside the vocabulary.
@@ -76,7 +77,8 @@ impl Text<'_> {
         self.at_start &= !is_added_space && self.text.is_empty();
     }
 
-    /// `piece` without a space at the start of the text, and whether that is the space that normalisation added.
+    /// `piece` without a space at the start of the text, and whether that is the space that
+    /// normalisation added.
     fn without_added_space<'p>(&self, piece: &'p str) -> (&'p str, bool) {
         let normalizer = &self.model.normalizer;
         if !self.at_start || !(normalizer.adds_space() || normalizer.removes_extra_spaces) {
@@ -98,7 +100,8 @@ impl Text<'_> {
         }
     }
 
-    /// Turns the bytes so far into characters. Each byte that belongs to none becomes a replacement character.
+    /// Turns the bytes so far into characters. Each byte that belongs to none becomes a replacement
+    /// character.
     fn end_bytes(&mut self) {
         for chunk in self.bytes.utf8_chunks() {
             self.text.push_str(chunk.valid());

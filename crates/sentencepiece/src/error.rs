@@ -1,7 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A file that is not a usable SentencePiece model. The message names the file, what is wrong and a remedy.
+/// A file that is not a usable SentencePiece model. The message names the file, what is wrong and a
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct SentencePieceError {
@@ -24,7 +25,8 @@ pub enum ModelProblem {
         /// The size of the file in bytes.
         bytes: u64,
     },
-    /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading stopped, and why.
+    /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading
+    /// stopped, and why.
     #[error("is no SentencePiece model: {0}; copy the .spm or .model file anew")]
     Protobuf(prost::DecodeError),
     /// The vocabulary is empty.

@@ -1,5 +1,5 @@
-//! The loop of byte-pair encoding (Sennrich et al., 2016): of all neighbours that can be joined, those of the lowest rank
-//! are joined first, the leftmost of equals.
+//! The loop of byte-pair encoding (Sennrich et al., 2016): of all neighbours that can be joined,
+//! those of the lowest rank are joined first, the leftmost of equals.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -13,7 +13,8 @@ const NOWHERE: u32 = u32::MAX;
 /// The place after a symbol that was joined to the one before it.
 const GONE: u32 = u32::MAX - 1;
 
-/// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for n symbols.
+/// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for
+/// n symbols.
 ///
 /// # Panics
 /// If there are 4,294,967,294 symbols or more.
@@ -51,8 +52,8 @@ pub struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of the symbol that they become;
-    /// `None` if they cannot be joined.
+    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of
+    /// the symbol that they become; `None` if they cannot be joined.
     #[inline]
     fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
         if left.is_frozen || right.is_frozen {
@@ -68,7 +69,8 @@ impl Merger<'_> {
     }
 }
 
-/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
+/// A number that falls where `score` rises in the total order of IEEE 754, by which the library
+/// compares.
 fn rank(score: f32) -> u32 {
     let bits = score.to_bits();
     if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }

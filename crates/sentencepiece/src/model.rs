@@ -67,8 +67,8 @@ impl SentencePiece {
 
     /// Reads the content of a `.spm` or `.model` file. Error messages call it `name`.
     ///
-    /// Memory is bounded by the size of the content: for each of its bytes at most 96 bytes are held while reading, and
-    /// 24 afterwards.
+    /// Memory is bounded by the size of the content: for each of its bytes at most 96 bytes are
+    /// held while reading, and 24 afterwards.
     ///
     /// # Errors
     /// A [`SentencePieceError`] that names the file and what is wrong with it.
@@ -136,8 +136,8 @@ impl SentencePiece {
         ids
     }
 
-    /// The pieces of `text`, whose ids [`encode`](Self::encode) returns. Text without a piece is returned as it is in
-    /// the normalised text, or in bytes if the model has pieces for them.
+    /// The pieces of `text`, whose ids [`encode`](Self::encode) returns. Text without a piece is
+    /// returned as it is in the normalised text, or in bytes if the model has pieces for them.
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
         let mut pieces: Vec<String> = Vec::new();
@@ -178,8 +178,8 @@ impl SentencePiece {
         ((id as usize) < self.len()).then(|| self.vocabulary.kind(id))
     }
 
-    /// The score of the piece with this id: in a unigram model the logarithm of its probability, in a BPE model the
-    /// negative rank of its merge.
+    /// The score of the piece with this id: in a unigram model the logarithm of its probability, in
+    /// a BPE model the negative rank of its merge.
     pub fn score(&self, id: u32) -> Option<f32> {
         ((id as usize) < self.len()).then(|| self.vocabulary.score(id))
     }
@@ -204,7 +204,8 @@ impl SentencePiece {
         self.special.pad
     }
 
-    /// The segments of `text`, which is normalised. Unknown neighbours that are not spelt in bytes are one segment.
+    /// The segments of `text`, which is normalised. Unknown neighbours that are not spelt in bytes
+    /// are one segment.
     fn joined(&self, text: &str) -> Vec<Segment> {
         let (mut segments, unknown) = (self.segment(text), self.vocabulary.unknown);
         if self.vocabulary.bytes.is_some() {
@@ -255,7 +256,8 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
     let file = File::open(path).map_err(ModelProblem::Unreadable)?;
     check_size(file.metadata().map_err(ModelProblem::Unreadable)?.len())?;
     let mut bytes = Vec::new();
-    // A pipe or a growing file can be longer than its size says. The first byte beyond the limit is read, and refused.
+    // A pipe or a growing file can be longer than its size says. The first byte beyond the limit is
+    // read, and refused.
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(ModelProblem::Unreadable)?;
     Ok(bytes)
 }

@@ -10,7 +10,8 @@ use crate::trie::Trie;
 pub const SPACE: &str = "\u{2581}";
 /// The character that stands for a byte that is not part of a character.
 pub const REPLACEMENT: &str = "\u{fffd}";
-/// The number of user-defined symbols, the shortest ones, that the C++ library considers at one place.
+/// The number of user-defined symbols, the shortest ones, that the C++ library considers at one
+/// place.
 pub const MOST_SYMBOLS: usize = 64;
 
 /// The place at which a space is added. With it, the first word looks like any other word.

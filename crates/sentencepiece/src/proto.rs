@@ -1,4 +1,5 @@
-//! The fields of `sentencepiece_model.proto` that determine how text is segmented. All others are skipped.
+//! The fields of `sentencepiece_model.proto` that determine how text is segmented. All others are
+//! skipped.
 
 use prost::Message;
 

@@ -7,6 +7,7 @@ pub struct Segment {
     pub start: usize,
     /// The index after the last byte.
     pub end: usize,
-    /// The id of the piece; `None` only in a model without a piece for unknown text, which spells it in bytes.
+    /// The id of the piece; `None` only in a model without a piece for unknown text, which spells
+    /// it in bytes.
     pub id: Option<u32>,
 }

@@ -5,15 +5,15 @@ const NONE: u32 = u32::MAX;
 
 /// Byte strings with one number each, which are looked up byte by byte.
 ///
-/// Nodes are numbered level by level, so that the children of a node are adjacent and in the order of their bytes. This
-/// takes nine bytes per node, and at most one node for each byte of the strings. A double array, which is a little
-/// faster, has no such bound.
+/// Nodes are numbered level by level, so that the children of a node are adjacent and in the order
+/// of their bytes. This takes nine bytes per node, and at most one node for each byte of the
+/// strings. A double array, which is a little faster, has no such bound.
 #[derive(Clone, Debug)]
 pub struct Trie {
     /// The byte that leads to each node.
     labels: Vec<u8>,
-    /// The first child and the value of each node. The last child of a node is the one before the first child of the
-    /// next node.
+    /// The first child and the value of each node. The last child of a node is the one before the
+    /// first child of the next node.
     nodes: Vec<(u32, u32)>,
     /// The children of the root, indexed by their bytes; 0 if there is none.
     root: Box<[u32; 256]>,
@@ -125,7 +125,8 @@ impl Trie {
     }
 }
 
-/// The number of nodes: one for the root, and one for each byte of a key that it does not share with the key before it.
+/// The number of nodes: one for the root, and one for each byte of a key that it does not share
+/// with the key before it.
 fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
     let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let first = keys.first().map_or(0, |(key, _)| key.len());

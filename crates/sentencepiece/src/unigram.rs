@@ -1,7 +1,9 @@
-//! The best segmentation of a text under a unigram model (Kudo, 2018), as the C++ library's optimised encoder finds it.
+//! The best segmentation of a text under a unigram model (Kudo, 2018), as the C++ library's
+//! optimised encoder finds it.
 //!
-//! Sums are taken in float32 and in the order of that library, the first of equal segmentations wins, and a sum that
-//! grows large is reset to 0 at the same places. Otherwise texts with ties would be segmented differently.
+//! Sums are taken in float32 and in the order of that library, the first of equal segmentations
+//! wins, and a sum that grows large is reset to 0 at the same places. Otherwise texts with ties
+//! would be segmented differently.
 
 use crate::PieceType;
 use crate::segment::Segment;
@@ -88,7 +90,8 @@ fn reset(ahead: &mut [Best]) -> f32 {
     0.0
 }
 
-/// The score of a user-defined symbol of `length` bytes, computed as the library does: in double precision, then rounded.
+/// The score of a user-defined symbol of `length` bytes, computed as the library does: in double
+/// precision, then rounded.
 fn symbol_score(length: usize) -> f32 {
     (0.1 * (length as f64 - 1.0)) as f32
 }

@@ -120,8 +120,8 @@ fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> ModelProb
     ModelProblem::Piece { id, piece, problem }
 }
 
-/// Whether a piece is a single NUL, which some converters write although there are pieces for bytes. The C++ library
-/// ignores it.
+/// Whether a piece is a single NUL, which some converters write although there are pieces for
+/// bytes. The C++ library ignores it.
 fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
     piece.piece == "\0" && kind == PieceType::Unused
 }

@@ -1,4 +1,5 @@
-//! Serves an engine of one's own, here one that shouts: `cargo run --example custom_engine -- 127.0.0.1:5000`.
+//! Serves an engine of one's own, here one that shouts:
+//! `cargo run --example custom_engine -- 127.0.0.1:5000`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -16,8 +16,8 @@ impl Keys {
         !self.0.is_empty()
     }
 
-    /// Whether `key` may ask. It takes the same time for every wrong key: the digests of all keys are compared, each to
-    /// its end.
+    /// Whether `key` may ask. It takes the same time for every wrong key: the digests of all keys
+    /// are compared, each to its end.
     pub fn allow(&self, key: Option<&str>) -> bool {
         let digest: [u8; 32] = Sha256::digest(key.unwrap_or_default()).into();
         let found =

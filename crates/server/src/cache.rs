@@ -7,7 +7,8 @@ use lru::LruCache;
 use crate::engine::{Candidate, Choice, Work};
 use crate::lock::locked;
 
-/// Candidates by sentence and choice, the least recently used left out first, bounded by their bytes.
+/// Candidates by sentence and choice, the least recently used left out first, bounded by their
+/// bytes.
 pub(crate) struct Cache {
     most: usize,
     inner: Mutex<Inner>,

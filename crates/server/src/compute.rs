@@ -10,11 +10,13 @@ use crate::lock::locked;
 /// The size in bytes of a text from which on its work counts as large.
 const LARGE: usize = 16 << 10;
 
-/// Large work that waits for a processor. Small work needs no turn, so that large texts do not hold it up.
+/// Large work that waits for a processor. Small work needs no turn, so that large texts do not hold
+/// it up.
 static LINE: Mutex<Line> =
     Mutex::new(Line { running: 0, number: 0, clock: 0, waiting: BTreeMap::new() });
 
-/// Turns by weighted fair queueing, as in the queue of sentences: work waits for as much as it is itself.
+/// Turns by weighted fair queueing, as in the queue of sentences: work waits for as much as it is
+/// itself.
 struct Line {
     running: usize,
     number: u64,
@@ -71,7 +73,8 @@ impl Drop for Turn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Panicked;
 
-/// The result of `work`, which is about texts of `size` bytes together. It runs on a thread that may block.
+/// The result of `work`, which is about texts of `size` bytes together. It runs on a thread that
+/// may block.
 pub(crate) async fn compute<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,5 @@
-//! Connections, none of which may hold up the others or the end of the server, however slow its client is.
+//! Connections, none of which may hold up the others or the end of the server, however slow its
+//! client is.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -36,16 +37,19 @@ const SPARE: usize = 8;
 const LIGHT: [&str; 3] = ["/health", "/ready", "/metrics"];
 /// The file descriptors that are left to everything else, such as loading models.
 const RESERVED: u64 = 24;
-/// How long a server that is stopped waits for requests that have not come whole, and for clients that read slowly.
+/// How long a server that is stopped waits for requests that have not come whole, and for clients
+/// that read slowly.
 const BRIEF: Duration = Duration::from_secs(3);
-/// The most bytes that are read for a client whose request is too large, and the longest time. Many clients send all of a
-/// body before they look at the answer: if the connection were closed at once, they would see a broken one in its place.
+/// The most bytes that are read for a client whose request is too large, and the longest time. Many
+/// clients send all of a body before they look at the answer: if the connection were closed at
+/// once, they would see a broken one in its place.
 const MOST_DISCARDED: usize = 64 << 20;
 const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
-/// How long a connection may be without a whole request before it can be closed for another one, so that a request on its way
-/// arrives however many clients connect at once.
+/// How long a connection may be without a whole request before it can be closed for another one, so
+/// that a request on its way arrives however many clients connect at once.
 const GRACE: Duration = Duration::from_millis(100);
-/// The same after a part of a body has come, as long as no more than half of the connections are so.
+/// The same after a part of a body has come, as long as no more than half of the connections are
+/// so.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The bytes of all bodies that are held together, from their first byte to the answer.
@@ -54,10 +58,12 @@ const ALL_BODIES: usize = 128 << 20;
 const SMALL_BODY: usize = 16 << 10;
 /// So many more bytes of a body are progress of its client.
 const PROGRESS: usize = 1 << 10;
-/// How long a body may wait for room, and how long it may keep its room without progress when little is left.
+/// How long a body may wait for room, and how long it may keep its room without progress when
+/// little is left.
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
-/// Room for the bodies of all requests, in units of [`PROGRESS`] bytes, if each has up to `most` bytes.
+/// Room for the bodies of all requests, in units of [`PROGRESS`] bytes, if each has up to `most`
+/// bytes.
 pub(crate) fn room(most: usize) -> Arc<Semaphore> {
     let units = most.saturating_mul(4).max(ALL_BODIES) / PROGRESS;
     Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS)))
@@ -73,8 +79,9 @@ pub(crate) struct Connection {
     turns: Arc<Semaphore>,
 }
 
-/// Since when the server has waited for the client of a connection, to send more of a request or to read an answer, and whether a
-/// part of a body has come. `None` while the client waits for the server.
+/// Since when the server has waited for the client of a connection, to send more of a request or to
+/// read an answer, and whether a part of a body has come. `None` while the client waits for the
+/// server.
 type Waiting = Arc<Mutex<Option<(Instant, bool)>>>;
 
 /// A connection as the server sees it.
@@ -178,8 +185,8 @@ fn most() -> usize {
     MOST
 }
 
-/// The place of the connection without progress for longest, of those from the address with the most connections, if that is
-/// longer than its grace.
+/// The place of the connection without progress for longest, of those from the address with the
+/// most connections, if that is longer than its grace.
 fn slowest(open: &[Open]) -> Option<usize> {
     let mut sizes = HashMap::<IpAddr, usize>::new();
     open.iter().for_each(|open| *sizes.entry(open.peer).or_default() += 1);
@@ -227,7 +234,8 @@ async fn answer(
     let _ = http.await;
 }
 
-/// Reads the body of a request before anything else sees it, within the limits on its size and time.
+/// Reads the body of a request before anything else sees it, within the limits on its size and
+/// time.
 pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let limits = service.limits;
@@ -256,7 +264,8 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
     response
 }
 
-/// All bytes of `body`, and the `room` that they take beyond the first few. It calls `progress` while they come.
+/// All bytes of `body`, and the `room` that they take beyond the first few. It calls `progress`
+/// while they come.
 ///
 /// # Errors
 /// If they are more than `most`, do not come, or have no room.

@@ -13,8 +13,8 @@ const MOST_BYTES: usize = 4_000;
 /// Below this, what a short text is found to be tells nothing.
 const LEAST_CONFIDENCE: f64 = 10.0;
 
-/// From this on it is sure: of 1,000 texts of one to four words in German and English, 2 of 394 above it were in the other
-/// language, and 186 of 606 below it.
+/// From this on it is sure: of 1,000 texts of one to four words in German and English, 2 of 394
+/// above it were in the other language, and 186 of 606 below it.
 const SURE: f64 = 50.0;
 
 /// A language that a text may be in.
@@ -28,8 +28,9 @@ pub struct Detection {
     pub served: bool,
 }
 
-/// The language of `texts` together. It is one of `codes`, those that models take, unless the texts are clearly in another
-/// language; `None` if there is nothing by which to tell. Markup, code, addresses and numbers do not count.
+/// The language of `texts` together. It is one of `codes`, those that models take, unless the texts
+/// are clearly in another language; `None` if there is nothing by which to tell. Markup, code,
+/// addresses and numbers do not count.
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let texts: Vec<String> = texts.into_iter().map(|text| prose(text, Format::Text)).collect();
     let (found, sure) = Known::new(codes).told(&texts.join("\n"))?;
@@ -74,7 +75,8 @@ fn without(text: &str, open: &str, close: &str) -> String {
     kept + rest
 }
 
-/// Whether `text`, which has no white space, is a word, and no number, address, placeholder or name of code.
+/// Whether `text`, which has no white space, is a word, and no number, address, placeholder or name
+/// of code.
 fn is_word(text: &str) -> bool {
     let core = text.trim_matches(|c: char| !c.is_alphanumeric());
     let joins = |(a, b): (char, char)| match a {
@@ -111,7 +113,8 @@ impl<'a> Known<'a> {
         self.code(found.lang()).is_some_and(|code| !without.contains(&code)).then_some(found)
     }
 
-    /// The most probable languages of `text`, at most `most`, and as many that the detector does not know.
+    /// The most probable languages of `text`, at most `most`, and as many that the detector does
+    /// not know.
     pub fn ranked(&self, text: &str, most: usize) -> Vec<&'a str> {
         let mut codes = Vec::new();
         while let Some(found) = self.among(text, &codes).filter(|_| codes.len() < most) {
@@ -121,11 +124,13 @@ impl<'a> Known<'a> {
         codes
     }
 
-    /// The most probable language of `text`, and whether it is sure: one of these, unless it is surely another.
+    /// The most probable language of `text`, and whether it is sure: one of these, unless it is
+    /// surely another.
     pub fn told(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();
-        // Of a short text nobody can tell which of all languages it is in, but often which of a few.
+        // Of a short text nobody can tell which of all languages it is in, but often which of a
+        // few.
         let among = self.among(text, &[]);
         let among = among.filter(|_| !is_reliable || self.code(any.lang()).is_some());
         let found = among.unwrap_or(any);

@@ -15,11 +15,13 @@ pub(crate) const MOST_KEPT: usize = 64 << 20;
 /// How long a translated file can be fetched.
 const KEPT: Duration = Duration::from_secs(600);
 
-/// How long a file is safe whose owner has no more than an eighth of the room, however many other owners come.
+/// How long a file is safe whose owner has no more than an eighth of the room, however many other
+/// owners come.
 const SAFE: Duration = Duration::from_secs(60);
 
-/// The translated files that wait to be fetched. Where they need more room, those of the client with the most bytes make it,
-/// the oldest first, so that nobody drives out the files of others. Where all are safe, no other is taken.
+/// The translated files that wait to be fetched. Where they need more room, those of the client
+/// with the most bytes make it, the oldest first, so that nobody drives out the files of others.
+/// Where all are safe, no other is taken.
 pub(crate) struct KeptFiles {
     most: usize,
     inner: Mutex<Inner>,
@@ -54,8 +56,8 @@ impl Stored {
 }
 
 impl Inner {
-    /// The file that is left out next, if one is: one whose time is over, or one for which there is no room, which is `newest`
-    /// where the others are safe.
+    /// The file that is left out next, if one is: one whose time is over, or one for which there is
+    /// no room, which is `newest` where the others are safe.
     fn next_out(&self, most: usize, newest: &str) -> Option<String> {
         let (name, oldest) = self.files.peek_lru()?;
         if oldest.since.elapsed() >= KEPT {
@@ -89,8 +91,8 @@ impl KeptFiles {
         Self { most, inner: Mutex::new(inner) }
     }
 
-    /// Keeps a file of `owner` and returns the name under which it can be fetched, which cannot be guessed; `None` if there is
-    /// no room.
+    /// Keeps a file of `owner` and returns the name under which it can be fetched, which cannot be
+    /// guessed; `None` if there is no room.
     pub fn put(&self, owner: Owner, name: &str, text: String) -> Option<String> {
         use std::hash::BuildHasher;
         let mut inner = locked(&self.inner);

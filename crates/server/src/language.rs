@@ -42,7 +42,8 @@ pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len()) && code.chars().all(valid)
 }
 
-/// The codes of ISO 639-2 for which ISO 639-3 has others, each before the other: those after English names, which libraries use.
+/// The codes of ISO 639-2 for which ISO 639-3 has others, each before the other: those after
+/// English names, which libraries use.
 const BIBLIOGRAPHIC: &str = "alb sqi, arm hye, baq eus, bur mya, chi zho, cze ces, dut nld, fre fra, geo kat, ger deu, \
      gre ell, ice isl, mac mkd, mao mri, may msa, per fas, rum ron, slo slk, tib bod, wel cym";
 
@@ -52,7 +53,8 @@ fn of_library(code: &str) -> Option<&'static str> {
     pairs.find(|(own, _)| *own == code).map(|(_, other)| other)
 }
 
-/// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script, if it names one.
+/// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script,
+/// if it names one.
 pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
     let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
     let base = base.to_ascii_lowercase();
@@ -60,8 +62,8 @@ pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
     (Language::from_639_1(base).or_else(|| Language::from_639_3(base)), region)
 }
 
-/// Which of `known` codes `code` means: itself in any case, or the only one of the same language, where one of the two names
-/// no region (`de-DE`, `deu` and `ger` mean `de`).
+/// Which of `known` codes `code` means: itself in any case, or the only one of the same language,
+/// where one of the two names no region (`de-DE`, `deu` and `ger` mean `de`).
 pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |code: &str| code.replace('_', "-").to_ascii_lowercase();
     let same = known.iter().find(|known| **known == code);
@@ -77,7 +79,8 @@ pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
     meant.next().filter(|_| meant.next().is_none()).copied()
 }
 
-/// The English name of a language, or its code where that is not known: `German` for `de`, `Portuguese (BR)` for `pt-BR`.
+/// The English name of a language, or its code where that is not known: `German` for `de`,
+/// `Portuguese (BR)` for `pt-BR`.
 pub(crate) fn name(code: &str) -> String {
     match of(code) {
         (Some(language), Some(region)) => format!("{} ({region})", plain(language)),
@@ -86,7 +89,8 @@ pub(crate) fn name(code: &str) -> String {
     }
 }
 
-/// The name without the explanation in brackets that ISO 639 has behind some: `Modern Greek (1453-)`.
+/// The name without the explanation in brackets that ISO 639 has behind some:
+/// `Modern Greek (1453-)`.
 fn plain(language: Language) -> String {
     language.to_name().split(" (").next().unwrap_or_default().to_owned()
 }

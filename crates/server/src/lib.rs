@@ -1,16 +1,18 @@
 //! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
 //!
-//! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to stop. Two interfaces
-//! are served beside a web page: LibreTranslate's (`/translate`, `/languages`, `/detect`, …), so that its clients work
-//! unchanged, and `/v1/translate` with scores, alternatives, alignments, forced prefixes and glossaries. `/openapi.json` describes
-//! both.
+//! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
+//! stop. Two interfaces are served beside a web page: LibreTranslate's (`/translate`, `/languages`,
+//! `/detect`, …), so that its clients work unchanged, and `/v1/translate` with scores,
+//! alternatives, alignments, forced prefixes and glossaries. `/openapi.json` describes both.
 //!
-//! The trade-off taken: *one queue per model between the connections and the search*. A request's text is cut into
-//! sentences, the sentences of all requests wait in one queue, and a thread takes as many as make a good batch. Since a
-//! translation depends on its sentence alone (not on the batch), nobody's answer depends on who else asks. Requests take
-//! turns in the queue, sentence by sentence and by what each costs, so a document does not keep a short request waiting. The queue is bounded:
-//! beyond its length the answer is 503 with `Retry-After`. A search whose client has left ends before its next step, and
-//! nothing that computes runs on the threads that answer requests.
+//! The trade-off taken: *one queue per model between the connections and the search*. A request's
+//! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
+//! as many as make a good batch. Since a translation depends on its sentence alone (not on the
+//! batch), nobody's answer depends on who else asks. Requests take turns in the queue, sentence by
+//! sentence and by what each costs, so a document does not keep a short request waiting. The queue
+//! is bounded: beyond its length the answer is 503 with `Retry-After`. A search whose client has
+//! left ends before its next step, and nothing that computes runs on the threads that answer
+//! requests.
 //!
 //! | idea | item |
 //! |---|---|

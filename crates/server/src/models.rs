@@ -17,8 +17,8 @@ use crate::lock::locked;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
-/// How long requests may keep a model after another one was asked for that has no memory beside it. What is not translated
-/// then waits until the model is loaded again.
+/// How long requests may keep a model after another one was asked for that has no memory beside it.
+/// What is not translated then waits until the model is loaded again.
 const LONGEST_HELD: Duration = Duration::from_secs(4);
 
 /// Where a model comes from.
@@ -159,8 +159,8 @@ impl Models {
         self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
     }
 
-    /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such model. Whoever asks
-    /// while it is loaded waits for the same load.
+    /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such
+    /// model. Whoever asks while it is loaded waits for the same load.
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,
@@ -213,8 +213,8 @@ impl Models {
         queue.map(Arc::new).map_err(|error| failed(error.to_string()))
     }
 
-    /// Unloads models that were not used for longest until `new` fits beside the others. Requests that have one of them
-    /// already keep it until they are answered, for which this waits.
+    /// Unloads models that were not used for longest until `new` fits beside the others. Requests
+    /// that have one of them already keep it until they are answered, for which this waits.
     async fn make_room(&self, new: &Slot) {
         loop {
             let loaded = || self.slots.values().filter(|slot| slot.queue().is_some());
@@ -227,7 +227,8 @@ impl Models {
         }
     }
 
-    /// Unloads a model, and waits until nobody has it any more. Requests that take too long wait for it again.
+    /// Unloads a model, and waits until nobody has it any more. Requests that take too long wait
+    /// for it again.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
         let (lives, end) = (queue.lives(), queue.unload());

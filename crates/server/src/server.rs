@@ -40,8 +40,8 @@ impl Server {
     /// A server that listens, but does not answer yet.
     ///
     /// # Errors
-    /// [`ServerError`] if there are no models or two for one pair, if the address cannot be listened at, or if the origin
-    /// is none.
+    /// [`ServerError`] if there are no models or two for one pair, if the address cannot be
+    /// listened at, or if the origin is none.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
         let ServerSettings { listen, models, queue, limits, memory, .. } = settings;
@@ -72,9 +72,9 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers requests until `stop` is done. Then it takes no new connection, and returns when the requests that were
-    /// accepted have been answered, or when their time is over; the log says what is cut off. The longest that it takes is
-    /// [`drain`](ServerSettings::drain).
+    /// Answers requests until `stop` is done. Then it takes no new connection, and returns when the
+    /// requests that were accepted have been answered, or when their time is over; the log says
+    /// what is cut off. The longest that it takes is [`drain`](ServerSettings::drain).
     ///
     /// Threads that compute may go on for a moment, so shut the runtime down with a timeout.
     ///
@@ -129,7 +129,8 @@ fn prefix(text: &str) -> Result<String, ServerError> {
     }
 }
 
-/// Takes the prefix away from the path of a request that has it. Without `/` behind it, the page would look for its files beside it.
+/// Takes the prefix away from the path of a request that has it. Without `/` behind it, the page
+/// would look for its files beside it.
 async fn without_prefix(
     State(prefix): State<String>,
     mut request: Request,
@@ -148,7 +149,8 @@ async fn without_prefix(
     next.run(request).await
 }
 
-/// Headers that keep browsers from guessing types, from showing the page inside others, and from telling addresses.
+/// Headers that keep browsers from guessing types, from showing the page inside others, and from
+/// telling addresses.
 const SAFE: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),

@@ -19,7 +19,8 @@ pub struct Limits {
     pub terms: usize,
     /// The longest time for the body of a request, and from then on until the answer.
     pub time: Duration,
-    /// The longest time for the head of a request, and for a client that takes nothing of its answer.
+    /// The longest time for the head of a request, and for a client that takes nothing of its
+    /// answer.
     pub idle: Duration,
 }
 
@@ -50,20 +51,23 @@ pub struct ServerSettings {
     pub limits: Limits,
     /// The most bytes of translations that are kept for sentences that come again; 0 keeps none.
     pub cache: usize,
-    /// The most bytes of model files that are loaded at the same time. A model beyond it waits until others, the least
-    /// recently used first, are unloaded.
+    /// The most bytes of model files that are loaded at the same time. A model beyond it waits
+    /// until others, the least recently used first, are unloaded.
     pub memory: u64,
-    /// Whether to load all models before the first request; otherwise each is loaded when it is first asked for.
+    /// Whether to load all models before the first request; otherwise each is loaded when it is
+    /// first asked for.
     pub preload: bool,
     /// The keys of which a request has to name one; empty where everybody may ask.
     pub keys: Vec<String>,
-    /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all); `None` allows none but the
-    /// server's own page.
+    /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all);
+    /// `None` allows none but the server's own page.
     pub cors: Option<String>,
-    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty where it is the root. Requests may have
-    /// it or not, since proxies take it away or leave it. A proxy may also tell it as `X-Forwarded-Prefix`.
+    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty where it
+    /// is the root. Requests may have it or not, since proxies take it away or leave it. A proxy
+    /// may also tell it as `X-Forwarded-Prefix`.
     pub prefix: String,
-    /// How long the server answers what it has accepted after it is stopped. What takes longer is cut off.
+    /// How long the server answers what it has accepted after it is stopped. What takes longer is
+    /// cut off.
     pub drain: Duration,
 }
 

@@ -37,8 +37,9 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Service {
-    /// Translates `texts`, each whole, by the pair of the same place, within the time that the limits allow, with the terms of
-    /// `glossary` and of the model's own. A text whose language is the target stays as it is.
+    /// Translates `texts`, each whole, by the pair of the same place, within the time that the
+    /// limits allow, with the terms of `glossary` and of the model's own. A text whose language is
+    /// the target stays as it is.
     pub async fn translate(
         self: &Arc<Self>,
         texts: Vec<String>,
@@ -63,8 +64,8 @@ impl Service {
         self.in_time(translated).await
     }
 
-    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`, with the glossary
-    /// of the request before the one of the model.
+    /// What the sentences of a request go through: the queue of the model for `pair`, searched by
+    /// `choice`, with the glossary of the request before the one of the model.
     pub async fn path(
         self: &Arc<Self>,
         pair: &LanguagePair,
@@ -99,8 +100,9 @@ impl Path {
 
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
     ///
-    /// An alternative takes for every sentence its next best translation, or the best where there are no more. The sentences
-    /// of all texts wait together, so that a request of many texts has one turn in the queue.
+    /// An alternative takes for every sentence its next best translation, or the best where there
+    /// are no more. The sentences of all texts wait together, so that a request of many texts has
+    /// one turn in the queue.
     ///
     /// # Errors
     /// [`ApiError`].
@@ -199,8 +201,8 @@ fn round(
     Ok((documents, all))
 }
 
-/// `work` with the terms that `glossaries` require in its translation. A term of few characters may prescribe many, in each
-/// sentence again; `left` is how many characters there may be still.
+/// `work` with the terms that `glossaries` require in its translation. A term of few characters may
+/// prescribe many, in each sentence again; `left` is how many characters there may be still.
 ///
 /// # Errors
 /// If there are more.

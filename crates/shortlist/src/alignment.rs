@@ -1,4 +1,5 @@
-//! IBM Model 1: the probability of each target token as a translation of each source token, by expectation maximisation.
+//! IBM Model 1: the probability of each target token as a translation of each source token, by
+//! expectation maximisation.
 
 use rayon::prelude::*;
 
@@ -6,8 +7,8 @@ use crate::bags::{Bags, Occurrence, Occurrences};
 
 /// The number of iterations, as in fast_align and GIZA++.
 const ITERATIONS: usize = 5;
-/// The most target tokens that are considered as translations of a source token. It bounds the memory of the tables: those
-/// of 32,000 source tokens take at most 260 MB.
+/// The most target tokens that are considered as translations of a source token. It bounds the
+/// memory of the tables: those of 32,000 source tokens take at most 260 MB.
 const CANDIDATES: usize = 1000;
 /// A translation that is less probable than this is no longer considered.
 const LEAST: f32 = 1e-7;
@@ -27,8 +28,8 @@ impl Row {
         self.ids.binary_search(&id).map_or(0.0, |place| self.probabilities[place])
     }
 
-    /// The translations of at least the probability `threshold`, at most `count`, the most probable first; of equals, the
-    /// one with the lower id.
+    /// The translations of at least the probability `threshold`, at most `count`, the most probable
+    /// first; of equals, the one with the lower id.
     pub fn best(&self, count: usize, threshold: f64) -> Vec<u32> {
         let all = self.ids.iter().zip(&self.probabilities);
         let mut all: Vec<(f32, u32)> =
@@ -38,7 +39,8 @@ impl Row {
     }
 }
 
-/// The translations of each token below `source_vocab`, learned from the pairs of `source` and `target`.
+/// The translations of each token below `source_vocab`, learned from the pairs of `source` and
+/// `target`.
 pub(crate) fn align(
     source: &Bags,
     target: &Bags,
@@ -66,8 +68,8 @@ struct Pairs<'a> {
     source: &'a Bags,
     target: &'a Bags,
     occurrences: Occurrences,
-    /// The occurrences of the empty word, which target tokens translate that translate no other: one in each sentence. Its row is
-    /// the last one.
+    /// The occurrences of the empty word, which target tokens translate that translate no other:
+    /// one in each sentence. Its row is the last one.
     nowhere: Vec<Occurrence>,
     target_vocab: usize,
 }
@@ -77,8 +79,9 @@ impl Pairs<'_> {
         if row + 1 == rows { &self.nowhere } else { self.occurrences.of(row) }
     }
 
-    /// The target tokens that occur together with each source token. Their first probabilities are in proportion to the
-    /// Dice coefficient, from which few iterations go further than from equal ones (Moore, 2004).
+    /// The target tokens that occur together with each source token. Their first probabilities are
+    /// in proportion to the Dice coefficient, from which few iterations go further than from equal
+    /// ones (Moore, 2004).
     fn candidates(&self, source_vocab: usize) -> Vec<Row> {
         let mut frequencies = vec![0u32; self.target_vocab];
         self.target.tokens().iter().for_each(|token| frequencies[token.id as usize] += 1);
@@ -100,7 +103,8 @@ impl Pairs<'_> {
         (0..=source_vocab).into_par_iter().map_init(sums, row).collect()
     }
 
-    /// For each target token of each pair, the reciprocal of the sum of its probabilities over the source tokens.
+    /// For each target token of each pair, the reciprocal of the sum of its probabilities over the
+    /// source tokens.
     fn shares(&self, rows: &[Row]) -> Vec<f32> {
         let (empty, rows) = rows.split_last().expect("the row of the empty word");
         let share = |sentence: usize, id: u32| {

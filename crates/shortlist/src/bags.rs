@@ -1,7 +1,7 @@
 //! Sentences as sets of counted tokens.
 
-/// The most tokens on a side of a pair; longer pairs are left out, because they are seldom translations of each other
-/// sentence by sentence.
+/// The most tokens on a side of a pair; longer pairs are left out, because they are seldom
+/// translations of each other sentence by sentence.
 pub const LONGEST: usize = 256;
 
 /// A token of a sentence, and how often it occurs there.

@@ -1,4 +1,5 @@
-//! Shortlists in files: safetensors with three tensors of unsigned 32-bit integers and one entry of metadata.
+//! Shortlists in files: safetensors with three tensors of unsigned 32-bit integers and one entry of
+//! metadata.
 //!
 //! | tensor | content |
 //! |---|---|
@@ -6,8 +7,9 @@
 //! | `offsets` | `[source_vocab + 1]`: where the translations of each source token start in `tokens`, and where the last end |
 //! | `tokens` | the translations of one source token after the other |
 //!
-//! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the rest. It is one entry
-//! because a hash map would order several, and the same shortlist must give the same bytes.
+//! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
+//! rest. It is one entry because a hash map would order several, and the same shortlist must give
+//! the same bytes.
 
 use std::collections::HashMap;
 use std::path::Path;

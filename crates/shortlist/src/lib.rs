@@ -1,17 +1,19 @@
 //! Lexical shortlists: for each source token the target tokens that are its likely translations.
 //!
-//! A model that translates computes the probability of every token of its vocabulary at each step, and for a large
-//! vocabulary that takes much of its time. With a [`Shortlist`] it computes only the tokens that can be needed for the
-//! sentence: the translations of its tokens, and those that are frequent in any sentence.
+//! A model that translates computes the probability of every token of its vocabulary at each step,
+//! and for a large vocabulary that takes much of its time. With a [`Shortlist`] it computes only
+//! the tokens that can be needed for the sentence: the translations of its tokens, and those that
+//! are frequent in any sentence.
 //!
-//! A [`Trainer`] learns the translations from parallel text that is divided into tokens, by the first alignment model of
-//! Brown et al., 1993 (*The Mathematics of Statistical Machine Translation*), which IBM called Model 1. Its trade-off:
-//! *the order of words is left out*. Orders differ between languages, and a shortlist only asks which tokens occur
-//! together, not where. A pair of sentences is then two sets of counted tokens, and each iteration takes a few seconds per
+//! A [`Trainer`] learns the translations from parallel text that is divided into tokens, by the
+//! first alignment model of Brown et al., 1993 (*The Mathematics of Statistical Machine
+//! Translation*), which IBM called Model 1. Its trade-off: *the order of words is left out*. Orders
+//! differ between languages, and a shortlist only asks which tokens occur together, not where. A
+//! pair of sentences is then two sets of counted tokens, and each iteration takes a few seconds per
 //! million tokens.
 //!
-//! Results are a function of the pairs and the settings, on any number of threads: each sum is taken by one thread, in the
-//! order of the pairs.
+//! Results are a function of the pairs and the settings, on any number of threads: each sum is
+//! taken by one thread, in the order of the pairs.
 //!
 //! ```
 //! use burnformer_shortlist::{Settings, Trainer, Vocabularies};

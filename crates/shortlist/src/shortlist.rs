@@ -8,8 +8,8 @@ use crate::error::ShortlistError;
 pub struct Vocabularies {
     /// The numbers of tokens of source and target.
     pub sizes: [usize; 2],
-    /// Names that identify the tokenisers of source and target, such as their hashes; equal if both sides share one. `None` if
-    /// they are not known.
+    /// Names that identify the tokenisers of source and target, such as their hashes; equal if both
+    /// sides share one. `None` if they are not known.
     pub tokenizers: Option<[String; 2]>,
 }
 
@@ -43,7 +43,8 @@ impl Vocabularies {
     }
 }
 
-/// For each source token the target tokens that are its likely translations, and the target tokens that are frequent.
+/// For each source token the target tokens that are its likely translations, and the target tokens
+/// that are frequent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortlist {
     pub(crate) vocabularies: Vocabularies,
@@ -56,12 +57,12 @@ pub struct Shortlist {
 }
 
 impl Shortlist {
-    /// A shortlist of the `frequent` target tokens and the translations of each source token, in any order. Source tokens
-    /// for which `translations` has no entry have no translations.
+    /// A shortlist of the `frequent` target tokens and the translations of each source token, in
+    /// any order. Source tokens for which `translations` has no entry have no translations.
     ///
     /// # Errors
-    /// [`ShortlistError::UnknownId`] if a target token lies outside its vocabulary, or there are translations of more
-    /// tokens than the source vocabulary has.
+    /// [`ShortlistError::UnknownId`] if a target token lies outside its vocabulary, or there are
+    /// translations of more tokens than the source vocabulary has.
     pub fn new(
         vocabularies: Vocabularies,
         frequent: Vec<u32>,
@@ -101,7 +102,8 @@ impl Shortlist {
         &self.frequent
     }
 
-    /// The likely translations of the source token `id`, in ascending order; none for an id outside the vocabulary.
+    /// The likely translations of the source token `id`, in ascending order; none for an id outside
+    /// the vocabulary.
     pub fn translations(&self, id: u32) -> &[u32] {
         let place = id as usize;
         match self.offsets.get(place..place + 2) {
@@ -110,8 +112,8 @@ impl Shortlist {
         }
     }
 
-    /// The tokens of which a translation of `source` (ids) is likely to consist, in ascending order: the frequent ones, and
-    /// the translations of each source token.
+    /// The tokens of which a translation of `source` (ids) is likely to consist, in ascending
+    /// order: the frequent ones, and the translations of each source token.
     pub fn tokens_for(&self, source: &[u32]) -> Vec<u32> {
         // A bit per token: the lists overlap much, and the bits are in ascending order.
         let mut bits = vec![0u64; self.vocabularies.sizes[1].div_ceil(64)];

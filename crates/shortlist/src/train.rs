@@ -3,8 +3,8 @@ use crate::bags::{Bags, LONGEST};
 use crate::error::ShortlistError;
 use crate::shortlist::{Shortlist, Vocabularies};
 
-/// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken, which bounds
-/// the memory: pairs of 25 tokens take about 1 GB.
+/// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken,
+/// which bounds the memory: pairs of 25 tokens take about 1 GB.
 pub const MOST_PAIRS: usize = 1_000_000;
 /// The most translations of a source token, and the most frequent tokens.
 const MOST_TOKENS: usize = 100_000;
@@ -71,8 +71,8 @@ impl Trainer {
         Self { vocabularies, source, target, stride: 1, most, offered: 0, unknown: None }
     }
 
-    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or with more than [`LONGEST`]
-    /// tokens on one, is left out.
+    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
+    /// with more than [`LONGEST`] tokens on one, is left out.
     pub fn add(&mut self, source: &[u32], target: &[u32]) {
         let lengths = 1..=LONGEST;
         if !lengths.contains(&source.len()) || !lengths.contains(&target.len()) {
@@ -111,8 +111,8 @@ impl Trainer {
         self.source.len()
     }
 
-    /// Learns the translations and lists the best of each token. Where both sides share a tokeniser, each token is also a
-    /// translation of itself, because names are copied.
+    /// Learns the translations and lists the best of each token. Where both sides share a
+    /// tokeniser, each token is also a translation of itself, because names are copied.
     ///
     /// # Errors
     /// [`ShortlistError::Setting`], [`ShortlistError::UnknownId`], [`ShortlistError::NoPairs`].
@@ -154,8 +154,9 @@ mod tests {
 
     use super::*;
 
-    /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another place, and half of them also
-    /// have the word 5 that has no translation, and all the target token 9 that translates nothing.
+    /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another place,
+    /// and half of them also have the word 5 that has no translation, and all the target token 9
+    /// that translates nothing.
     fn toy(trainer: &mut Trainer) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for place in 0..400 {

@@ -1,4 +1,5 @@
-//! Sentences longer than those in training (paper §3.5: sinusoids "may allow the model to extrapolate").
+//! Sentences longer than those in training (paper §3.5: sinusoids "may allow the model to
+//! extrapolate").
 
 use std::fmt::Write as _;
 
@@ -7,9 +8,10 @@ use burnformer_train::TrainConfig;
 
 use super::{Row, RowResult};
 
-/// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with sinusoidal and one with
-/// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to 1.5 times as
-/// many, up to twice as many, and longer. Both are trained `seeds` times (at least once), each time from another seed.
+/// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with
+/// sinusoidal and one with learned positions. Each is measured on the validation text by length: up
+/// to `longest` tokens, up to 1.5 times as many, up to twice as many, and longer. Both are trained
+/// `seeds` times (at least once), each time from another seed.
 pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
     (0..seeds.max(1)).flat_map(|more| of_seed(config, longest, more)).collect()
 }

@@ -1,9 +1,10 @@
-//! BLEU with each attention head switched off, one at a time (Michel et al., 2019, *Are Sixteen Heads Really Better than
-//! One?*).
+//! BLEU with each attention head switched off, one at a time (Michel et al., 2019, *Are Sixteen
+//! Heads Really Better than One?*).
 //!
-//! Multi-head attention adds up what its heads say: the output projection W^O (paper §3.2.2) has `d_v` rows for each head. In
-//! a copy of the model in which these rows are zero, the head says nothing, and all else is as it was. (Weights lie in
-//! memory as `[out, in]`, so that the rows of W^O are columns there.)
+//! Multi-head attention adds up what its heads say: the output projection W^O (paper §3.2.2) has
+//! `d_v` rows for each head. In a copy of the model in which these rows are zero, the head says
+//! nothing, and all else is as it was. (Weights lie in memory as `[out, in]`, so that the rows of
+//! W^O are columns there.)
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -77,7 +78,8 @@ pub struct HeadStudy {
 }
 
 impl HeadStudy {
-    /// Reads the model directory `dir`, to compute on `device`, in `compute` or else in what the model names.
+    /// Reads the model directory `dir`, to compute on `device`, in `compute` or else in what the
+    /// model names.
     ///
     /// # Errors
     /// [`StudyError::ModelDir`]; [`StudyError::NoHeads`] if the model is not a Transformer.
@@ -98,8 +100,8 @@ impl HeadStudy {
         Ok(Self { dir, device, compute, config, parameters, heads })
     }
 
-    /// The heads of the model: those of the encoder, those of the decoder's self-attention, and those of the
-    /// cross-attention, layer by layer.
+    /// The heads of the model: those of the encoder, those of the decoder's self-attention, and
+    /// those of the cross-attention, layer by layer.
     pub fn heads(&self) -> impl ExactSizeIterator<Item = Head> + '_ {
         self.heads.iter().map(|&(head, _)| head)
     }
@@ -125,7 +127,8 @@ impl HeadStudy {
         Ok(Translator::new(Box::new(model), tokenizers, load_settings(&self.dir)?)?)
     }
 
-    /// Measures the model without the head `off` on a text of `sources` and `references`, or the whole model.
+    /// Measures the model without the head `off` on a text of `sources` and `references`, or the
+    /// whole model.
     ///
     /// # Errors
     /// Those of the model directory, of decoding and of scoring.
@@ -152,8 +155,8 @@ impl HeadMeasure {
         Bleu::default().value(&self.0.sum())
     }
 
-    /// The result of switching `head` off, if `whole` is the measure of the whole model on the same lines. The interval is
-    /// that of the difference in a paired bootstrap (Koehn, 2004).
+    /// The result of switching `head` off, if `whole` is the measure of the whole model on the same
+    /// lines. The interval is that of the difference in a paired bootstrap (Koehn, 2004).
     ///
     /// # Errors
     /// [`StudyError::Metric`] if there are no lines.
@@ -219,7 +222,8 @@ fn heads(config: &ModelConfig, parameters: &BTreeMap<String, TensorData>) -> Vec
     parts.into_iter().flat_map(of_part).filter(is_there).collect()
 }
 
-/// The output projection `weight` (`[d_model, heads·d_v]`) of `count` heads, with zeros for the head `place` (from 0).
+/// The output projection `weight` (`[d_model, heads·d_v]`) of `count` heads, with zeros for the
+/// head `place` (from 0).
 fn without_head(weight: &TensorData, place: usize, count: usize) -> TensorData {
     let shape = weight.shape().to_vec();
     let inputs = shape[1];
@@ -237,7 +241,8 @@ mod tests {
 
     use super::*;
 
-    /// The heads of a layer are added up, so the outputs without one head, and with this head alone, add up to the whole one.
+    /// The heads of a layer are added up, so the outputs without one head, and with this head
+    /// alone, add up to the whole one.
     #[test]
     fn a_head_that_is_off_says_nothing_and_the_others_say_what_they_said() {
         use burn::module::Param;

@@ -1,12 +1,13 @@
-//! The paper's comparisons: a recurrent [`baseline`] beside the Transformer, the costs of layers ([`table_1`]), the variations
-//! of [`table3()`], [`extrapolation()`] beyond the lengths that were trained on, and what each attention head of a trained model
-//! is worth ([`HeadStudy`]).
+//! The paper's comparisons: a recurrent [`baseline`] beside the Transformer, the costs of layers
+//! ([`table_1`]), the variations of [`table3()`], [`extrapolation()`] beyond the lengths that were
+//! trained on, and what each attention head of a trained model is worth ([`HeadStudy`]).
 //!
-//! Nothing else of the workspace depends on this crate but the programs. A program that loads or trains the baseline calls
-//! [`register`] at its start.
+//! Nothing else of the workspace depends on this crate but the programs. A program that loads or
+//! trains the baseline calls [`register`] at its start.
 //!
-//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a folder of its own, and a JSON file with the measured values
-//! once it is finished. A study that is started again skips what is finished and resumes what is not.
+//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a folder of its own, and a JSON file
+//! with the measured values once it is finished. A study that is started again skips what is
+//! finished and resumes what is not.
 
 pub mod baseline;
 mod error;
@@ -27,7 +28,8 @@ pub use row::{Paper, Row, RowResult};
 pub use study::Study;
 pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
 
-/// Makes the recurrent baseline known to this process: model directories and training configurations may name it then.
+/// Makes the recurrent baseline known to this process: model directories and training
+/// configurations may name it then.
 pub fn register() {
     burnformer_core::register(RnnConfig::ARCHITECTURE, |fields| {
         serde_json::from_value(fields).map(|own: RnnConfig| own.into())

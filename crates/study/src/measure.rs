@@ -7,12 +7,13 @@ use crate::error::StudyError;
 /// The quality of a model, measured on a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// The largest number of source tokens of its sentences, if the text is divided by length; `None` for the last part
-    /// or the whole text.
+    /// The largest number of source tokens of its sentences, if the text is divided by length;
+    /// `None` for the last part or the whole text.
     pub longest: Option<usize>,
     /// The number of sentences of the text.
     pub sentences: usize,
-    /// The perplexity: e to the negative log-likelihood per token of the references, `</s>` included.
+    /// The perplexity: e to the negative log-likelihood per token of the references, `</s>`
+    /// included.
     pub perplexity: f64,
     /// The BLEU of the translations with the model's own search settings.
     pub bleu: f64,
@@ -23,7 +24,8 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Measures `translator` under `options` on the lines `sources` with the translations `references`.
+    /// Measures `translator` under `options` on the lines `sources` with the translations
+    /// `references`.
     ///
     /// # Errors
     /// Those of decoding and scoring.

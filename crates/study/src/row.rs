@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::StudyError;
 use crate::measure::Measure;
 
-/// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
+/// The values in the paper's Table 3 for a row, measured on its development set, newstest2013,
+/// English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paper {
     /// The perplexity per token.
@@ -25,8 +26,8 @@ pub struct Row {
     pub change: String,
     /// The configuration of the run.
     pub config: TrainConfig,
-    /// The largest number of source tokens in each part of the validation text, which is measured part by part. The
-    /// last part has no limit. If empty, the text is measured as a whole.
+    /// The largest number of source tokens in each part of the validation text, which is measured
+    /// part by part. The last part has no limit. If empty, the text is measured as a whole.
     pub lengths: Vec<usize>,
     /// The values in the paper.
     pub paper: Option<Paper>,
@@ -56,7 +57,8 @@ impl Row {
         folder.join(format!("{}.json", self.name))
     }
 
-    /// Checks the configuration. A study varies parts of a Transformer, and another architecture has none of them.
+    /// Checks the configuration. A study varies parts of a Transformer, and another architecture
+    /// has none of them.
     pub(super) fn check(&self) -> Result<(), StudyError> {
         self.config.validate().map_err(|source| {
             let (name, change) = (self.name.clone(), self.change.clone());
@@ -113,7 +115,8 @@ pub(super) struct Part {
     pub target: Vec<String>,
 }
 
-/// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has its default.
+/// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has
+/// its default.
 fn is_text_of(text: &str, config: &TrainConfig) -> bool {
     toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
 }

@@ -25,8 +25,8 @@ pub struct Study {
 }
 
 impl Study {
-    /// The result of `row`: read from its file, or found by training it, which resumes an interrupted run. `None` if
-    /// `interrupted` is set before the row is finished.
+    /// The result of `row`: read from its file, or found by training it, which resumes an
+    /// interrupted run. `None` if `interrupted` is set before the row is finished.
     ///
     /// # Errors
     /// [`StudyError::File`] if the row was run with other settings; those of training and decoding.
@@ -44,7 +44,8 @@ impl Study {
     /// The results of those `rows` that are finished. All rows are checked before any is trained.
     ///
     /// # Errors
-    /// [`StudyError::Row`] for a row whose configuration cannot be trained; those of [`run`](Self::run).
+    /// [`StudyError::Row`] for a row whose configuration cannot be trained; those of
+    /// [`run`](Self::run).
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, StudyError> {
         rows.iter().try_for_each(Row::check)?;
         let results = rows.iter().map(|row| row.result(&self.folder));

@@ -14,12 +14,12 @@ const OF_BASE: (f64, f64) = (4.92, 25.8);
 /// 95 % of a normal distribution lie within this many standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
-/// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A) heads at
-/// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E) learned
-/// positions. The last model is measured on the validation text.
+/// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A)
+/// heads at constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label
+/// smoothing, (E) learned positions. The last model is measured on the validation text.
 ///
-/// The base is trained `seeds` times (at least once), each time from another seed. What the results differ by tells how much
-/// chance is in the others.
+/// The base is trained `seeds` times (at least once), each time from another seed. What the results
+/// differ by tells how much chance is in the others.
 pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
     let groups = [
@@ -185,7 +185,8 @@ fn key_width(model: &TransformerConfig) -> usize {
 pub struct Change {
     /// The difference from the mean of the bases.
     pub bleu: f64,
-    /// From the bootstrap intervals of both, and, if the base was trained from several seeds, from how far these are apart.
+    /// From the bootstrap intervals of both, and, if the base was trained from several seeds, from
+    /// how far these are apart.
     pub interval: f64,
 }
 

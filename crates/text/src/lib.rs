@@ -1,8 +1,10 @@
-//! The rule for invisible characters, which every text follows on its way to a tokeniser or a glossary.
+//! The rule for invisible characters, which every text follows on its way to a tokeniser or a
+//! glossary.
 //!
-//! Invisible are Unicode's default-ignorable, format and control characters (white space is none of them). A model would
-//! read each as a word, and nobody would see why. The trade-off taken: *a character stays only where it is known to mean
-//! something*, in [`visible`]'s list. Signs that Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
+//! Invisible are Unicode's default-ignorable, format and control characters (white space is none of
+//! them). A model would read each as a word, and nobody would see why. The trade-off taken: *a
+//! character stays only where it is known to mean something*, in [`visible`]'s list. Signs that
+//! Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
 
 #![forbid(unsafe_code)]
 
@@ -31,9 +33,10 @@ pub fn is_invisible(c: char) -> bool {
 
 /// `text` without its invisible characters, and with a space for the blank of Braille.
 ///
-/// These stay: a joiner or non-joiner between two letters of an Indic, Arabic-like or Mongolian script, and a joiner after a
-/// virama; a joiner between two emoji, a variation selector after one, the tags after a black flag; Mongolian
-/// selectors after a Mongolian letter, and layout controls after a hieroglyph. The time is linear in the text.
+/// These stay: a joiner or non-joiner between two letters of an Indic, Arabic-like or Mongolian
+/// script, and a joiner after a virama; a joiner between two emoji, a variation selector after one,
+/// the tags after a black flag; Mongolian selectors after a Mongolian letter, and layout controls
+/// after a hieroglyph. The time is linear in the text.
 pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }

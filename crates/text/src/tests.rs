@@ -1,7 +1,7 @@
 use super::*;
 
-/// Every code point of `\p{Cf}`, `\p{Cc}` and `\p{Default_Ignorable_Code_Point}` that is neither `\p{White_Space}` nor
-/// `\p{Prepended_Concatenation_Mark}`, by the PyPI package `regex` 2026.5.9.
+/// Every code point of `\p{Cf}`, `\p{Cc}` and `\p{Default_Ignorable_Code_Point}` that is neither
+/// `\p{White_Space}` nor `\p{Prepended_Concatenation_Mark}`, by the PyPI package `regex` 2026.5.9.
 const BY_PYTHON: [(u32, u32); 22] = [
     (0x0, 0x8),
     (0xE, 0x1F),

@@ -182,7 +182,8 @@ pub enum TrainError {
         /// The limit that is reached.
         limit: String,
     },
-    /// There are more devices, those of all processes together, than an update of the resumed run has batches.
+    /// There are more devices, those of all processes together, than an update of the resumed run
+    /// has batches.
     #[error(
         "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
          result depends on; name at most {batches} with --device (over MPI: start at most {batches} processes), or start \

@@ -1,4 +1,5 @@
-//! Floats in JSON that are read back bit for bit. They are written as text, because JSON parsers may round numbers.
+//! Floats in JSON that are read back bit for bit. They are written as text, because JSON parsers
+//! may round numbers.
 
 use serde::{Deserialize, Deserializer, Serializer, de};
 

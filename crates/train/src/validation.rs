@@ -34,8 +34,8 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced by the negative
-    /// perplexity, so that higher is better.
+    /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced
+    /// by the negative perplexity, so that higher is better.
     pub fn standing(&self, metric: EarlyStoppingMetric) -> Standing {
         let value = match metric {
             EarlyStoppingMetric::Auto | EarlyStoppingMetric::Bleu => self.bleu,
@@ -78,8 +78,8 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// A validator over the validation text of `corpora`, for models with these special ids that are searched with `search`;
-    /// `None` if there is none.
+    /// A validator over the validation text of `corpora`, for models with these special ids that
+    /// are searched with `search`; `None` if there is none.
     ///
     /// # Errors
     /// [`TrainError::Data`] if there is no pair in it.
@@ -138,7 +138,8 @@ impl Validator {
     /// Measures `model`, whose configuration is `config`.
     ///
     /// # Errors
-    /// [`TrainError::Infer`] if decoding fails, [`TrainError::Data`] if the text can no longer be read.
+    /// [`TrainError::Infer`] if decoding fails, [`TrainError::Data`] if the text can no longer be
+    /// read.
     pub fn validate(
         &self,
         config: &ModelConfig,
@@ -191,8 +192,8 @@ impl Validator {
         Ok(())
     }
 
-    /// The name and the value of the score of `translator`'s translations of the validation text with a beam of `beam` and
-    /// `alpha`.
+    /// The name and the value of the score of `translator`'s translations of the validation text
+    /// with a beam of `beam` and `alpha`.
     ///
     /// # Errors
     /// [`TrainError::Infer`] if decoding fails.
@@ -207,8 +208,8 @@ impl Validator {
         Ok((metric.name(), self.value(&*metric, &texts)?))
     }
 
-    /// The calibration of `translator` by the chrF of its translations of the validation text; `None` if that does not
-    /// follow their probabilities.
+    /// The calibration of `translator` by the chrF of its translations of the validation text;
+    /// `None` if that does not follow their probabilities.
     ///
     /// # Errors
     /// [`TrainError::Infer`] if decoding fails.
@@ -264,7 +265,8 @@ fn characters(texts: &[String]) -> f64 {
     texts.iter().map(|text| text.chars().count()).sum::<usize>() as f64
 }
 
-/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.
+/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under
+/// its own length.
 fn sampler(
     corpus: &Arc<TokenizedCorpus>,
     budget: usize,
@@ -284,8 +286,8 @@ mod tests {
     use super::*;
     use crate::run::texts::Texts;
 
-    /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it takes, and than fit its
-    /// budget.
+    /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it
+    /// takes, and than fit its budget.
     const TEXT: [(&str, &str); 7] = [
         ("1 a b", "1 c d"),
         ("1 a b", "1 c d"),

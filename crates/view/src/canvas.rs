@@ -88,8 +88,8 @@ pub trait Picture {
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
     fn to_png(&self) -> Result<Vec<u8>, ViewError>;
 
-    /// Returns the characters that a PNG file does not show as they should be: those that the embedded font lacks, and
-    /// those of scripts whose letters join, which need more than a font.
+    /// Returns the characters that a PNG file does not show as they should be: those that the
+    /// embedded font lacks, and those of scripts whose letters join, which need more than a font.
     ///
     /// # Errors
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
@@ -101,7 +101,8 @@ pub trait Picture {
     /// Writes the picture to `path`, in the format of its extension.
     ///
     /// # Errors
-    /// [`ViewError::Empty`]; [`ViewError::Drawing`]; [`ViewError::Format`]; [`ViewError::Unwritable`].
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`]; [`ViewError::Format`];
+    /// [`ViewError::Unwritable`].
     fn save(&self, path: &Path) -> Result<(), ViewError> {
         let bytes = match PictureFormat::of(path)? {
             PictureFormat::Png => self.to_png()?,
@@ -167,7 +168,8 @@ const FONT_FILE: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 fn is_drawn(c: char) -> bool {
     static FONT: LazyLock<Option<FontRef<'_>>> =
         LazyLock::new(|| FontRef::try_from_slice(FONT_FILE).ok());
-    // Arabic, Syriac, Thaana and N'Ko: the font has their letters, each in the form in which it stands alone.
+    // Arabic, Syriac, Thaana and N'Ko: the font has their letters, each in the form in which it
+    // stands alone.
     let is_joined = matches!(c, '\u{600}'..='\u{8ff}');
     !is_joined && FONT.as_ref().is_some_and(|font| font.glyph_id(c).0 != 0)
 }
@@ -185,8 +187,8 @@ pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }
 
-/// How far below a middle line a text is drawn in its middle, as a part of its size: the middle of a text is above the middle of
-/// its lower-case letters.
+/// How far below a middle line a text is drawn in its middle, as a part of its size: the middle of
+/// a text is above the middle of its lower-case letters.
 pub(crate) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.

@@ -14,7 +14,8 @@ pub(crate) use look::Look;
 pub enum Scale {
     /// Linear: equal distances are equal differences.
     Linear,
-    /// Logarithmic: equal distances are equal ratios. Marks are at powers of this base. Values must be positive.
+    /// Logarithmic: equal distances are equal ratios. Marks are at powers of this base. Values must
+    /// be positive.
     Log(f64),
 }
 
@@ -71,8 +72,8 @@ impl Axis {
     }
 }
 
-/// A named line of points, in the order in which they are joined. Points that have no position on the axes (NaN, or
-/// zero on a logarithmic axis) are left out.
+/// A named line of points, in the order in which they are joined. Points that have no position on
+/// the axes (NaN, or zero on a logarithmic axis) are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The name in the legend. Series with the same name look the same in every chart of a figure.
@@ -125,7 +126,8 @@ impl Figure {
         Self { charts: vec![chart], columns: 1 }
     }
 
-    /// The names of all series in the order of first appearance. The index of a name decides how its series look.
+    /// The names of all series in the order of first appearance. The index of a name decides how
+    /// its series look.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.charts.iter().flat_map(|chart| &chart.series) {
@@ -136,7 +138,8 @@ impl Figure {
         names
     }
 
-    /// Whether any series of this name has more than one point: the legend shows a line for it, and otherwise a marker alone.
+    /// Whether any series of this name has more than one point: the legend shows a line for it, and
+    /// otherwise a marker alone.
     fn is_line(&self, name: &str) -> bool {
         let mut series = self.charts.iter().flat_map(|chart| &chart.series);
         series.any(|series| series.name == name && series.points.len() > 1)

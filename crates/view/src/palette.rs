@@ -1,7 +1,7 @@
 use plotters::style::RGBColor;
 
-/// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can tell apart. Yellow
-/// is left out because it is hard to see on white.
+/// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can
+/// tell apart. Yellow is left out because it is hard to see on white.
 pub(crate) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -12,7 +12,8 @@ pub(crate) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// From white through sky blue to dark blue. Lightness falls steadily, so the order is visible in grey too.
+/// From white through sky blue to dark blue. Lightness falls steadily, so the order is visible in
+/// grey too.
 const SEQUENTIAL: [RGBColor; 3] =
     [RGBColor(255, 255, 255), RGBColor(86, 180, 233), RGBColor(8, 40, 88)];
 

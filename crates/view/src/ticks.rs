@@ -47,7 +47,8 @@ impl ValueFormatter<f64> for Marked {
     }
 }
 
-/// About `count` round numbers from `low` to `high`; their distance is 1, 2 or 5 times a power of ten.
+/// About `count` round numbers from `low` to `high`; their distance is 1, 2 or 5 times a power of
+/// ten.
 pub(crate) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
     let raw = (high - low) / count.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -58,7 +59,8 @@ pub(crate) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// Powers of `base` from `low` to `high`. If there are fewer than three, also two and five times these powers.
+/// Powers of `base` from `low` to `high`. If there are fewer than three, also two and five times
+/// these powers.
 pub(crate) fn logarithmic(low: f64, high: f64, base: f64) -> Vec<f64> {
     let first = (low.ln() / base.ln() - 1e-9).floor() as i32;
     let last = (high.ln() / base.ln() + 1e-9).ceil() as i32;

@@ -1,6 +1,7 @@
 //! The attention page in headless Chromium: choosing by click, by key and by address.
 //!
-//! Where no Chromium is installed these tests say so and pass; `apt-get install chromium` runs them.
+//! Where no Chromium is installed these tests say so and pass; `apt-get install chromium` runs
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,8 +48,8 @@ fn chromium() -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// The document after `steps` (JavaScript that calls `log`) ran in the page at `address`, as what they
-/// logged; `None` where there is no browser.
+/// The document after `steps` (JavaScript that calls `log`) ran in the page at `address`, as what
+/// they logged; `None` where there is no browser.
 fn logged(address: &str, steps: &str) -> Option<Vec<String>> {
     let Some(browser) = chromium() else {
         eprintln!("skipped: no Chromium in PATH");

@@ -1,7 +1,9 @@
-//! Finds the files of a crate that use each other in a circle: none of them can be understood, moved or tested alone.
+//! Finds the files of a crate that use each other in a circle: none of them can be understood,
+//! moved or tested alone.
 //!
-//! Sources are read as words. A path uses the file that defines the name it leads to, also by way of names that another file
-//! passes on by `pub use`. Methods, macros and glob imports are not seen.
+//! Sources are read as words. A path uses the file that defines the name it leads to, also by way
+//! of names that another file passes on by `pub use`. Methods, macros and glob imports are not
+//! seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,8 +25,8 @@ struct Names {
     used: Vec<Vec<String>>,
 }
 
-/// The modules of a crate that are in a circle or between two, each with those of them that it uses; from the code of every
-/// module.
+/// The modules of a crate that are in a circle or between two, each with those of them that it
+/// uses; from the code of every module.
 fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let all: BTreeMap<Module, Names> =
         code.iter().map(|(module, code)| (module.clone(), names(code))).collect();
@@ -68,8 +70,8 @@ fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -
     }
 }
 
-/// The file that defines the name to which a path from the root leads; `None` for a module, which has no name of its own, and
-/// for what is not found.
+/// The file that defines the name to which a path from the root leads; `None` for a module, which
+/// has no name of its own, and for what is not found.
 fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<Module> {
     let length = (0..path.len()).rev().find(|&length| all.contains_key(&path[..length]))?;
     let (module, name) = (&path[..length], &path[length]);

@@ -38,8 +38,8 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Checks every file of `models`, and that their tokenisers are equal: a mean of models with different vocabularies has
-/// no meaning.
+/// Checks every file of `models`, and that their tokenisers are equal: a mean of models with
+/// different vocabularies has no meaning.
 fn check_one_run(models: &[PathBuf]) -> Result<()> {
     let mut first = None;
     for path in models {

@@ -7,7 +7,8 @@ use crate::output::{Output, note};
 /// Arguments of `completions`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The shell; for bash, `burnformer completions bash > ~/.local/share/bash-completion/completions/burnformer`
+    /// The shell; for bash,
+    /// `burnformer completions bash > ~/.local/share/bash-completion/completions/burnformer`
     #[arg(required_unless_present = "man")]
     shell: Option<clap_complete::Shell>,
     /// Write manual pages into this folder instead, one per command

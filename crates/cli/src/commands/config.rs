@@ -17,7 +17,8 @@ const WIDTH: usize = 80;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
-    /// The keys or sections to explain, such as training.budget or schedule [default: one line for every key]
+    /// The keys or sections to explain, such as training.budget or schedule [default: one line for
+    /// every key]
     keys: Vec<String>,
     /// Print the page of the guide about the configuration
     #[arg(long, conflicts_with = "keys")]
@@ -30,7 +31,8 @@ pub struct Args {
 enum Command {
     /// List the presets, and what each is for
     Presets,
-    /// Write a configuration in which every key is explained, to change and give to `train --config`
+    /// Write a configuration in which every key is explained, to change and give to
+    /// `train --config`
     Init(Init),
 }
 

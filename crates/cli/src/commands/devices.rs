@@ -13,8 +13,8 @@ pub struct Args {
     /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Compare the loss and the gradients of a small model with those of the CPU, and time matrix products; the exit
-    /// code is 1 if a device fails
+    /// Compare the loss and the gradients of a small model with those of the CPU, and time matrix
+    /// products; the exit code is 1 if a device fails
     #[arg(long)]
     test: bool,
     /// Print JSON

@@ -10,8 +10,8 @@ use crate::shards;
 /// Arguments of `gather`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The output of a command with --shard. The files OUT.1-of-N to OUT.N-of-N become OUT, if all are there, are whole, and
-    /// were made from one text by the same models and options
+    /// The output of a command with --shard. The files OUT.1-of-N to OUT.N-of-N become OUT, if all
+    /// are there, are whole, and were made from one text by the same models and options
     out: PathBuf,
     /// The number of shards
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

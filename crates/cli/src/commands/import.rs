@@ -16,20 +16,24 @@ pub struct Args {
     /// Format of the model [default: recognised from its files]
     #[arg(value_parser = one_of(&Format::ALL, Format::name))]
     format: Option<Format>,
-    /// The other system's model: a folder, a file of Marian, a package (.argosmodel of Argos Translate, .zip of OPUS-MT), or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched from
-    /// the Hugging Face hub, firefox:de-en from the list of Firefox's models
+    /// The other system's model: a folder, a file of Marian, a package (.argosmodel of Argos
+    /// Translate, .zip of OPUS-MT), or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched
+    /// from the Hugging Face hub, firefox:de-en from the list of Firefox's models
     path: PathBuf,
-    /// The new model directory [default for a name: the user's cache, where every command finds it by the name]
+    /// The new model directory [default for a name: the user's cache, where every command finds it
+    /// by the name]
     #[arg(long, short)]
     out: Option<PathBuf>,
-    /// Marian's vocabularies (.spm, .yml), of the source and of the target or one for both, where neither a decoder.yml nor their
-    /// names tell which is which
+    /// Marian's vocabularies (.spm, .yml), of the source and of the target or one for both, where
+    /// neither a decoder.yml nor their names tell which is which
     #[arg(long, value_name = "FILE", num_args = 1..=2)]
     vocabs: Vec<PathBuf>,
-    /// The SentencePiece models, of the source and of the target or one for both [default: those beside the model]
+    /// The SentencePiece models, of the source and of the target or one for both [default: those
+    /// beside the model]
     #[arg(long, value_name = "FILE", num_args = 1..=2)]
     sentencepiece: Vec<PathBuf>,
-    /// Import a model that has no tokeniser: it can be inspected and exported, and translates no text
+    /// Import a model that has no tokeniser: it can be inspected and exported, and translates no
+    /// text
     #[arg(long)]
     no_tokenizer: bool,
 }

@@ -43,8 +43,8 @@ use crate::values::{compute_type, model, text};
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
 struct Computing {
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes results a little
-    /// [default: that of the model; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and
+    /// changes results a little [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
     /// Device on which to compute
@@ -53,7 +53,8 @@ struct Computing {
 }
 
 impl Computing {
-    /// Loads a model directory, or several as an ensemble; without any, the model inside the program.
+    /// Loads a model directory, or several as an ensemble; without any, the model inside the
+    /// program.
     fn load(&self, models: &[impl AsRef<Path>]) -> Result<Translator> {
         let device = self.device.open()?;
         Ok(match models {
@@ -62,8 +63,9 @@ impl Computing {
         })
     }
 
-    /// What decides translations by the `models` (without any, by the one inside the program) beside the text: the models by
-    /// their manifests, which hold the hashes of their files, and the options. `languages` are those of the command line.
+    /// What decides translations by the `models` (without any, by the one inside the program)
+    /// beside the text: the models by their manifests, which hold the hashes of their files, and
+    /// the options. `languages` are those of the command line.
     fn identity(
         &self,
         models: &[PathBuf],
@@ -84,18 +86,20 @@ impl Computing {
 /// The options of commands that search for translations.
 #[derive(clap::Args)]
 struct Searching {
-    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's; with --nbest at least its number]
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's; with
+    /// --nbest at least its number]
     #[arg(long, value_parser = between(1, 1000))]
     beam: Option<usize>,
-    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
+    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the
+    /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Whether a translation that is a loop is searched for once more, without loops [default: the model's; false of imported
-    /// ones]
+    /// Whether a translation that is a loop is searched for once more, without loops [default: the
+    /// model's; false of imported ones]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
-    /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as its vocabulary
-    /// writes it (eng_Latn)
+    /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as
+    /// its vocabulary writes it (eng_Latn)
     #[arg(long, value_name = "CODE")]
     source_language: Option<String>,
     /// The language to translate into, likewise
@@ -104,7 +108,8 @@ struct Searching {
 }
 
 impl Searching {
-    /// The options with which `translator` finds the `n_best` translations of each sentence, with what `change` makes of them.
+    /// The options with which `translator` finds the `n_best` translations of each sentence, with
+    /// what `change` makes of them.
     fn options(
         &self,
         translator: &Translator,
@@ -143,11 +148,12 @@ impl Searching {
     }
 }
 
-/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may go on in the folder `run`.
+/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may go on in
+/// the folder `run`.
 ///
 /// # Errors
-/// Those of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so that the command line is at
-/// fault.
+/// Those of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so that
+/// the command line is at fault.
 fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,
@@ -163,7 +169,8 @@ fn resolve(
     })
 }
 
-/// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the model.
+/// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the
+/// model.
 fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
     let load = |path: &Path| {
         let shortlist = Shortlist::load(path)?;

@@ -10,7 +10,8 @@ use crate::output::{note, print, wrong_usage};
 /// Arguments of `models`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Remove a model, such as hf:OWNER/NAME: what was made of it, and what was downloaded for it into the hub's cache
+    /// Remove a model, such as hf:OWNER/NAME: what was made of it, and what was downloaded for it
+    /// into the hub's cache
     #[arg(long, value_name = "NAME")]
     remove: Option<String>,
     /// Print JSON

@@ -22,8 +22,8 @@ pub struct Args {
 /// The files that are written anew; every other file of a model directory is copied.
 const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
 
-/// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size, and programs that
-/// decode with it multiply in 8 bits.
+/// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size,
+/// and programs that decode with it multiply in 8 bits.
 pub fn run(args: Args) -> Result<()> {
     check_new(&args.out)?;
     model_dir::verify(&args.model)?;

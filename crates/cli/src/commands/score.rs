@@ -14,8 +14,8 @@ use super::{Computing, at_least, model};
 use crate::output::{Output, note, note_terminal, wrong_usage};
 use crate::shards::{Part, ShardArgs, length};
 
-/// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
-/// memory stays bounded.
+/// The number of pairs that are scored and written together. Pairs of similar length among them
+/// form batches, and memory stays bounded.
 const CHUNK: usize = 2048;
 
 /// Arguments of `score`.
@@ -30,8 +30,8 @@ pub struct Args {
     /// The translations of the source sentences, one per line
     #[arg(long)]
     target: Option<PathBuf>,
-    /// α of the length penalty ((5 + n) / 6)^α by which the score is divided, where n is the number of tokens
-    /// [default: the model's]
+    /// α of the length penalty ((5 + n) / 6)^α by which the score is divided, where n is the number
+    /// of tokens [default: the model's]
     #[arg(long)]
     alpha: Option<f64>,
     /// Longest sentence in tokens; a longer one is an error
@@ -52,8 +52,9 @@ pub struct Args {
     computing: Computing,
 }
 
-/// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of the whole text to
-/// standard error. If something fails, the pairs before it are scored and written first.
+/// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of
+/// the whole text to standard error. If something fails, the pairs before it are scored and written
+/// first.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let paths: Vec<PathBuf> =

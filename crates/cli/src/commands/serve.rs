@@ -22,32 +22,34 @@ use crate::values;
 /// Arguments of `serve`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR` where a code has a `-`);
-    /// one for each pair of languages [default: the models inside the program, German to English and English to German]
+    /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR`
+    /// where a code has a `-`); one for each pair of languages [default: the models inside the
+    /// program, German to English and English to German]
     #[arg(long, short, value_name = "PAIR=DIR", value_parser = model)]
     model: Vec<(LanguagePair, PathBuf)>,
-    /// A file of terms and their prescribed translations, such as `de-en=terms.tsv`, in the form of `translate --glossary`;
-    /// one for each pair of languages. Requests may have others, which go first
+    /// A file of terms and their prescribed translations, such as `de-en=terms.tsv`, in the form of
+    /// `translate --glossary`; one for each pair of languages. Requests may have others, which go
+    /// first
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     glossary: Vec<(LanguagePair, PathBuf)>,
-    /// A file of likely translations, such as `de-en=FILE`, which `shortlist` makes for the model of the pair and with which a
-    /// large vocabulary is faster; one for each pair of languages
+    /// A file of likely translations, such as `de-en=FILE`, which `shortlist` makes for the model
+    /// of the pair and with which a large vocabulary is faster; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
-    /// Where to listen: an address and a port, or a port of this machine alone; port 0 takes a free one. Traffic is not
-    /// encrypted: leave TLS to a proxy
+    /// Where to listen: an address and a port, or a port of this machine alone; port 0 takes a free
+    /// one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
     listen: SocketAddr,
-    /// A file of keys, one per line, of which each request has to name one; lines that begin with # are left out
-    /// [default: everybody may ask]
+    /// A file of keys, one per line, of which each request has to name one; lines that begin with #
+    /// are left out [default: everybody may ask]
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
-    /// The origin whose pages may ask from a browser, such as `https://example.org`, or `*` for all [default: the server's own
-    /// page alone]
+    /// The origin whose pages may ask from a browser, such as `https://example.org`, or `*` for all
+    /// [default: the server's own page alone]
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
-    /// The path under which a proxy shows the server, such as `/mt` [default: the root, or what the proxy's `X-Forwarded-Prefix`
-    /// says]
+    /// The path under which a proxy shows the server, such as `/mt` [default: the root, or what the
+    /// proxy's `X-Forwarded-Prefix` says]
     #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
     url_prefix: String,
     /// The most characters of a request
@@ -62,11 +64,12 @@ pub struct Args {
     /// The most sentences that wait; requests beyond it are answered 503
     #[arg(long, default_value_t = QueueSettings::default().waiting, value_parser = at_least(1), value_name = "N")]
     max_waiting: usize,
-    /// The most sentences translated together; long ones and wide searches are fewer, since together they cost at most 128
-    /// times as many tokens × beam
+    /// The most sentences translated together; long ones and wide searches are fewer, since
+    /// together they cost at most 128 times as many tokens × beam
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     batch: usize,
-    /// How long sentences wait for others to be translated with, in milliseconds; worth a try on a GPU
+    /// How long sentences wait for others to be translated with, in milliseconds; worth a try on a
+    /// GPU
     #[arg(long, default_value_t = QueueSettings::default().patience.as_millis() as u64, value_name = "MS")]
     patience: u64,
     /// The number of batches translated at the same time [default: the number of processors]
@@ -75,8 +78,8 @@ pub struct Args {
     /// The megabytes of translations kept for sentences that come again; 0 keeps none
     #[arg(long, default_value_t = 64, value_name = "MB")]
     cache: usize,
-    /// The most megabytes of model files loaded at the same time; beyond it, the models that were not used for longest are
-    /// unloaded [default: no limit]
+    /// The most megabytes of model files loaded at the same time; beyond it, the models that were
+    /// not used for longest are unloaded [default: no limit]
     #[arg(long, value_name = "MB")]
     memory: Option<u64>,
     /// Load each model when it is first asked for, not before the first request

@@ -13,12 +13,13 @@ use crate::output::{note, note_terminal, wrong_usage};
 /// Arguments of `shortlist`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory whose tokenisers divide the text. embedded:de-en and embedded:en-de are inside the program
-    /// [default: embedded:de-en]
+    /// The model directory whose tokenisers divide the text. embedded:de-en and embedded:en-de are
+    /// inside the program [default: embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     model: Option<PathBuf>,
-    /// Parallel text in the languages of the model, best the text that it was trained with: two files, which are
-    /// translations of each other line by line, or one TSV file; plain, .gz or .zst
+    /// Parallel text in the languages of the model, best the text that it was trained with: two
+    /// files, which are translations of each other line by line, or one TSV file; plain, .gz or
+    /// .zst
     #[arg(long, required = true, num_args = 1..=2, value_parser = text(), value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
     /// File for the shortlist, which `translate --shortlist` takes
@@ -27,7 +28,8 @@ pub struct Args {
     /// Number of most frequent target tokens that are allowed in every sentence
     #[arg(long, value_name = "N", default_value_t = Settings::default().first)]
     first: usize,
-    /// Number of likely translations of each source token. More are slower and change fewer translations
+    /// Number of likely translations of each source token. More are slower and change fewer
+    /// translations
     #[arg(long, value_name = "N", default_value_t = Settings::default().best)]
     best: usize,
     /// Least probability of a translation
@@ -87,8 +89,8 @@ fn encoded(
     sources.into_iter().zip(tokenizers.target.encode_batch(targets)).collect()
 }
 
-/// The mean number of tokens that `shortlist` allows in the translation of a sentence, and the share of the tokens of the
-/// given translations that are among them.
+/// The mean number of tokens that `shortlist` allows in the translation of a sentence, and the
+/// share of the tokens of the given translations that are among them.
 fn tried_on(shortlist: &Shortlist, pairs: &[(Vec<u32>, Vec<u32>)]) -> (f64, f64) {
     let (mut allowed, mut all, mut found) = (0, 0, 0);
     for (source, target) in pairs {

@@ -12,8 +12,9 @@ use super::found::Found;
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 
-/// The device with the fastest matrix products: the CPU or one of the GPUs that pass a self-test. Graphics drivers that
-/// compute on the CPU are not considered. If there is only the CPU, nothing is tested.
+/// The device with the fastest matrix products: the CPU or one of the GPUs that pass a self-test.
+/// Graphics drivers that compute on the CPU are not considered. If there is only the CPU, nothing
+/// is tested.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {
@@ -51,7 +52,8 @@ fn gpus_of(backend: Backend) -> Vec<Found> {
     found.into_iter().filter(|found| !found.is_software).collect()
 }
 
-/// The result of the self-test of `gpu`, from now or from an earlier start of this program. A failure is reported.
+/// The result of the self-test of `gpu`, from now or from an earlier start of this program. A
+/// failure is reported.
 fn tested(gpu: &Found) -> Option<Verdict> {
     let memo = memo(gpu);
     let known = memo.as_ref().and_then(|path| std::fs::read(path).ok());
@@ -75,8 +77,8 @@ fn tested(gpu: &Found) -> Option<Verdict> {
     }
 }
 
-/// The file that holds the result of the self-test of `gpu`. Its name depends on this build of the program, the device
-/// and its driver.
+/// The file that holds the result of the self-test of `gpu`. Its name depends on this build of the
+/// program, the device and its driver.
 fn memo(gpu: &Found) -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?.metadata().ok()?;
     let built = exe.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();

@@ -11,8 +11,8 @@ use super::found::Found;
 use super::name::DeviceName;
 use crate::output::say;
 
-/// Keeps what is tuned and compiled in the user's cache folder. The settings in a `cubecl.toml` of the user take
-/// precedence.
+/// Keeps what is tuned and compiled in the user's cache folder. The settings in a `cubecl.toml` of
+/// the user take precedence.
 pub fn keep_tuning() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
     // Its own default is a `target` folder where the program stands.
@@ -26,7 +26,8 @@ pub fn keep_tuning() {
 pub fn hush_drivers() {
     const VARIABLE: &str = "XDG_RUNTIME_DIR";
     if cfg!(target_os = "linux") && std::env::var_os(VARIABLE).is_none() {
-        // SAFETY: no other thread runs yet (`main` calls this first), so none reads the environment.
+        // SAFETY: no other thread runs yet (`main` calls this first), so none reads the
+        // environment.
         unsafe { std::env::set_var(VARIABLE, std::env::temp_dir()) };
     }
 }
@@ -74,7 +75,8 @@ fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     found.collect()
 }
 
-/// The memory, in bytes, of the card on the PCI bus at `address` (`0000:01:00.0`), if its driver reports it.
+/// The memory, in bytes, of the card on the PCI bus at `address` (`0000:01:00.0`), if its driver
+/// reports it.
 fn video_memory(address: &str) -> Option<u64> {
     let file = format!("/sys/bus/pci/devices/{}/mem_info_vram_total", address.to_lowercase());
     let amd = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
@@ -88,7 +90,8 @@ fn nvidia_memory(address: &str) -> Option<u64> {
     nvidia_line(&String::from_utf8_lossy(&output.stdout), address)
 }
 
-/// The memory, in bytes, of the card at `address`, from lines such as `00000000:01:00.0, 24576`, which are in MiB.
+/// The memory, in bytes, of the card at `address`, from lines such as `00000000:01:00.0, 24576`,
+/// which are in MiB.
 fn nvidia_line(text: &str, address: &str) -> Option<u64> {
     // Its domains have eight digits, those of the system four.
     let line = text.lines().find(|line| {
@@ -157,7 +160,8 @@ mod adapters {
         }
     }
 
-    /// The adapters, each with the way in which Burn selects it: by its kind, and its number within the kind.
+    /// The adapters, each with the way in which Burn selects it: by its kind, and its number within
+    /// the kind.
     fn numbered(infos: Vec<AdapterInfo>) -> Vec<(DeviceKind, AdapterInfo)> {
         let mut counts = [0; 5];
         let number = |info: AdapterInfo| {

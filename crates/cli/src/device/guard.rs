@@ -1,5 +1,5 @@
-//! Turns Burn's panics into errors. Burn panics if a driver fails or a server disappears. Panics on the CPU stay
-//! panics, because they are bugs of this program.
+//! Turns Burn's panics into errors. Burn panics if a driver fails or a server disappears. Panics on
+//! the CPU stay panics, because they are bugs of this program.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
@@ -20,7 +20,8 @@ fn is_foreign() -> bool {
     IS_FOREIGN.load(Ordering::Relaxed)
 }
 
-/// Runs `work`. If it opens a device other than the CPU and the device fails, the result is an error with `advice`.
+/// Runs `work`. If it opens a device other than the CPU and the device fails, the result is an
+/// error with `advice`.
 ///
 /// # Errors
 /// Those of `work`, and the failure of a device.

@@ -13,8 +13,9 @@ const SHORT: f64 = 0.01;
 /// The numbers of rows and columns of the smallest and of the largest product.
 const SIZES: [usize; 2] = [1024, 8192];
 
-/// The speed of products of square matrices in billions of operations per second (GFLOP/s): the best of the sizes
-/// 1,024, 2,048, 4,096 and 8,192, as far as the device multiplies them within milliseconds.
+/// The speed of products of square matrices in billions of operations per second (GFLOP/s): the
+/// best of the sizes 1,024, 2,048, 4,096 and 8,192, as far as the device multiplies them within
+/// milliseconds.
 pub fn best_rate(device: &Device, precision: Precision) -> f64 {
     let (mut size, mut best) = (SIZES[0], 0.0_f64);
     loop {
@@ -28,8 +29,8 @@ pub fn best_rate(device: &Device, precision: Precision) -> f64 {
     }
 }
 
-/// The speed of products of `size` × `size` matrices in billions of operations per second (GFLOP/s), after a first
-/// product, which compiles and tunes.
+/// The speed of products of `size` × `size` matrices in billions of operations per second
+/// (GFLOP/s), after a first product, which compiles and tunes.
 pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let device = device.clone().inner();
     // Fused products in bfloat16 take float32 and round it.
@@ -42,7 +43,8 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
         if rounds_itself { matrix } else { matrix.cast(precision.dtype()) }
     };
     let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
-    // Each product waits for the one before, and the host, which looks at a number of it, for the last, as in a model.
+    // Each product waits for the one before, and the host, which looks at a number of it, for the
+    // last, as in a model.
     let product = |x: Tensor<2>| match rounds_itself {
         true => precision.linear(x, b.clone(), None),
         false => x.matmul(b.clone()),
@@ -61,7 +63,8 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     operations(size) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
 }
 
-/// The number of operations of a product: one multiplication and one addition for each element of each row and column.
+/// The number of operations of a product: one multiplication and one addition for each element of
+/// each row and column.
 fn operations(size: usize) -> f64 {
     2.0 * (size as f64).powi(3)
 }

@@ -1,5 +1,5 @@
-//! Where to compute: the names of devices, which of them this build and this machine have, and whether they compute
-//! correctly.
+//! Where to compute: the names of devices, which of them this build and this machine have, and
+//! whether they compute correctly.
 
 mod auto;
 mod backend;
@@ -20,8 +20,9 @@ pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};
 
-/// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called before any device is
-/// used and any thread is started. A process that was started to test one device does so here, and ends.
+/// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called
+/// before any device is used and any thread is started. A process that was started to test one
+/// device does so here, and ends.
 pub fn prepare() {
     #[cfg(feature = "gpu")]
     {
@@ -31,15 +32,16 @@ pub fn prepare() {
     answer_parent();
 }
 
-/// The same for a process that is not this program, such as an interpreter: `program` is the command that starts it, for the
-/// devices that are tested in a process of their own.
+/// The same for a process that is not this program, such as an interpreter: `program` is the
+/// command that starts it, for the devices that are tested in a process of their own.
 pub fn prepare_within(program: Vec<std::ffi::OsString>) {
     #[cfg(feature = "gpu")]
     gpu::keep_tuning();
     self_test::set_program(program);
 }
 
-/// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends the process.
+/// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends
+/// the process.
 fn answer_parent() {
     let Some(name) = std::env::var(self_test::SELF_TEST).ok() else { return };
     let opened = quietly(|| {

@@ -35,7 +35,8 @@ impl FromStr for DeviceName {
     }
 }
 
-/// The names of several devices, separated by commas; `BACKEND:all` names every device of a backend.
+/// The names of several devices, separated by commas; `BACKEND:all` names every device of a
+/// backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceNames(pub(super) Vec<Several>);
 

@@ -17,7 +17,8 @@ const TOLERANCE: f64 = 1e-3;
 /// The number of rows and columns of the product that is timed.
 const SIZE: usize = 1024;
 
-/// The environment variable that names the device which a process of this program tests, and nothing else.
+/// The environment variable that names the device which a process of this program tests, and
+/// nothing else.
 pub(super) const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
 
 /// The result of a self-test.
@@ -25,11 +26,13 @@ pub(super) const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
 pub struct Verdict {
     /// The largest difference of the loss and the gradients from those of the CPU.
     pub difference: f64,
-    /// The speed of products of 1,024 × 1,024 float32 matrices, in billions of operations per second (GFLOP/s).
+    /// The speed of products of 1,024 × 1,024 float32 matrices, in billions of operations per
+    /// second (GFLOP/s).
     pub gflops: f64,
 }
 
-/// Trains one step of a small Transformer on `device` and on the CPU, and compares loss and gradients.
+/// Trains one step of a small Transformer on `device` and on the CPU, and compares loss and
+/// gradients.
 ///
 /// # Errors
 /// What went wrong, also if the device panics.
@@ -53,7 +56,8 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
 /// The command that starts this program, if it is not the executable of the process.
 static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Says by which `command` a process of this program is started, where it is part of another: an interpreter with its arguments.
+/// Says by which `command` a process of this program is started, where it is part of another: an
+/// interpreter with its arguments.
 pub(super) fn set_program(command: Vec<OsString>) {
     // The first who says it has started the process.
     let _ = PROGRAM.set(command);
@@ -69,7 +73,8 @@ fn program() -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs the self-test of the device `name` in a process of its own, because a driver may crash the process.
+/// Runs the self-test of the device `name` in a process of its own, because a driver may crash the
+/// process.
 ///
 /// # Errors
 /// What went wrong.
@@ -79,7 +84,8 @@ pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     serde_json::from_slice(&output.stdout).map_err(|_| format!("it crashes ({})", output.status))?
 }
 
-/// The loss and then the gradients of every parameter, of one batch with padding in a small Transformer.
+/// The loss and then the gradients of every parameter, of one batch with padding in a small
+/// Transformer.
 fn loss_and_gradients(device: &Device) -> Vec<f32> {
     let device = device.clone().autodiff();
     let config =

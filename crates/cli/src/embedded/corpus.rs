@@ -11,8 +11,8 @@ use super::unpack;
 
 const CORPUS: &str = "tatoeba-de-en";
 
-/// Names the embedded corpus if `data` names no training text, and also its validation and test text if they are
-/// missing.
+/// Names the embedded corpus if `data` names no training text, and also its validation and test
+/// text if they are missing.
 pub fn fill(data: &mut DataSettings) {
     if !data.train.is_empty() {
         return;
@@ -31,8 +31,8 @@ pub fn entries() -> Vec<String> {
     FILES.iter().map(|(name, _)| entry(name).display().to_string()).collect()
 }
 
-/// The file of the embedded text `name` in `cache`, where it is unpacked if it is missing. `None` if there is no such
-/// text.
+/// The file of the embedded text `name` in `cache`, where it is unpacked if it is missing. `None`
+/// if there is no such text.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -52,7 +52,8 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// The file that `name` names: a path, or an embedded text such as `embedded:tatoeba-de-en/train.de`, which is unpacked.
+/// The file that `name` names: a path, or an embedded text such as
+/// `embedded:tatoeba-de-en/train.de`, which is unpacked.
 ///
 /// # Errors
 /// If the program contains no such text, or it cannot be unpacked.

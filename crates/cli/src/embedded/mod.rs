@@ -1,4 +1,5 @@
-//! What the binary contains beside code: a corpus and two models, unpacked into the user's cache when they are asked for.
+//! What the binary contains beside code: a corpus and two models, unpacked into the user's cache
+//! when they are asked for.
 
 mod corpus;
 mod models;

@@ -23,7 +23,8 @@ type ModelFile = (&'static str, &'static [u8]);
 const MODELS: [[ModelFile; 6]; PAIRS.len()] =
     [burnformer_model_de_en::FILES, burnformer_model_en_de::FILES];
 
-/// The model directory that `--model` names: a folder, or `embedded:de-en` and `embedded:en-de`, which are unpacked.
+/// The model directory that `--model` names: a folder, or `embedded:de-en` and `embedded:en-de`,
+/// which are unpacked.
 ///
 /// # Errors
 /// If the program contains no such model, or it cannot be unpacked.
@@ -38,7 +39,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[place], &user_cache())
 }
 
-/// Whether `folder` is one into which a model inside the binary is unpacked, and in which no change lasts.
+/// Whether `folder` is one into which a model inside the binary is unpacked, and in which no change
+/// lasts.
 pub fn is_unpacked(folder: &Path) -> bool {
     folder.starts_with(user_cache().join("models"))
 }

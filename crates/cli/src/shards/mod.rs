@@ -1,10 +1,13 @@
-//! A text in several parts of consecutive lines, each of which is the work of a process of its own, on any machine.
+//! A text in several parts of consecutive lines, each of which is the work of a process of its own,
+//! on any machine.
 //!
-//! Every process finds its lines by counting those of the text, so that the processes need nothing of each other. The
-//! outputs of all shards, one behind the other, are the output of one process. For that, shards consist of the same chunks
-//! from which one process makes its batches: sums are rounded differently in batches of other sizes, and products of 8-bit
-//! integers make a difference in the last digit one in the second, which gave one of 20,000 lines another translation.
-//! Text of megabytes per chunk, which is read in smaller ones, has no such promise; its lines are no sentences.
+//! Every process finds its lines by counting those of the text, so that the processes need nothing
+//! of each other. The outputs of all shards, one behind the other, are the output of one process.
+//! For that, shards consist of the same chunks from which one process makes its batches: sums are
+//! rounded differently in batches of other sizes, and products of 8-bit integers make a difference
+//! in the last digit one in the second, which gave one of 20,000 lines another translation. Text of
+//! megabytes per chunk, which is read in smaller ones, has no such promise; its lines are no
+//! sentences.
 
 mod shard;
 mod stamp;
@@ -35,8 +38,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part that the options ask for; `None` if its output is there already and is made from the same. `texts` are
-    /// read line by line together, in chunks of `chunk` lines. The `identity` is what decides the output beside the texts.
+    /// The part that the options ask for; `None` if its output is there already and is made from
+    /// the same. `texts` are read line by line together, in chunks of `chunk` lines. The `identity`
+    /// is what decides the output beside the texts.
     ///
     /// # Errors
     /// If a text of a shard can be read only once, or not at all.
@@ -95,8 +99,8 @@ impl Part {
         }
     }
 
-    /// Completes the `output` that has a result for every line before line `end`. That of a shard gets its name, and then
-    /// a stamp with what it was made from.
+    /// Completes the `output` that has a result for every line before line `end`. That of a shard
+    /// gets its name, and then a stamp with what it was made from.
     ///
     /// # Errors
     /// Those of [`complete`](Self::complete); if the output cannot be written.
@@ -112,11 +116,12 @@ impl Part {
         })
     }
 
-    /// Lets `publish` write the output, to its path, that has a result for every line before line `end`, and return its hash, which a
-    /// shard needs for its stamp.
+    /// Lets `publish` write the output, to its path, that has a result for every line before line
+    /// `end`, and return its hash, which a shard needs for its stamp.
     ///
     /// # Errors
-    /// Those of `publish`; if the text has become shorter since its lines were counted, or the stamp cannot be written.
+    /// Those of `publish`; if the text has become shorter since its lines were counted, or the
+    /// stamp cannot be written.
     pub fn complete(
         &self,
         end: u64,
@@ -146,7 +151,8 @@ pub fn length(lines: &Range<u64>) -> usize {
 /// The outputs of the `count` shards of `out`, in order.
 ///
 /// # Errors
-/// If one is missing or not as its stamp says, or if they are not the parts of one text, made in one way.
+/// If one is missing or not as its stamp says, or if they are not the parts of one text, made in
+/// one way.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
     let missing: Vec<_> =

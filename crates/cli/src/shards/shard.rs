@@ -5,21 +5,24 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The variables with which schedulers number the processes of one job, and the first number. The number of processes is
-/// not taken from the environment: Kubernetes does not tell it, and Slurm's `SLURM_ARRAY_TASK_COUNT` and `_MIN` are about
-/// what was submitted last, so that a failed task which is submitted again alone (`--array=3`) would be the first of one.
+/// The variables with which schedulers number the processes of one job, and the first number. The
+/// number of processes is not taken from the environment: Kubernetes does not tell it, and Slurm's
+/// `SLURM_ARRAY_TASK_COUNT` and `_MIN` are about what was submitted last, so that a failed task
+/// which is submitted again alone (`--array=3`) would be the first of one.
 const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)];
 
 /// The option by which a command does one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
-    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output OUT (with zeros before I, so
-    /// that the names sort: OUT.03-of-12). `gather OUT --shards N` then makes the output for the whole text of them. The file appears
-    /// when the part is done; if it is there and fits the text, the models and the options, nothing is done. A part consists
-    /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a Slurm array
-    /// (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job (JOB_COMPLETION_INDEX, numbered from 0)
-    // The environment alone never makes shards: who translates a text of his own within a task of an array would get a part
-    // of it and would not be told.
+    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output
+    /// OUT (with zeros before I, so that the names sort: OUT.03-of-12). `gather OUT --shards N`
+    /// then makes the output for the whole text of them. The file appears when the part is done; if
+    /// it is there and fits the text, the models and the options, nothing is done. A part consists
+    /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a
+    /// Slurm array (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job
+    /// (JOB_COMPLETION_INDEX, numbered from 0)
+    // The environment alone never makes shards: who translates a text of his own within a task of
+    // an array would get a part of it and would not be told.
     #[arg(long, value_name = "I/N", requires = "output")]
     pub(super) shard: Option<Shard>,
 }
@@ -69,8 +72,8 @@ impl Shard {
         }
     }
 
-    /// Of `all` lines, counted from 0, those of this shard: whole chunks of `chunk` lines, of which each shard has as many as
-    /// the others, or one more.
+    /// Of `all` lines, counted from 0, those of this shard: whole chunks of `chunk` lines, of which
+    /// each shard has as many as the others, or one more.
     pub(super) fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
         let chunks = u128::from(all.div_ceil(chunk));
         let end = |number: u64| {
@@ -96,7 +99,8 @@ fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String>
         .collect();
     match &found[..] {
         [(name, first, value)] => {
-            // Slurm's numbers are used as they are, so that 0 is refused: it is of an array that ends too early.
+            // Slurm's numbers are used as they are, so that 0 is refused: it is of an array that
+            // ends too early.
             let number = value.parse::<u64>().ok().and_then(|it| it.checked_add(1 - first));
             number.ok_or_else(|| format!("{name} is {value:?}, which is not a number of a shard"))
         }

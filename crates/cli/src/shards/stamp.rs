@@ -10,10 +10,12 @@ use burnformer_files::Temporary;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The key of what tells the whole text from others: a shard of the same lines of it need not be done again.
+/// The key of what tells the whole text from others: a shard of the same lines of it need not be
+/// done again.
 pub(super) const TEXT: &str = "whole text";
 
-/// The file that says what the output at `path` was made from. It is hidden, so that `OUT.*` names outputs only.
+/// The file that says what the output at `path` was made from. It is hidden, so that `OUT.*` names
+/// outputs only.
 fn stamp_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -21,8 +23,8 @@ fn stamp_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What differs between the output that is at `path` and one that is `made_from` this: nothing if the output can be
-/// used, whose stamp then says so of the whole text too. `None` if there is none.
+/// What differs between the output that is at `path` and one that is `made_from` this: nothing if
+/// the output can be used, whose stamp then says so of the whole text too. `None` if there is none.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);

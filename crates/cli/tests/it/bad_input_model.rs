@@ -1,5 +1,5 @@
-//! Model directories that cannot be trusted: each names its file and a remedy, and nothing is allocated
-//! that a file merely claims.
+//! Model directories that cannot be trusted: each names its file and a remedy, and nothing is
+//! allocated that a file merely claims.
 #![cfg(unix)]
 
 use crate::common;
@@ -28,7 +28,8 @@ fn refused_by_all(dir: &Path, needles: &[&str]) {
     assert!(!dir.join("average").exists());
 }
 
-/// `file` of a fresh copy becomes `content` and the manifest is made to agree: an attacker can do that.
+/// `file` of a fresh copy becomes `content` and the manifest is made to agree: an attacker can do
+/// that.
 fn resealed(file: &str, content: &[u8], needles: &[&str]) {
     let copy = Untrained::get().copy();
     fs::write(copy.path().join(file), content).unwrap();

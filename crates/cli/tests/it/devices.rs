@@ -1,7 +1,7 @@
 //! Every device of this build and this machine computes what the CPU computes.
 //!
-//! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there; without it those are tested that
-//! `burnformer devices` lists.
+//! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there; without it those
+//! are tested that `burnformer devices` lists.
 
 use std::path::{Path, PathBuf};
 
@@ -87,8 +87,9 @@ fn train(folder: &Path, corpus: &Corpus, device: &str) -> PathBuf {
     folder.join(out)
 }
 
-/// Training, validation, decoding the test text and `translate`: with the same dropout everywhere, the losses of
-/// fifty updates agree, and a model translates alike wherever it was trained and wherever it runs.
+/// Training, validation, decoding the test text and `translate`: with the same dropout everywhere,
+/// the losses of fifty updates agree, and a model translates alike wherever it was trained and
+/// wherever it runs.
 #[test]
 fn fifty_updates_and_translations_are_those_of_the_cpu() {
     let others = others();

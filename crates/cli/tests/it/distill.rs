@@ -108,7 +108,8 @@ fn the_candidate_closest_to_the_reference_is_taken() {
 #[test]
 fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options() {
     let (whole, again) = (file("whole.tsv"), file("again.tsv"));
-    // The first lines of work that ended in the middle of the third: a line that cannot be read ends it.
+    // The first lines of work that ended in the middle of the third: a line that cannot be read
+    // ends it.
     let source = file("few.de");
     let first = lines(&Trained::get().corpus.train[0])[..9].join("\n");
     fs::write(&source, first.clone() + "\n\nnull\tneun\n").unwrap();

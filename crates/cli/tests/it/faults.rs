@@ -1,4 +1,5 @@
-//! What the disk, the machine and the user can do to a run: each is named, and earlier work is whole.
+//! What the disk, the machine and the user can do to a run: each is named, and earlier work is
+//! whole.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Runs into languages with and without spaces between words: the best model is kept by a score that fits, and every score
-//! that a run reports is the one that `eval-bleu` gives for its models.
+//! Runs into languages with and without spaces between words: the best model is kept by a score
+//! that fits, and every score that a run reports is the one that `eval-bleu` gives for its models.
 //!
-//! The messages are Django's (`messages.LICENSE`), in English, Chinese, Japanese, Korean, Thai, Arabic and Hindi.
+//! The messages are Django's (`messages.LICENSE`), in English, Chinese, Japanese, Korean, Thai,
+//! Arabic and Hindi.
 
 use std::fs;
 use std::process::Command;
@@ -114,7 +115,8 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
         let tested = fs::read_to_string(run_of.path("test-score.txt")).unwrap();
         assert_eq!(run_of.score("best", options), tested.trim_end(), "{language}");
         assert!(run_of.log.contains(tested.trim_end()), "{language}: {}", run_of.log);
-        // The log says how scores are computed, and each length penalty that was tried with its score.
+        // The log says how scores are computed, and each length penalty that was tried with its
+        // score.
         let (signature, _) = tested.split_once(" = ").unwrap();
         assert!(run_of.log.contains(signature), "{language}: {}", run_of.log);
         let tried = run_of.log.lines().filter_map(|line| line.strip_prefix("length penalty 0."));
@@ -137,7 +139,8 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
     }
 }
 
-/// Compares with sacreBLEU, on what `translate` gives, where `BURNFORMER_SACREBLEU` names a Python that has it.
+/// Compares with sacreBLEU, on what `translate` gives, where `BURNFORMER_SACREBLEU` names a Python
+/// that has it.
 fn compare_with_sacrebleu(run: &Run, options: &[&str], expected: f64) {
     let Ok(python) = std::env::var("BURNFORMER_SACREBLEU") else { return };
     let text = fs::read_to_string(&run.text).unwrap();

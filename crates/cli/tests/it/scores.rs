@@ -1,4 +1,5 @@
-//! Two systems compared as sacreBLEU compares them (`crates/metrics/tests/fixtures/sacrebleu.json` has its numbers).
+//! Two systems compared as sacreBLEU compares them (`crates/metrics/tests/fixtures/sacrebleu.json`
+//! has its numbers).
 
 use std::fs;
 use std::path::{Path, PathBuf};

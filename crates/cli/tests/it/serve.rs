@@ -47,7 +47,8 @@ impl Drop for Server {
     }
 }
 
-/// A model of OPUS-MT's form with the target languages French, German and Brazilian Portuguese, in `folder`.
+/// A model of OPUS-MT's form with the target languages French, German and Brazilian Portuguese, in
+/// `folder`.
 fn several_targets(folder: &Path) -> String {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/fixtures");
     let (opus, m2m100) = (folder.join("opus"), fixtures.join("m2m100/relu"));

@@ -1,5 +1,6 @@
-//! A text in parts, each by a process of its own: together they give what one process gives, and a part that was
-//! interrupted, repeated or made from something else is never mistaken for a finished one.
+//! A text in parts, each by a process of its own: together they give what one process gives, and a
+//! part that was interrupted, repeated or made from something else is never mistaken for a finished
+//! one.
 
 use std::fs;
 use std::io::Write;
@@ -53,7 +54,8 @@ impl Place {
         stderr(&output)
     }
 
-    /// The outputs of `count` shards, one behind the other in the order of their names, which `gather` joins likewise.
+    /// The outputs of `count` shards, one behind the other in the order of their names, which
+    /// `gather` joins likewise.
     fn joined(&self, count: usize) -> Vec<u8> {
         let ending = format!("-of-{count}");
         let outputs: Vec<String> =
@@ -390,7 +392,8 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
             assert!(place.joined(count) == expected, "{count}: {more:?}");
         }
     }
-    // The second of three shards, killed after its first chunk, and at its end, before its journal was gone.
+    // The second of three shards, killed after its first chunk, and at its end, before its journal
+    // was gone.
     let done = fs::read_to_string(place.path("out.2-of-3")).unwrap();
     let more = ["--shard", "2/3"];
     stdout(&distill(&more));

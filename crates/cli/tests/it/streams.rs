@@ -1,5 +1,6 @@
-//! Standard streams that fail: nothing panics, no run is lost. A reader that stops early ends a command quietly, as it
-//! ends other Unix tools; a disk that is full under standard output is a failure; standard error may fail as it likes.
+//! Standard streams that fail: nothing panics, no run is lost. A reader that stops early ends a
+//! command quietly, as it ends other Unix tools; a disk that is full under standard output is a
+//! failure; standard error may fail as it likes.
 #![cfg(unix)]
 
 use crate::common;

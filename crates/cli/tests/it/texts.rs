@@ -1,4 +1,5 @@
-//! Texts that are no files of the user's, and runs that are moved: a run knows its texts wherever it lies.
+//! Texts that are no files of the user's, and runs that are moved: a run knows its texts wherever
+//! it lies.
 #![cfg(unix)]
 
 use crate::common;
@@ -77,7 +78,8 @@ impl Home {
         let _ = fs::remove_dir_all(self.cache().join("burnformer/corpus"));
     }
 
-    /// Clears the cache, moves the run, and asserts that the run goes on there and that its configuration makes it anew.
+    /// Clears the cache, moves the run, and asserts that the run goes on there and that its
+    /// configuration makes it anew.
     fn assert_it_can_move(&self, from: &str) {
         fs::remove_dir_all(self.cache()).unwrap();
         fs::rename(self.path(from), self.path("elsewhere")).unwrap();

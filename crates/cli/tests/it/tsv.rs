@@ -1,4 +1,5 @@
-//! A file whose name ends in `.tsv` has two sides for every command; where one is wanted, that column is read.
+//! A file whose name ends in `.tsv` has two sides for every command; where one is wanted, that
+//! column is read.
 
 use std::fs;
 use std::path::Path;

@@ -95,7 +95,8 @@ pub enum ModelDirError {
         /// What does not match.
         source: LoadError,
     },
-    /// The configuration describes a model with another number of parameters than there are weights.
+    /// The configuration describes a model with another number of parameters than there are
+    /// weights.
     #[error("{}: describes {expected} parameters, model.safetensors holds {found}; weights and \
         config.json belong to different models", path.display())]
     Size {

@@ -28,7 +28,8 @@ struct Entry {
     sha256: String,
 }
 
-/// Writes `manifest.json` with the size and hash of every file in `dir`. This is the last step of saving.
+/// Writes `manifest.json` with the size and hash of every file in `dir`. This is the last step of
+/// saving.
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be read or the manifest cannot be written.
@@ -36,8 +37,8 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
     seal_those(dir, |_| true)
 }
 
-/// Writes `manifest.json` again, with the size and hash of the files that it lists and of `new`; see [`seal`]. Files that others
-/// put into `dir` stay unlisted, so that they may change.
+/// Writes `manifest.json` again, with the size and hash of the files that it lists and of `new`;
+/// see [`seal`]. Files that others put into `dir` stay unlisted, so that they may change.
 ///
 /// # Errors
 /// Those of [`seal`], and if the manifest cannot be read.
@@ -63,13 +64,14 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<(), ModelD
 /// Checks size and hash of every file that the manifest of `dir` lists.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside `dir`.
+/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside
+/// `dir`.
 pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
     verify_all(dir, |_| true)
 }
 
-/// Checks what [`verify`] checks but for the weights, which [`load`](super::load) checks when it reads them: each file is
-/// read once.
+/// Checks what [`verify`] checks but for the weights, which [`load`](super::load) checks when it
+/// reads them: each file is read once.
 ///
 /// # Errors
 /// Those of [`verify`].
@@ -83,8 +85,8 @@ fn verify_all(dir: &Path, is_meant: impl Fn(&str) -> bool) -> Result<(), ModelDi
     meant.try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
 }
 
-/// Reads the bytes of `dir/name` and checks them against the manifest. Returns `None` if the manifest does not list the
-/// file, even if it exists, because its content cannot be checked.
+/// Reads the bytes of `dir/name` and checks them against the manifest. Returns `None` if the
+/// manifest does not list the file, even if it exists, because its content cannot be checked.
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file is missing, changed, truncated or outside `dir`.
@@ -98,7 +100,8 @@ pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirEr
     read(dir, name)?.ok_or_else(|| ModelDirError::Unlisted { path: dir.join(name) })
 }
 
-/// Reads the tensors of `dir/name`, a safetensors file that the manifest must list, and checks its bytes as they come.
+/// Reads the tensors of `dir/name`, a safetensors file that the manifest must list, and checks its
+/// bytes as they come.
 pub(super) fn read_tensors_checked(
     dir: &Path,
     name: &str,
@@ -114,7 +117,8 @@ pub(super) fn read_tensors_checked(
     if let Err(ModelDirError::Io { .. }) = tensors {
         return tensors;
     }
-    // What a damaged header left unread. That the file is not the one of the manifest says more than what is wrong in it.
+    // What a damaged header left unread. That the file is not the one of the manifest says more
+    // than what is wrong in it.
     io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
     match format!("{:x}", hash.finalize()) == entry.sha256 {
         true => tensors,
@@ -144,7 +148,8 @@ fn open_checked(dir: &Path, name: &str, entry: &Entry) -> Result<(File, u64), Mo
     Ok((file, size))
 }
 
-/// A file of a model directory must be inside it: it has a plain name and is not reached through a link.
+/// A file of a model directory must be inside it: it has a plain name and is not reached through a
+/// link.
 fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
     let mut parts = Path::new(name).components();
     let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));

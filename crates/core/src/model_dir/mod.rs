@@ -65,8 +65,9 @@ pub fn save<M: Module>(
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
 
-/// Writes the same files as [`save`] for a model whose parameters are given by their names, and which translates in `compute`.
-/// With [`ComputeType::Int8`] its matrices are stored in 8 bits, a quarter of their size.
+/// Writes the same files as [`save`] for a model whose parameters are given by their names, and
+/// which translates in `compute`. With [`ComputeType::Int8`] its matrices are stored in 8 bits, a
+/// quarter of their size.
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
@@ -87,7 +88,8 @@ pub fn save_parameters(
     }
 }
 
-/// Reads the configuration in `dir`. Its architecture must be one that this process knows ([`register`](crate::register)).
+/// Reads the configuration in `dir`. Its architecture must be one that this process knows
+/// ([`register`](crate::register)).
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -132,7 +134,8 @@ fn read_config(dir: &Path) -> Result<serde_json::Value, ModelDirError> {
     }
 }
 
-/// Loads configuration and model from `dir` onto `device`. The architecture must be one that this process knows.
+/// Loads configuration and model from `dir` onto `device`. The architecture must be one that this
+/// process knows.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -147,8 +150,9 @@ pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDi
     Ok((config, model))
 }
 
-/// Configuration and parameters of the model in `dir`, as they stand in the files: for programs that need no device. The parameters are as many numbers as the configuration says; their
-/// names and shapes are not checked.
+/// Configuration and parameters of the model in `dir`, as they stand in the files: for programs
+/// that need no device. The parameters are as many numbers as the configuration says; their names
+/// and shapes are not checked.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -166,7 +170,8 @@ pub fn load_parameters(
     }
 }
 
-/// Whether all numbers of `data` are finite. The largest magnitude is compared, because that needs no branch per number.
+/// Whether all numbers of `data` are finite. The largest magnitude is compared, because that needs
+/// no branch per number.
 fn is_finite(data: &TensorData) -> bool {
     let largest = |values: &[f32]| values.iter().map(|x| x.to_bits() & i32::MAX as u32).max();
     match data.as_slice::<f32>() {

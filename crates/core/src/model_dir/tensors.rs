@@ -1,4 +1,5 @@
-//! Reading tensors: each straight into the memory in which it stays, while what was read before is hashed.
+//! Reading tensors: each straight into the memory in which it stays, while what was read before is
+//! hashed.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -19,12 +20,12 @@ const PARALLEL: usize = 1 << 16;
 /// The number of bytes that are read at a time.
 const PIECE: usize = 1 << 18;
 
-/// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a quantised matrix as its
-/// integers times the scales of their rows.
+/// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a
+/// quantised matrix as its integers times the scales of their rows.
 ///
 /// # Errors
-/// [`ModelDirError::Tensors`] if the header is hostile or damaged, a tensor has another type, or the scales of a
-/// quantised matrix are missing or of another number than its rows.
+/// [`ModelDirError::Tensors`] if the header is hostile or damaged, a tensor has another type, or
+/// the scales of a quantised matrix are missing or of another number than its rows.
 pub fn read_tensors(
     path: &Path,
     bytes: &[u8],
@@ -32,8 +33,8 @@ pub fn read_tensors(
     read_from(path, &mut &*bytes, bytes.len() as u64, |_| ())
 }
 
-/// Does what [`read_tensors`] does with the `size` bytes that `file` yields. `seen` is given every byte that is read, in order,
-/// while the next ones are read.
+/// Does what [`read_tensors`] does with the `size` bytes that `file` yields. `seen` is given every
+/// byte that is read, in order, while the next ones are read.
 ///
 /// # Errors
 /// Those of [`read_tensors`]; [`ModelDirError::Io`] if `file` yields an error or ends early.
@@ -124,7 +125,8 @@ impl Stored {
     }
 }
 
-/// Reads `count` elements, a piece at a time: what is set to zero is still in the cache when it is written again.
+/// Reads `count` elements, a piece at a time: what is set to zero is still in the cache when it is
+/// written again.
 fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<Vec<T>> {
     let mut elements = Vec::with_capacity(count);
     while elements.len() < count {

@@ -24,8 +24,9 @@ pub fn write_tensors(
     write_stored(path, tensors.iter().map(|(name, data)| as_float32(name, data)).collect())
 }
 
-/// Does what [`write_tensors`] does, with the matrices that models multiply with in 8 bits: the integers of
-/// [`quantize_rows`] under their name, and the scales of their rows under their name and `.scale`.
+/// Does what [`write_tensors`] does, with the matrices that models multiply with in 8 bits: the
+/// integers of [`quantize_rows`] under their name, and the scales of their rows under their name
+/// and `.scale`.
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if the file cannot be written.

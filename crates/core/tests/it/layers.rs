@@ -21,8 +21,8 @@ fn worst<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> f32 {
     (a - b).abs().max().into_scalar()
 }
 
-/// Asserts that `layer` gives the rows of a batch of sequences, of one sequence and of a batch of batches the same
-/// numbers.
+/// Asserts that `layer` gives the rows of a batch of sequences, of one sequence and of a batch of
+/// batches the same numbers.
 macro_rules! assert_any_leading_dimensions {
     ($name:literal, $layer:expr) => {{
         let x = random([3, 5, D_MODEL]);

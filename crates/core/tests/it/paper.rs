@@ -67,8 +67,8 @@ fn attention_gives_the_numbers_of_the_page() {
     }
 }
 
-/// §3.5: "for any fixed offset k, PE(pos+k) can be represented as a linear function of PE(pos)": a rotation of each pair of
-/// sine and cosine by k·ω, the same at every position.
+/// §3.5: "for any fixed offset k, PE(pos+k) can be represented as a linear function of PE(pos)": a
+/// rotation of each pair of sine and cosine by k·ω, the same at every position.
 #[test]
 fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
     const D: usize = 8;
@@ -182,8 +182,9 @@ fn the_parameter_count_is_that_of_the_built_model() {
     }
 }
 
-/// By hand, for sentences of 20 and 30 tokens over the paper's base model: per layer, an attention keeps its input, queries,
-/// keys, values, context and weights, a feed-forward network its input and its inner layer, a residual connection two inputs.
+/// By hand, for sentences of 20 and 30 tokens over the paper's base model: per layer, an attention
+/// keeps its input, queries, keys, values, context and weights, a feed-forward network its input
+/// and its inner layer, a residual connection two inputs.
 #[test]
 fn the_costs_of_the_base_model_are_those_by_hand() {
     let config = TransformerConfig::base(37_000);

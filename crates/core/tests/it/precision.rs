@@ -1,5 +1,5 @@
-//! Products in 16 bits beside those in float32, on the reference's models (`tests/reference/README.md`): how
-//! far loss and gradients move, and what stays in 32 bits.
+//! Products in 16 bits beside those in float32, on the reference's models
+//! (`tests/reference/README.md`): how far loss and gradients move, and what stays in 32 bits.
 
 use crate::common::case::{Case, NAMES, scalar};
 use crate::common::half::{HALVES, Loss, assert_near};

@@ -15,13 +15,14 @@ use crate::error::{DataError, Result};
 use crate::hash::Key;
 use crate::tokenizer::Tokenizers;
 
-/// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the memory.
+/// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the
+/// memory.
 const CHUNK_PAIRS: usize = 8192;
 /// Bytes of text that are tokenised at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Reads, tokenises and cleans `corpus` into a cache file at `path`. `progress` is called with the number of lines
-/// done.
+/// Reads, tokenises and cleans `corpus` into a cache file at `path`. `progress` is called with the
+/// number of lines done.
 ///
 /// # Errors
 /// Any bad line; [`DataError::NothingLeft`] if no pair is kept; [`DataError::Unwritable`].

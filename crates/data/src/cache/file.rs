@@ -17,8 +17,8 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(unwritable(path))
 }
 
-/// Replaces the file at `path`, which holds either the old content or the new at any moment. Other processes may do so
-/// at the same time.
+/// Replaces the file at `path`, which holds either the old content or the new at any moment. Other
+/// processes may do so at the same time.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write_shared(path, bytes).map_err(unwritable(path))
 }

@@ -4,7 +4,8 @@ use crate::hash::{Key, key_of};
 
 const MAGIC: [u8; 8] = *b"BURNTOKS";
 const BYTE_ORDER: u32 = 0x0102_0304;
-/// Version of the format. It is raised whenever the format, the cleaning or the tokenisation changes its meaning.
+/// Version of the format. It is raised whenever the format, the cleaning or the tokenisation
+/// changes its meaning.
 pub(crate) const VERSION: u32 = 1;
 
 /// Number of bytes of a [`Header`].
@@ -45,7 +46,8 @@ impl Width {
         }
     }
 
-    /// Appends ids in the form of the file. They must be below the vocabulary size that was given to [`Width::of`].
+    /// Appends ids in the form of the file. They must be below the vocabulary size that was given
+    /// to [`Width::of`].
     pub fn write(self, ids: &[u32], out: &mut Vec<u8>) {
         match self {
             Self::Two => out.extend(ids.iter().flat_map(|&id| (id as u16).to_le_bytes())),

@@ -1,9 +1,9 @@
 //! The token cache: a corpus is tokenised once and then read sentence by sentence.
 //!
-//! The key of a cache file is made from the content of the corpus files, the hashes of the tokenisers and the
-//! cleaning settings, never from names or dates. The file is written to a temporary file, flushed to the disk and
-//! renamed. A reader therefore never sees a half-written file. Its checksum is verified when it is opened, and a
-//! damaged file is built again.
+//! The key of a cache file is made from the content of the corpus files, the hashes of the
+//! tokenisers and the cleaning settings, never from names or dates. The file is written to a
+//! temporary file, flushed to the disk and renamed. A reader therefore never sees a half-written
+//! file. Its checksum is verified when it is opened, and a damaged file is built again.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | 16 per pair, and 8 | the offset of each source and each target, and of the end, in tokens |
 //! | the rest | the cleaning report as JSON |
 //!
-//! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in memory:
-//! lengths and pairs are read where they are needed.
+//! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in
+//! memory: lengths and pairs are read where they are needed.
 
 mod build;
 mod file;

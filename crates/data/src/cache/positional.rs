@@ -1,6 +1,6 @@
-//! Reads a file at a given position, from many threads at once. There is no cursor that the threads would share. The
-//! file is not mapped into memory, because a mapped file that becomes shorter would end the process (SIGBUS) instead
-//! of giving an error.
+//! Reads a file at a given position, from many threads at once. There is no cursor that the threads
+//! would share. The file is not mapped into memory, because a mapped file that becomes shorter
+//! would end the process (SIGBUS) instead of giving an error.
 
 use std::fs::File;
 use std::io;

@@ -19,8 +19,8 @@ pub const BLOCK: usize = 256;
 
 /// A corpus as pairs of token ids, without special tokens.
 ///
-/// If it comes from a cache file, nothing of it is in memory: a plan reads lengths from the file, a batch its tokens.
-/// The file must not be changed while it is open; this crate never changes a
+/// If it comes from a cache file, nothing of it is in memory: a plan reads lengths from the file, a
+/// batch its tokens. The file must not be changed while it is open; this crate never changes a
 /// finished cache file. If another program overwrites or truncates it, reading returns an error.
 #[derive(Debug)]
 pub struct TokenizedCorpus {
@@ -62,8 +62,8 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content is not what was written
-    /// for `key`.
+    /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content is not
+    /// what was written for `key`.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
         let verified = verify(&file, key).map_err(|error| match error.kind() {
@@ -139,8 +139,8 @@ impl TokenizedCorpus {
     /// The source and target ids of pair `i`, without special tokens.
     ///
     /// # Errors
-    /// [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it was opened,
-    /// [`DataError::Unreadable`] if the disk fails.
+    /// [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it was
+    /// opened, [`DataError::Unreadable`] if the disk fails.
     ///
     /// # Panics
     /// If `i` is not below [`TokenizedCorpus::len`].
@@ -202,8 +202,8 @@ impl TokenizedCorpus {
         }
     }
 
-    /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report. It is equal for equal text
-    /// with equal settings and tokenisers.
+    /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report. It is
+    /// equal for equal text with equal settings and tokenisers.
     pub fn hash(&self) -> String {
         self.hash.clone()
     }
@@ -268,7 +268,8 @@ const CHUNK: u64 = 1 << 18;
 /// Reads a whole cache file in bounded memory and checks header, size and checksum.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] with the part that does not match, [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
+/// [`io::ErrorKind::InvalidData`] with the part that does not match,
+/// [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
 fn verify(file: &File, key: &Key) -> io::Result<Verified> {
     let size = file.metadata()?.len();
     let mut reader = Hashing { inner: BufReader::with_capacity(CHUNK as usize, file), hash: None };

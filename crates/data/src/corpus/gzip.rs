@@ -27,7 +27,8 @@ impl<R: BufRead> Read for GzipReader<R> {
     }
 }
 
-/// Skips zero bytes, and returns the decoder of the member after them; `None` at the end of the input.
+/// Skips zero bytes, and returns the decoder of the member after them; `None` at the end of the
+/// input.
 fn next_member<R: BufRead>(mut input: R) -> io::Result<Option<GzDecoder<R>>> {
     loop {
         let bytes = input.fill_buf()?;

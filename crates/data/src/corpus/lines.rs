@@ -7,8 +7,8 @@ use super::open::{Opened, check_encoding, decompress, open};
 use super::{Side, Utf8Policy, is_standard_input, is_tsv};
 use crate::error::{DataError, Result};
 
-/// The longest accepted line, in bytes. A longer line is not a sentence, and could fill the memory if a file is
-/// damaged.
+/// The longest accepted line, in bytes. A longer line is not a sentence, and could fill the memory
+/// if a file is damaged.
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// A line of text without its line end.
@@ -18,7 +18,8 @@ pub struct Line {
     pub number: u64,
     /// The text, without `\n` or `\r\n`, and without a byte-order mark on line 1.
     pub text: String,
-    /// `false` if the line was not UTF-8 and the policy is [`Utf8Policy::Skip`]; `text` is then empty.
+    /// `false` if the line was not UTF-8 and the policy is [`Utf8Policy::Skip`]; `text` is then
+    /// empty.
     pub valid: bool,
     /// Changes that were made to the text.
     pub repair: Repair,
@@ -51,16 +52,18 @@ impl LineReader {
     /// Opens `path` (`-` is standard input) and decompresses gzip and zstd.
     ///
     /// # Errors
-    /// The file is missing or unreadable, or its name ends in `.gz` or `.zst` and its content is not compressed.
+    /// The file is missing or unreadable, or its name ends in `.gz` or `.zst` and its content is
+    /// not compressed.
     pub fn open(path: &Path, policy: Utf8Policy) -> Result<Self> {
         Ok(Self::over(path, open(path)?, policy))
     }
 
-    /// Opens one side of a text: the column of that side if the name of the file says that it is TSV, otherwise the whole
-    /// lines.
+    /// Opens one side of a text: the column of that side if the name of the file says that it is
+    /// TSV, otherwise the whole lines.
     ///
     /// # Errors
-    /// Those of [`LineReader::open`]. A line of TSV without exactly two columns is an error of [`LineReader::next_line`].
+    /// Those of [`LineReader::open`]. A line of TSV without exactly two columns is an error of
+    /// [`LineReader::next_line`].
     pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
         let column = is_tsv(path).then_some(side);
         Ok(Self { column, ..Self::open(path, policy)? })
@@ -93,8 +96,8 @@ impl LineReader {
         }
     }
 
-    /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text in which every line
-    /// must give a result.
+    /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text
+    /// in which every line must give a result.
     pub fn cutting_long_lines(self) -> Self {
         Self { cut_long_lines: true, ..self }
     }
@@ -112,7 +115,8 @@ impl LineReader {
     /// Reads the next line; `None` at the end.
     ///
     /// # Errors
-    /// Invalid UTF-8 (depending on the policy), damaged compression, a line beyond [`MAX_LINE_BYTES`], a read failure.
+    /// Invalid UTF-8 (depending on the policy), damaged compression, a line beyond
+    /// [`MAX_LINE_BYTES`], a read failure.
     pub fn next_line(&mut self) -> Result<Option<Line>> {
         let Some(cut) = self.read_bytes()? else {
             return Ok(None);
@@ -146,7 +150,8 @@ impl LineReader {
         Ok(self.number)
     }
 
-    /// Passes over the next `count` lines without decoding them, or over all that are left if these are fewer.
+    /// Passes over the next `count` lines without decoding them, or over all that are left if these
+    /// are fewer.
     ///
     /// # Errors
     /// Those of [`LineReader::next_line`], except for UTF-8.
@@ -160,8 +165,8 @@ impl LineReader {
         Ok(())
     }
 
-    /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or `None` at the
-    /// end of the input.
+    /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or
+    /// `None` at the end of the input.
     fn read_bytes(&mut self) -> Result<Option<bool>> {
         let mut ended = self.read_until_end()?;
         if self.number == 0 {
@@ -189,8 +194,8 @@ impl LineReader {
         Ok(Some(cut))
     }
 
-    /// Fills `bytes` with the next line and its end, at most a little more than the longest line, and returns whether
-    /// it has its end.
+    /// Fills `bytes` with the next line and its end, at most a little more than the longest line,
+    /// and returns whether it has its end.
     fn read_until_end(&mut self) -> Result<bool> {
         self.bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 2;
@@ -199,8 +204,8 @@ impl LineReader {
         Ok(self.bytes.last() == Some(&self.line_end))
     }
 
-    /// Whether `\r` ends the lines of the text, as in old Macintosh files: there is one before its end, and no `\n`.
-    /// If so, the bytes that were read are read again.
+    /// Whether `\r` ends the lines of the text, as in old Macintosh files: there is one before its
+    /// end, and no `\n`. If so, the bytes that were read are read again.
     fn has_only_carriage_returns(&mut self) -> bool {
         let before_end = self.bytes.len().saturating_sub(1);
         if !self.bytes[..before_end].contains(&b'\r') {

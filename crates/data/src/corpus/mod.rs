@@ -1,8 +1,9 @@
 //! Corpora as files with one sentence per line: plain, gzip, zstd, or standard input.
 //!
-//! Text is streamed: only one line per side is held in memory. A byte-order mark at the start of a file and a
-//! carriage return at the end of a line are removed. Other control characters (such as NUL) stay in the line, because
-//! line numbers and text must agree with the file; the normaliser of the tokeniser removes them.
+//! Text is streamed: only one line per side is held in memory. A byte-order mark at the start of a
+//! file and a carriage return at the end of a line are removed. Other control characters (such as
+//! NUL) stay in the line, because line numbers and text must agree with the file; the normaliser of
+//! the tokeniser removes them.
 
 mod gzip;
 mod lines;
@@ -31,7 +32,8 @@ pub enum Utf8Policy {
     Error,
     /// Put the replacement character U+FFFD in place of the invalid bytes, and keep the line.
     Replace,
-    /// Drop the pair, and count it in the report on cleaning; readers give the line out as empty and marked invalid.
+    /// Drop the pair, and count it in the report on cleaning; readers give the line out as empty
+    /// and marked invalid.
     Skip,
 }
 
@@ -82,7 +84,8 @@ pub enum Side {
     Target,
 }
 
-/// Whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also compressed (`.tsv.gz`).
+/// Whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also compressed
+/// (`.tsv.gz`).
 pub fn is_tsv(path: &Path) -> bool {
     let extension = |path: &Path| path.extension().map(|name| name.to_ascii_lowercase());
     match extension(path) {

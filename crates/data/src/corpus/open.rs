@@ -1,4 +1,5 @@
-//! Opens a file with or without compression. Compression is recognised by the first bytes, not by the name.
+//! Opens a file with or without compression. Compression is recognised by the first bytes, not by
+//! the name.
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -33,8 +34,8 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     decompress(path, Box::new(file))
 }
 
-/// The whole of `path` (`-` is standard input), decompressed, with every character as it is. Bytes that are not UTF-8 become U+FFFD.
-/// Returns whether there were any.
+/// The whole of `path` (`-` is standard input), decompressed, with every character as it is. Bytes
+/// that are not UTF-8 become U+FFFD. Returns whether there were any.
 ///
 /// # Errors
 /// The file is missing or unreadable, or its compression is damaged.
@@ -66,8 +67,8 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     Ok(Opened { reader, compressed: gzip || zstd })
 }
 
-/// Reads the first bytes of `raw` until plain text can be told from compressed text, and no more. A program that
-/// writes a short line and waits for the answer must get it.
+/// Reads the first bytes of `raw` until plain text can be told from compressed text, and no more. A
+/// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {
         [&GZIP[..], &ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
@@ -85,7 +86,8 @@ fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A name that ends in `.gz` or `.zst` is an error if the content is not compressed, unless the file is empty.
+/// A name that ends in `.gz` or `.zst` is an error if the content is not compressed, unless the
+/// file is empty.
 fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
     let expected = match extension {
@@ -105,8 +107,9 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     encoding.map_or(Ok(()), |encoding| Err(DataError::Wide { path: path.into(), encoding }))
 }
 
-/// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are wider than a byte. It
-/// shows by a byte-order mark, or by zero bytes, of which text in UTF-8 or an 8-bit encoding has none.
+/// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
+/// wider than a byte. It shows by a byte-order mark, or by zero bytes, of which text in UTF-8 or an
+/// 8-bit encoding has none.
 fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark)) {
         return Some("utf-16");
@@ -123,7 +126,8 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         first.iter().skip(start).step_by(2).filter(|&&byte| is_counted(byte)).count()
     };
     let zeros = [0, 1].map(|start| count(start, |byte| byte == 0));
-    // The upper bytes of most scripts are small; those of Han, kana and Hangul are not, and such text is not UTF-8.
+    // The upper bytes of most scripts are small; those of Han, kana and Hangul are not, and such
+    // text is not UTF-8.
     let is_alternate = [0, 1].iter().any(|&start| count(start, |byte| byte > b' ') == 0);
     // A few bytes with a zero are a fault of another kind.
     if first.len() < 6 || !is_alternate {

@@ -31,7 +31,8 @@ pub struct ParallelReader {
 }
 
 impl ParallelReader {
-    /// Opens both sides. Of a side whose name says that it is TSV, only the column of that side is read.
+    /// Opens both sides. Of a side whose name says that it is TSV, only the column of that side is
+    /// read.
     ///
     /// # Errors
     /// Those of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe;
@@ -47,8 +48,8 @@ impl ParallelReader {
     /// Reads the next pair; `None` at the end.
     ///
     /// # Errors
-    /// Those of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line without exactly two
-    /// columns.
+    /// Those of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line
+    /// without exactly two columns.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let pair = match &mut self.input {
             Input::Pair(source, target) => next_of_two(source, target)?,

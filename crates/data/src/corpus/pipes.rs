@@ -1,20 +1,21 @@
-//! Texts that can be read only once: standard input, pipes, and the files under `/dev/fd` that a shell provides.
+//! Texts that can be read only once: standard input, pipes, and the files under `/dev/fd` that a
+//! shell provides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::is_standard_input;
 
-/// Whether the text at `path` can be read only once, or its name means nothing to another process: standard input
-/// (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as `/dev/fd/63` for `<(command)` in a
-/// shell).
+/// Whether the text at `path` can be read only once, or its name means nothing to another process:
+/// standard input (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as
+/// `/dev/fd/63` for `<(command)` in a shell).
 pub fn is_pipe(path: &Path) -> bool {
     let is_special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
     is_standard_input(path) || is_descriptor(path) || fs::metadata(path).is_ok_and(is_special)
 }
 
-/// The first of `paths` that names the same pipe as an earlier one. Text that one reader takes from a pipe cannot be read
-/// by another.
+/// The first of `paths` that names the same pipe as an earlier one. Text that one reader takes from
+/// a pipe cannot be read by another.
 pub fn repeated_pipe<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut seen = Vec::new();
     paths.into_iter().filter(|path| is_pipe(path)).find(|path| {
@@ -45,8 +46,8 @@ impl Pipe {
     }
 }
 
-/// Device and inode number of anything that is not a regular file. A regular file with two descriptors can be read
-/// through each of them.
+/// Device and inode number of anything that is not a regular file. A regular file with two
+/// descriptors can be read through each of them.
 #[cfg(unix)]
 fn node(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;

@@ -1,16 +1,19 @@
 //! Decides which pairs form a batch, and the order of the batches.
 //!
-//! Pairs are shuffled, sorted by length (keeping the shuffled order among equal lengths), and divided into batches
-//! that are as large as the budget allows; then the batches are shuffled. All of this is a pure function of the
-//! corpus, the settings, the seed and the epoch. Pairs of equal length meet different neighbours in each epoch. A run
-//! resumes from a [`SamplerState`] of three integers.
-//! An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora together. The weight of a corpus
-//! decides its share. Each corpus has an order of its own, which begins again when it is used up, also between epochs.
+//! Pairs are shuffled, sorted by length (keeping the shuffled order among equal lengths), and
+//! divided into batches that are as large as the budget allows; then the batches are shuffled. All
+//! of this is a pure function of the corpus, the settings, the seed and the epoch. Pairs of equal
+//! length meet different neighbours in each epoch. A run resumes from a [`SamplerState`] of three
+//! integers. An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora
+//! together. The weight of a corpus decides its share. Each corpus has an order of its own, which
+//! begins again when it is used up, also between epochs.
 //!
-//! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when its first batch is
-//! needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are shuffled, a window is an equal share of them, and
-//! the pairs of a window are shuffled, sorted and divided as above. A plan needs up to 40 bytes of memory per pair of
-//! the window, and 4 bytes per block of the corpus; a mixture is one window, and its lengths are held. The text stays on the disk.
+//! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when
+//! its first batch is needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are
+//! shuffled, a window is an equal share of them, and the pairs of a window are shuffled, sorted and
+//! divided as above. A plan needs up to 40 bytes of memory per pair of the window, and 4 bytes per
+//! block of the corpus; a mixture is one window, and its lengths are held. The text stays on the
+//! disk.
 
 mod plan;
 mod settings;
@@ -48,7 +51,8 @@ pub struct SamplerState {
 pub struct BatchSampler {
     corpus: Arc<TokenizedCorpus>,
     settings: SamplerSettings,
-    /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a corpus of its own.
+    /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a corpus
+    /// of its own.
     mixture: Arc<Vec<Entry>>,
     /// Number of pairs that fit the budget.
     fitting: usize,
@@ -67,11 +71,12 @@ struct Known {
 }
 
 impl BatchSampler {
-    /// A sampler over `corpus`. Pairs that alone exceed the budget are left out; see [`BatchSampler::over_budget`].
+    /// A sampler over `corpus`. Pairs that alone exceed the budget are left out; see
+    /// [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of 0 rows or a window of
-    /// no pair; those of [`TokenizedCorpus::lengths`].
+    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of
+    /// 0 rows or a window of no pair; those of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
         let limits = [("max_sentences", settings.max_sentences), ("window", Some(settings.window))];
         if let Some((name, _)) = limits.into_iter().find(|&(_, limit)| limit == Some(0)) {
@@ -143,7 +148,8 @@ impl BatchSampler {
         Ok(entries)
     }
 
-    /// A plan with every pair once, in order of length, without random choices. It is for validation and scoring.
+    /// A plan with every pair once, in order of length, without random choices. It is for
+    /// validation and scoring.
     ///
     /// # Errors
     /// Those of [`TokenizedCorpus::lengths`].
@@ -151,8 +157,8 @@ impl BatchSampler {
         Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
 
-    /// The most source and target columns, `</s>` and padding to [`multiple`](SamplerSettings::multiple) included, that
-    /// a batch of any epoch can have.
+    /// The most source and target columns, `</s>` and padding to
+    /// [`multiple`](SamplerSettings::multiple) included, that a batch of any epoch can have.
     pub fn most_columns(&self) -> [usize; 2] {
         columns(self.longest, self.settings.multiple)
     }

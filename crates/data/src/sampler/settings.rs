@@ -8,18 +8,21 @@ use crate::tokenizer::SpecialIds;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplerSettings {
-    /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at most this number.
+    /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at
+    /// most this number.
     pub budget: usize,
     /// Largest number of rows of a batch, whatever their length.
     pub max_sentences: Option<usize>,
-    /// Lengths, including `</s>`, are padded up to a multiple of this number. Batches then have few different shapes,
-    /// which helps a device that compiles or tunes its kernels for each shape. 1 adds no padding.
+    /// Lengths, including `</s>`, are padded up to a multiple of this number. Batches then have few
+    /// different shapes, which helps a device that compiles or tunes its kernels for each shape. 1
+    /// adds no padding.
     pub multiple: usize,
     /// The seed of the order of batches; the order also depends on the epoch.
     pub seed: u64,
     /// The special ids of the batches.
     pub special: SpecialIds,
-    /// The most pairs that are planned together. A larger corpus is divided into windows, and a batch has pairs of one.
+    /// The most pairs that are planned together. A larger corpus is divided into windows, and a
+    /// batch has pairs of one.
     pub window: usize,
 }
 

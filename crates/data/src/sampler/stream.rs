@@ -21,8 +21,8 @@ pub struct PlannedBatch {
     pub next: SamplerState,
 }
 
-/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item is an error if
-/// the corpus can no longer be read.
+/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item
+/// is an error if the corpus can no longer be read.
 pub struct BatchStream {
     sampler: BatchSampler,
     /// The number of batches of the epoch up to the end of each window.
@@ -89,7 +89,8 @@ impl BatchSampler {
     /// Gives the batches from `state` on, without end: one epoch follows another.
     ///
     /// # Errors
-    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of
+    /// [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
         let SamplerState { seed, epoch, next_batch } = state;
         let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);

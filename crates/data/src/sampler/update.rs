@@ -25,12 +25,13 @@ impl Rank {
 /// The batches of one update that a process makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedUpdate {
-    /// The batches with the numbers `number`, `number + count`, … of the update, where these are those of the [`Rank`].
+    /// The batches with the numbers `number`, `number + count`, … of the update, where these are
+    /// those of the [`Rank`].
     pub batches: Vec<Batch>,
     /// The position before the update.
     pub from: SamplerState,
-    /// The position after all batches of the update. After the last batch of an epoch it is the beginning of the next
-    /// epoch, so that whole epochs can be counted.
+    /// The position after all batches of the update. After the last batch of an epoch it is the
+    /// beginning of the next epoch, so that whole epochs can be counted.
     pub next: SamplerState,
 }
 
@@ -42,7 +43,8 @@ pub struct UpdateStream {
 }
 
 impl BatchStream {
-    /// Gives updates of `size` batches each. The batches of other processes are planned and not read.
+    /// Gives updates of `size` batches each. The batches of other processes are planned and not
+    /// read.
     pub fn updates(self, size: usize, rank: Rank) -> UpdateStream {
         UpdateStream { stream: self, size, rank }
     }
@@ -61,7 +63,8 @@ impl UpdateStream {
         Ok(PlannedUpdate { batches, from, next: self.state() })
     }
 
-    /// The position of the next batch; after the last batch of an epoch the beginning of the next one.
+    /// The position of the next batch; after the last batch of an epoch the beginning of the next
+    /// one.
     fn state(&self) -> SamplerState {
         let state = self.stream.state();
         match self.stream.is_at_end() {

@@ -20,7 +20,8 @@ impl BatchSampler {
         }
     }
 
-    /// The plan of a window of an epoch: a pure function of the corpus, the settings, `seed`, `epoch` and `number`.
+    /// The plan of a window of an epoch: a pure function of the corpus, the settings, `seed`,
+    /// `epoch` and `number`.
     ///
     /// # Errors
     /// Those of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
@@ -100,8 +101,8 @@ impl BatchSampler {
     }
 }
 
-/// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each epoch takes the next `count`.
-/// `place` names the row.
+/// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each
+/// epoch takes the next `count`. `place` names the row.
 fn draw(pairs: &[Entry], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {

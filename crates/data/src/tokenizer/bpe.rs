@@ -1,30 +1,35 @@
 //! Learns the merges of byte-pair encoding (BPE) in an order that does not depend on chance.
 //!
-//! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map. Two runs over the same text may
-//! therefore differ. It also counts in 32 bits. This trainer is a textbook incremental one: a heap of pairs,
-//! ordered by count and then by the ids of the pair. Outdated entries are corrected when they come to the top.
+//! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map. Two runs
+//! over the same text may therefore differ. It also counts in 32 bits. This trainer is a textbook
+//! incremental one: a heap of pairs, ordered by count and then by the ids of the pair. Outdated
+//! entries are corrected when they come to the top.
 //!
-//! It knows all positions of each pair in the text, and a merge changes only its neighbours. The time therefore grows
-//! with the length of the text, however long the words are. In scripts without spaces, words can be as long as
-//! sentences.
+//! It knows all positions of each pair in the text, and a merge changes only its neighbours. The
+//! time therefore grows with the length of the text, however long the words are. In scripts without
+//! spaces, words can be as long as sentences.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 type Pair = (u32, u32);
 
-/// The result of training: tokens in the order of their ids, and merges in the order of their ranks.
+/// The result of training: tokens in the order of their ids, and merges in the order of their
+/// ranks.
 pub(super) struct Learnt {
     pub tokens: Vec<String>,
     pub merges: Vec<(String, String)>,
-    /// Number of positions of the text that were visited, which determines the time: at most three per character.
+    /// Number of positions of the text that were visited, which determines the time: at most three
+    /// per character.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests' bound on the work"))]
     pub visits: u64,
 }
 
-/// Learns merges over `words` (sorted, with counts) until there are `vocab_size` tokens or no pair is left.
+/// Learns merges over `words` (sorted, with counts) until there are `vocab_size` tokens or no pair
+/// is left.
 ///
-/// `fixed` are the first tokens, and `alphabet` are the characters that follow. Both count towards `vocab_size`.
+/// `fixed` are the first tokens, and `alphabet` are the characters that follow. Both count towards
+/// `vocab_size`.
 pub(super) fn learn(
     words: &[(String, u64)],
     fixed: Vec<String>,
@@ -49,9 +54,9 @@ const GAP: u32 = u32::MAX;
 /// Marks a slot whose symbol has become the right half of another symbol.
 const MERGED: u32 = u32::MAX - 1;
 
-/// The symbols of the words, with one slot per character and one per gap between words. A symbol is stored in the
-/// slot of its first character. Its first and last slot hold its number of characters, from which the neighbours on
-/// both sides are found.
+/// The symbols of the words, with one slot per character and one per gap between words. A symbol is
+/// stored in the slot of its first character. Its first and last slot hold its number of
+/// characters, from which the neighbours on both sides are found.
 struct Text {
     symbols: Vec<u32>,
     widths: Vec<u16>,
@@ -104,7 +109,8 @@ impl Text {
     }
 }
 
-/// The occurrences of a pair of symbols: their number, and the slots where they begin, some of them outdated.
+/// The occurrences of a pair of symbols: their number, and the slots where they begin, some of them
+/// outdated.
 #[derive(Default)]
 struct Occurrences {
     count: u64,
@@ -175,8 +181,8 @@ impl Learner {
             if now == count {
                 return Some(pair);
             }
-            // The count has fallen since the entry was made (for a rise there is a new entry), so the entry is put
-            // back with the true count.
+            // The count has fallen since the entry was made (for a rise there is a new entry), so
+            // the entry is put back with the true count.
             if now < count {
                 self.heap.push((now, Reverse(pair)));
             }
@@ -218,8 +224,8 @@ impl Learner {
         id
     }
 
-    /// Merges one occurrence of `pair`, if it still exists. The counts of the pairs with its neighbours fall, and
-    /// those of the new token with the neighbours rise.
+    /// Merges one occurrence of `pair`, if it still exists. The counts of the pairs with its
+    /// neighbours fall, and those of the new token with the neighbours rise.
     fn merge_at(&mut self, left: u32, pair: Pair, token: u32, risen: &mut HashSet<Pair>) {
         if self.text.symbols[left as usize] != pair.0 {
             return;
@@ -262,13 +268,14 @@ mod tests {
 
     #[test]
     fn the_most_frequent_pair_is_merged_first_and_the_lower_ids_win_a_tie() {
-        // The text of Sennrich et al. (2016), algorithm 1: low 5, lower 2, newest 6, widest 3; `·` is their end of
-        // word.
+        // The text of Sennrich et al. (2016), algorithm 1: low 5, lower 2, newest 6, widest 3; `·`
+        // is their end of word.
         let words = words(&[("low·", 5), ("lower·", 2), ("newest·", 6), ("widest·", 3)]);
         let alphabet: Vec<char> = "deilnorstw·".chars().collect();
         let learnt = learn(&words, vec![], &alphabet, alphabet.len() + 4, 16);
         let merges: Vec<String> = learnt.merges.iter().map(|(a, b)| format!("{a}+{b}")).collect();
-        // e+s, s+t and t+· tie at 9, and e is the lowest id; then t+· (ids 8, 10) and es+t (ids 11, 8) tie at 9.
+        // e+s, s+t and t+· tie at 9, and e is the lowest id; then t+· (ids 8, 10) and es+t (ids 11, 8)
+        // tie at 9.
         assert_eq!(merges, ["e+s", "t+·", "es+t·", "l+o"].map(String::from));
     }
 
@@ -290,7 +297,8 @@ mod tests {
         );
     }
 
-    /// Byte-pair encoding as it is defined: count every pair anew, join the first of the most frequent ones everywhere.
+    /// Byte-pair encoding as it is defined: count every pair anew, join the first of the most
+    /// frequent ones everywhere.
     fn by_definition(
         words: &[(String, u64)],
         alphabet: &[char],
@@ -345,8 +353,8 @@ mod tests {
 
     #[test]
     fn the_work_grows_with_the_text_and_not_with_the_square_of_its_words() {
-        // One word of 20,000 characters, as a line of Chinese without punctuation is; a merge that looked at the whole
-        // word would look at 20,000 places 5,000 times.
+        // One word of 20,000 characters, as a line of Chinese without punctuation is; a merge that
+        // looked at the whole word would look at 20,000 places 5,000 times.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let word: String = (0..20_000).map(|_| rng.random_range('a'..='z')).collect();
         let alphabet: Vec<char> = ('a'..='z').collect();

@@ -1,7 +1,7 @@
 //! Catches panics of the `tokenizers` library.
 //!
-//! This is sound: between calls the library keeps nothing but caches of words. It locks or borrows them for a single
-//! lookup or insertion, and no longer uses them once they are poisoned.
+//! This is sound: between calls the library keeps nothing but caches of words. It locks or borrows
+//! them for a single lookup or insertion, and no longer uses them once they are poisoned.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,10 +12,11 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`. A panic becomes an error with the panic's message, and nothing is printed on the terminal.
+/// Runs `work`. A panic becomes an error with the panic's message, and nothing is printed on the
+/// terminal.
 ///
-/// To suppress the printing, the first call installs a panic hook that passes every other panic on to the previous
-/// hook.
+/// To suppress the printing, the first call installs a panic hook that passes every other panic on
+/// to the previous hook.
 pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     if !std::thread::panicking() {

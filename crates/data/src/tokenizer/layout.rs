@@ -1,10 +1,13 @@
-//! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words, decoder, special tokens.
+//! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words,
+//! decoder, special tokens.
 //!
-//! A text, which comes here without its [invisible characters](burnformer_text::visible), is divided into words in the way
-//! of SentencePiece: NFC, control characters removed, white space collapsed and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes letters, digits and
-//! punctuation, so that `house`, `house,` and `house.` share a token. An apostrophe stays with the letters before it
-//! (`l'`, `don'`), as in the usual tokenisation of French and English. NFKC is deliberately not used: it would change
-//! characters that the target side has to produce (`…`, `½`, full-width forms).
+//! A text, which comes here without its [invisible characters](burnformer_text::visible), is
+//! divided into words in the way of SentencePiece: NFC, control characters removed, white space
+//! collapsed and stripped, `▁` before each word. A piece never contains parts of two words, and
+//! never mixes letters, digits and punctuation, so that `house`, `house,` and `house.` share a
+//! token. An apostrophe stays with the letters before it (`l'`, `don'`), as in the usual
+//! tokenisation of French and English. NFKC is deliberately not used: it would change characters
+//! that the target side has to produce (`…`, `½`, full-width forms).
 
 use serde_json::{Value, json};
 
@@ -12,12 +15,14 @@ use super::settings::TokenizerSettings;
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// Control and format characters that carry no text: C0 and C1 except white space, and the byte-order mark.
+/// Control and format characters that carry no text: C0 and C1 except white space, and the
+/// byte-order mark.
 const CONTROL: &str = r"[\x{0}-\x{8}\x{e}-\x{1f}\x{7f}-\x{84}\x{86}-\x{9f}\x{feff}]";
 /// Scripts written without spaces that SentencePiece keeps together.
 const EAST_ASIAN: &str = r"\p{Han}\p{Hiragana}\p{Katakana}ー";
 
-/// The normaliser. Every step is a function of the text only, and is the same in training, encoding and Python.
+/// The normaliser. Every step is a function of the text only, and is the same in training, encoding
+/// and Python.
 fn normalizer() -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     json!({"type": "Sequence", "normalizers": [
@@ -39,8 +44,8 @@ fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
     json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
 }
 
-/// The decoder, which undoes the normaliser: `▁` becomes a space, bytes become characters, and the first space is
-/// removed.
+/// The decoder, which undoes the normaliser: `▁` becomes a space, bytes become characters, and the
+/// first space is removed.
 fn decoder() -> Value {
     json!({"type": "Sequence", "decoders": [
         {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
@@ -94,7 +99,8 @@ fn byte_token(byte: u8) -> String {
     format!("<0x{byte:02X}>")
 }
 
-/// The tokens that do not depend on the text, in the order of their ids: the special tokens, then the 256 bytes.
+/// The tokens that do not depend on the text, in the order of their ids: the special tokens, then
+/// the 256 bytes.
 pub(super) fn fixed_tokens() -> Vec<String> {
     special::TOKENS.iter().map(ToString::to_string).chain((0..=255).map(byte_token)).collect()
 }

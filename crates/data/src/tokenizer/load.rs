@@ -15,13 +15,14 @@ use crate::error::{DataError, Result};
 use crate::special;
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`) by the ids of its own pieces.
+    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`) by the
+    /// ids of its own pieces.
     ///
     /// # Errors
-    /// Those of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece model. Of a `tokenizer.json`:
-    /// the file is missing or malformed; special tokens are missing or have other ids than those of [`special`]; or a
-    /// part asks for something that the `tokenizers` library cannot run without a panic, an endless loop or unbounded
-    /// memory.
+    /// Those of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece model. Of a
+    /// `tokenizer.json`: the file is missing or malformed; special tokens are missing or have other
+    /// ids than those of [`special`]; or a part asks for something that the `tokenizers` library
+    /// cannot run without a panic, an endless loop or unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
@@ -44,7 +45,8 @@ impl Tokenizer {
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
         let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
         checks::before_parsing(&json).map_err(refused)?;
-        // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs once in `json`.
+        // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs
+        // once in `json`.
         let mut inner: tokenizers::Tokenizer = parsed(name, || serde_json::from_value(json))?;
         checks::parts(&inner).map_err(refused)?;
         let added = added.map(serde_json::from_value).transpose();
@@ -64,11 +66,13 @@ impl Tokenizer {
 
     /// Makes a tokeniser of a SentencePiece model, as Hugging Face's Marian models have it.
     ///
-    /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks is unknown, and its
-    /// `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without it pieces have the ids of the model. A text
-    /// may begin with a token of the form `>>fra<<` that the vocabulary has, which names the target language and is not cut.
-    /// It has the ids of the C++ library, those of invisible characters included, unless
-    /// [`without_invisible`](Self::without_invisible) follows. Error messages call them by `name` and by the name of the vocabulary.
+    /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks
+    /// is unknown, and its `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without
+    /// it pieces have the ids of the model. A text may begin with a token of the form `>>fra<<`
+    /// that the vocabulary has, which names the target language and is not cut. It has the ids of
+    /// the C++ library, those of invisible characters included, unless
+    /// [`without_invisible`](Self::without_invisible) follows. Error messages call them by `name`
+    /// and by the name of the vocabulary.
     ///
     /// # Errors
     /// [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is wrong.
@@ -88,7 +92,8 @@ impl Tokenizer {
     }
 }
 
-/// An embedding table has a row for every id up to the highest: a file must not claim rows that it has no tokens for.
+/// An embedding table has a row for every id up to the highest: a file must not claim rows that it
+/// has no tokens for.
 fn check_gaps(name: &Path, vocab_size: usize, tokens: usize) -> Result<()> {
     if vocab_size <= 2 * tokens {
         return Ok(());
@@ -100,8 +105,8 @@ fn check_gaps(name: &Path, vocab_size: usize, tokens: usize) -> Result<()> {
     Err(invalid(name, message))
 }
 
-/// An added token in the form of the file. Its id is that of the model's token with the same text, or the next free
-/// one.
+/// An added token in the form of the file. Its id is that of the model's token with the same text,
+/// or the next free one.
 #[derive(Deserialize)]
 struct NumberedToken {
     #[serde(rename = "id")]

@@ -1,10 +1,12 @@
-//! Tokenisers: text to token ids and back, by BPE or unigram with byte fallback in Hugging Face's `tokenizer.json`, or by
-//! SentencePiece models of other systems, with the ids of their vocabularies.
+//! Tokenisers: text to token ids and back, by BPE or unigram with byte fallback in Hugging Face's
+//! `tokenizer.json`, or by SentencePiece models of other systems, with the ids of their
+//! vocabularies.
 //!
-//! In a `tokenizer.json`, ids 0 to 3 are the [special tokens](crate::special). In one that is trained here they are
-//! followed by the 256 bytes, the characters and the learned pieces. A character outside the vocabulary is spelled in bytes,
-//! so no input is unknown, and
-//! `decode(encode(x)) == x` for NFC text with single spaces and without [invisible](burnformer_text::visible) characters.
+//! In a `tokenizer.json`, ids 0 to 3 are the [special tokens](crate::special). In one that is
+//! trained here they are followed by the 256 bytes, the characters and the learned pieces. A
+//! character outside the vocabulary is spelled in bytes, so no input is unknown, and
+//! `decode(encode(x)) == x` for NFC text with single spaces and without
+//! [invisible](burnformer_text::visible) characters.
 
 mod bpe;
 mod caught;
@@ -52,7 +54,8 @@ pub struct Tokenizer {
     words: Arc<OnceLock<Option<WordCache>>>,
 }
 
-/// The number of texts from which on their words are remembered, and of those that are encoded together.
+/// The number of texts from which on their words are remembered, and of those that are encoded
+/// together.
 const MANY: usize = 1024;
 const TOGETHER: usize = 256;
 
@@ -70,10 +73,10 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Sets up a tokeniser of the library. Text that looks like a special token (`</s>`) is treated as ordinary text,
-    /// so that input cannot end its own sentence. Truncation and padding in the file are ignored: cleaning and
-    /// [`Batch`](crate::Batch) decide on lengths. Dropout of merges is ignored too, because it would encode the same
-    /// text differently each time.
+    /// Sets up a tokeniser of the library. Text that looks like a special token (`</s>`) is treated
+    /// as ordinary text, so that input cannot end its own sentence. Truncation and padding in the
+    /// file are ignored: cleaning and [`Batch`](crate::Batch) decide on lengths. Dropout of merges
+    /// is ignored too, because it would encode the same text differently each time.
     fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
@@ -92,8 +95,9 @@ impl Tokenizer {
         Self { kind, vocab_size, keeps_invisible: false, words: Arc::default() }
     }
 
-    /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary, atomically: the file is
-    /// written completely or not at all. [`files`](Self::files) gives all files.
+    /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary,
+    /// atomically: the file is written completely or not at all. [`files`](Self::files) gives all
+    /// files.
     ///
     /// # Errors
     /// [`DataError::Unwritable`].
@@ -116,7 +120,8 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and then the vocabulary.
+    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and then
+    /// the vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
             TokenizerFiles::HuggingFace { json } => json,
@@ -131,9 +136,9 @@ impl Tokenizer {
 
     /// Encodes `text` as token ids, without special tokens.
     ///
-    /// If a loaded tokeniser cannot encode a text, or the library panics, the result is [`special::UNK`]. A tokeniser
-    /// that was trained by this crate can encode every text. A SentencePiece tokeniser gives the unknown token for each
-    /// piece that its vocabulary lacks.
+    /// If a loaded tokeniser cannot encode a text, or the library panics, the result is
+    /// [`special::UNK`]. A tokeniser that was trained by this crate can encode every text. A
+    /// SentencePiece tokeniser gives the unknown token for each piece that its vocabulary lacks.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let text = &self.visible(text);
         match &self.kind {
@@ -142,8 +147,9 @@ impl Tokenizer {
         }
     }
 
-    /// `text` as [`encode`](Self::encode) reads it: without its [invisible](burnformer_text::visible) characters, except for
-    /// those that the tokeniser's own normaliser replaces, as some make spaces of zero-width spaces.
+    /// `text` as [`encode`](Self::encode) reads it: without its
+    /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's own
+    /// normaliser replaces, as some make spaces of zero-width spaces.
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.keeps_invisible {
             true => Cow::Borrowed(text),
@@ -151,8 +157,9 @@ impl Tokenizer {
         }
     }
 
-    /// The tokeniser for texts as people give them: one [of a SentencePiece model](Self::from_sentencepiece) encodes every
-    /// character as the library does, and then leaves out [invisible](Self::visible) ones.
+    /// The tokeniser for texts as people give them: one [of a SentencePiece
+    /// model](Self::from_sentencepiece) encodes every character as the library does, and then
+    /// leaves out [invisible](Self::visible) ones.
     #[must_use]
     pub fn without_invisible(self) -> Self {
         Self { keeps_invisible: false, ..self }
@@ -169,7 +176,8 @@ impl Tokenizer {
         between.is_some() && between != normal("ab")
     }
 
-    /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of the texts.
+    /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of
+    /// the texts.
     pub fn encode_batch<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<Vec<u32>> {
         if let Kind::HuggingFace(inner) = &self.kind
             && texts.len() >= MANY
@@ -185,13 +193,15 @@ impl Tokenizer {
         texts.par_iter().map(|text| self.encode(text.as_ref())).collect()
     }
 
-    /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes that form no
-    /// character become U+FFFD. If a loaded tokeniser cannot decode the ids, the text is empty.
+    /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes
+    /// that form no character become U+FFFD. If a loaded tokeniser cannot decode the ids, the text
+    /// is empty.
     pub fn decode(&self, ids: &[u32]) -> String {
         self.decode_copying(ids, &[])
     }
 
-    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in the place of each unknown token.
+    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in the place of each
+    /// unknown token.
     pub fn decode_copying(&self, ids: &[u32], copies: &[String]) -> String {
         match &self.kind {
             Kind::HuggingFace(_) if copies.is_empty() => self.spaced(ids),
@@ -225,11 +235,11 @@ impl Tokenizer {
         }
     }
 
-    /// The index of the word to which each of `ids` belongs, counted from 0. Words are separated by white space in
-    /// the decoded text.
+    /// The index of the word to which each of `ids` belongs, counted from 0. Words are separated by
+    /// white space in the decoded text.
     ///
-    /// This works for any tokeniser that can decode. A token of white space belongs to the word after it, and a
-    /// special token to the word before it.
+    /// This works for any tokeniser that can decode. A token of white space belongs to the word
+    /// after it, and a special token to the word before it.
     pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
         let count = |text: &str| text.split_whitespace().count();
         let last = count(&self.spaced(ids)).saturating_sub(1);
@@ -271,14 +281,14 @@ impl Tokenizer {
         self.sentencepiece().map_or(TokenizerSpecialIds::OURS, |inner| inner.special_ids())
     }
 
-    /// The id of the token `>>code<<`, which names the target language `code` at the start of a source; `None` if the
-    /// vocabulary has none.
+    /// The id of the token `>>code<<`, which names the target language `code` at the start of a
+    /// source; `None` if the vocabulary has none.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
         self.sentencepiece()?.target_tag(code)
     }
 
-    /// The id of the token that names the language `code` as the first token of its side, as in M2M100 (`fr`) and NLLB
-    /// (`fra_Latn`); `None` if the vocabulary has none.
+    /// The id of the token that names the language `code` as the first token of its side, as in
+    /// M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
     pub fn language_token(&self, code: &str) -> Option<u32> {
         self.sentencepiece()?.language_token(code)
     }
@@ -288,8 +298,8 @@ impl Tokenizer {
         self.sentencepiece().map(SentencePieceTokenizer::target_tags).unwrap_or_default()
     }
 
-    /// The codes that [`language_token`](Self::language_token) knows; if there are any, texts of each side begin with a token
-    /// that names their language.
+    /// The codes that [`language_token`](Self::language_token) knows; if there are any, texts of
+    /// each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
         self.sentencepiece().map(SentencePieceTokenizer::language_codes).unwrap_or_default()
     }
@@ -326,12 +336,12 @@ impl Tokenizers {
         Self { source: Arc::new(source), target: Arc::new(target) }
     }
 
-    /// The special ids that a new model over these vocabularies has. Where the files name no token that opens a target,
-    /// it is the target's `<s>`, or else padding, as in Marian.
+    /// The special ids that a new model over these vocabularies has. Where the files name no token
+    /// that opens a target, it is the target's `<s>`, or else padding, as in Marian.
     ///
     /// # Errors
-    /// [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on each side: batches and models
-    /// have one of each.
+    /// [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on each side:
+    /// batches and models have one of each.
     pub fn special_ids(&self) -> Result<SpecialIds> {
         let (source, target) = (self.source.special_ids(), self.target.special_ids());
         let pairs = [

@@ -1,7 +1,8 @@
 //! Turns text into ids with the parts of the `tokenizers` library.
 //!
-//! The library's own `encode` would end with post-processing: special tokens, padding, truncation. Here cleaning and
-//! [`Batch`](crate::Batch) decide on lengths, and the latter adds the special tokens, so that step is left out.
+//! The library's own `encode` would end with post-processing: special tokens, padding, truncation.
+//! Here cleaning and [`Batch`](crate::Batch) decide on lengths, and the latter adds the special
+//! tokens, so that step is left out.
 
 use tokenizers::{
     Decoder, Model, NormalizedString, Normalizer, OffsetReferential, OffsetType,

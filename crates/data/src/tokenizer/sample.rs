@@ -1,4 +1,5 @@
-//! A sample of bounded size from a text of unknown length, taken in one pass. The same text gives the same sample.
+//! A sample of bounded size from a text of unknown length, taken in one pass. The same text gives
+//! the same sample.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +8,24 @@ use rand::Rng;
 
 use crate::random::generator;
 
-/// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, up to the limit.
+/// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, up to the
+/// limit.
 ///
-/// A row is a line, or a line and its translation: both sides of a corpus are kept in equal numbers. Ranks do
-/// not depend on a row's position in a regular way. Texts can be periodic (two languages in turn, questions and
-/// answers, blocks of documents), and a sample of every n-th row could then contain only one kind. Only rank and row
-/// number decide, so the same text gives the same sample.
+/// A row is a line, or a line and its translation: both sides of a corpus are kept in equal
+/// numbers. Ranks do not depend on a row's position in a regular way. Texts can be periodic (two
+/// languages in turn, questions and answers, blocks of documents), and a sample of every n-th row
+/// could then contain only one kind. Only rank and row number decide, so the same text gives the
+/// same sample.
 pub(super) struct Sample {
-    /// The rows by their ranks. No two rows have the same rank, because it ends in the number of the row.
+    /// The rows by their ranks. No two rows have the same rank, because it ends in the number of
+    /// the row.
     rows: BTreeMap<Rank, Vec<String>>,
     chars: usize,
     limit: usize,
     ranks: ChaCha8Rng,
     seen: u64,
-    /// The lowest rank that was dropped so far. No row with this rank or a higher one is accepted any more, however
-    /// short it is.
+    /// The lowest rank that was dropped so far. No row with this rank or a higher one is accepted
+    /// any more, however short it is.
     dropped: Rank,
 }
 

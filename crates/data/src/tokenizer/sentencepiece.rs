@@ -24,7 +24,8 @@ pub(super) struct SentencePieceTokenizer {
     ids: HashMap<String, u32>,
     /// The tokens by their ids; empty where there is none.
     tokens: Vec<String>,
-    /// Tokens that name languages and are no pieces, as M2M100 (`__fr__`) and NLLB (`fra_Latn`) have them.
+    /// Tokens that name languages and are no pieces, as M2M100 (`__fr__`) and NLLB (`fra_Latn`)
+    /// have them.
     languages: HashSet<u32>,
     special: TokenizerSpecialIds,
 }
@@ -72,7 +73,8 @@ impl SentencePieceTokenizer {
         self.model.normalize(text)
     }
 
-    /// Pieces are looked up by their text, which for unknown text may be a token that the model has no piece for.
+    /// Pieces are looked up by their text, which for unknown text may be a token that the model has
+    /// no piece for.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (language, text) = self.language(text);
         let pieces = self.model.encode_pieces(text);
@@ -129,7 +131,8 @@ impl SentencePieceTokenizer {
         [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
     }
 
-    /// The text of `ids`, without special tokens, with the spaces at its end and the next of `copies` for each unknown token.
+    /// The text of `ids`, without special tokens, with the spaces at its end and the next of
+    /// `copies` for each unknown token.
     pub fn decode(&self, ids: &[u32], copies: &[String]) -> String {
         let mut copies = copies.iter().map(String::as_str);
         let is_left_out = |id| self.is_special(id) || self.languages.contains(&id);
@@ -173,7 +176,8 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-/// The ids of the tokens of `ids` that name languages as M2M100 and NLLB do, and are no pieces of `model`.
+/// The ids of the tokens of `ids` that name languages as M2M100 and NLLB do, and are no pieces of
+/// `model`.
 fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> {
     let pieces: HashSet<&str> = (0..model.len() as u32).filter_map(|id| model.piece(id)).collect();
     let is_named = |token: &str| {

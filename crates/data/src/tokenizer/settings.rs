@@ -23,25 +23,27 @@ pub enum TokenizerKind {
 pub struct TokenizerSettings {
     /// The subword model to train.
     pub kind: TokenizerKind,
-    /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least 261. The
-    /// trained vocabulary has exactly this size, or training it fails: see `allow_smaller`. The paper has 37,000
-    /// (§5.1); 4,000 to 16,000 suit corpora below a million pairs.
+    /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least 261.
+    /// The trained vocabulary has exactly this size, or training it fails: see `allow_smaller`. The
+    /// paper has 37,000 (§5.1); 4,000 to 16,000 suit corpora below a million pairs.
     pub vocab_size: usize,
-    /// Whether both languages share one vocabulary, which is the paper's choice (§5.1), or each has its own,
-    /// which suits languages of different scripts; then `model.sharing` cannot be `all`.
+    /// Whether both languages share one vocabulary, which is the paper's choice (§5.1), or each has
+    /// its own, which suits languages of different scripts; then `model.sharing` cannot be `all`.
     pub joint: bool,
-    /// Whether every digit is a token of its own, so that numbers are copied digit by digit; otherwise runs of
-    /// digits are treated like words.
+    /// Whether every digit is a token of its own, so that numbers are copied digit by digit;
+    /// otherwise runs of digits are treated like words.
     pub split_digits: bool,
-    /// The share of the text's characters that get a token of their own, above 0 and at most 1; the rarest
-    /// others are spelt in bytes. Lower it to 0.9995 for Chinese or Japanese.
+    /// The share of the text's characters that get a token of their own, above 0 and at most 1; the
+    /// rarest others are spelt in bytes. Lower it to 0.9995 for Chinese or Japanese.
     pub character_coverage: f64,
     /// The longest token, in characters; from 1 to 256.
     pub max_piece_chars: usize,
-    /// The most characters of text that the tokeniser is trained on; from 1 to 1,000,000,000. Of longer text a
-    /// sample is taken over its whole length, pair by pair. This bounds memory and time; more text changes little.
+    /// The most characters of text that the tokeniser is trained on; from 1 to 1,000,000,000. Of
+    /// longer text a sample is taken over its whole length, pair by pair. This bounds memory and
+    /// time; more text changes little.
     pub max_training_chars: usize,
-    /// Whether a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead of an error.
+    /// Whether a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead
+    /// of an error.
     pub allow_smaller: bool,
 }
 
@@ -62,7 +64,8 @@ impl Default for TokenizerSettings {
 
 /// The longest piece that can be asked for, in characters.
 const MAX_PIECE_CHARS: usize = 256;
-/// The largest training text that can be asked for, in characters: the BPE trainer numbers them in 32 bits.
+/// The largest training text that can be asked for, in characters: the BPE trainer numbers them in
+/// 32 bits.
 const MAX_TRAINING_CHARS: usize = 1_000_000_000;
 
 /// Number of special tokens and bytes, which are in every vocabulary.

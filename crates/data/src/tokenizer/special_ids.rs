@@ -29,7 +29,8 @@ impl Default for SpecialIds {
 pub struct TokenizerSpecialIds {
     /// Fills the short rows of a batch.
     pub pad: u32,
-    /// The decoder's first input; `None` if the files leave it to the model, as the files of Marian models do.
+    /// The decoder's first input; `None` if the files leave it to the model, as the files of Marian
+    /// models do.
     pub bos: Option<u32>,
     /// Closes every source and every target.
     pub eos: u32,

@@ -9,7 +9,8 @@ use super::words::{self, Words};
 use super::{Tokenizer, bpe, unigram};
 use crate::error::{DataError, Result};
 
-/// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by [`TokenizerSettings::max_training_chars`].
+/// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by
+/// [`TokenizerSettings::max_training_chars`].
 pub struct TokenizerTrainer {
     settings: TokenizerSettings,
     sample: Sample,
@@ -25,23 +26,24 @@ impl TokenizerTrainer {
         Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
     }
 
-    /// Adds one line of text. If the text is longer than the limit, the number of the line decides whether it is
-    /// sampled.
+    /// Adds one line of text. If the text is longer than the limit, the number of the line decides
+    /// whether it is sampled.
     pub fn feed(&mut self, line: &str) {
         self.sample.push(&[line]);
     }
 
-    /// Adds a line and its translation. They are sampled together: a joint tokeniser learns from the same number of lines
-    /// on both sides.
+    /// Adds a line and its translation. They are sampled together: a joint tokeniser learns from
+    /// the same number of lines on both sides.
     pub fn feed_pair(&mut self, source: &str, target: &str) {
         self.sample.push(&[source, target]);
     }
 
-    /// Trains the tokeniser. The same lines and settings give the same `tokenizer.json`, byte for byte, on any number
-    /// of threads.
+    /// Trains the tokeniser. The same lines and settings give the same `tokenizer.json`, byte for
+    /// byte, on any number of threads.
     ///
     /// # Errors
-    /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of the trainer.
+    /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of
+    /// the trainer.
     pub fn train(self) -> Result<Tokenizer> {
         let settings = &self.settings;
         let pipeline = empty(settings)?;

@@ -10,7 +10,8 @@ use super::words::Words;
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// The difference in score between characters that the library's pruning removed (`min_score_penalty_delta`).
+/// The difference in score between characters that the library's pruning removed
+/// (`min_score_penalty_delta`).
 const PENALTY: f64 = 0.0001;
 
 /// The model as JSON, and its number of tokens.
@@ -25,8 +26,8 @@ pub(super) fn model(words: Words, settings: &TokenizerSettings) -> Result<(Value
     ))
 }
 
-/// Trains on one thread, because the library adds floating-point numbers in the order in which its threads finish.
-/// Catches its panics, which occur with some unusual texts.
+/// Trains on one thread, because the library adds floating-point numbers in the order in which its
+/// threads finish. Catches its panics, which occur with some unusual texts.
 fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f64)>> {
     let counts = words.counts.into_iter();
     let sentences = counts.map(|(word, count)| (word, count.min(1 << 24) as u32)).collect();
@@ -47,8 +48,8 @@ fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f6
     Ok(ordered(model.iter().cloned().collect()))
 }
 
-/// Removes the order of a hash map from the library's result: the library scores the characters that pruning removed
-/// in that order, and does not order equal scores.
+/// Removes the order of a hash map from the library's result: the library scores the characters
+/// that pruning removed in that order, and does not order equal scores.
 fn ordered(mut pieces: Vec<(String, f64)>) -> Vec<(String, f64)> {
     let lowest = pieces.iter().map(|piece| piece.1).fold(f64::INFINITY, f64::min);
     let single = |piece: &(String, f64)| piece.0.chars().nth(1).is_none();

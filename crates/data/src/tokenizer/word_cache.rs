@@ -1,5 +1,5 @@
-//! The ids of words that came before. Most words of a text come again, and to look one up takes a tenth of the time in
-//! which the `tokenizers` library normalises, splits and merges it.
+//! The ids of words that came before. Most words of a text come again, and to look one up takes a
+//! tenth of the time in which the `tokenizers` library normalises, splits and merges it.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -9,17 +9,19 @@ use serde_json::json;
 use super::layout;
 use super::settings::TokenizerSettings;
 
-/// The largest number of words that are kept, and the length of the longest in bytes: at most about 40 MB.
+/// The largest number of words that are kept, and the length of the longest in bytes: at most about
+/// 40 MB.
 const MOST_WORDS: usize = 1 << 18;
 const LONGEST: usize = 48;
 
-/// The ids of words between spaces, for a tokeniser whose ids of a text are those of its words, one after the other.
+/// The ids of words between spaces, for a tokeniser whose ids of a text are those of its words, one
+/// after the other.
 #[derive(Debug, Default)]
 pub(super) struct WordCache(RwLock<HashMap<Box<str>, Box<[u32]>>>);
 
 impl WordCache {
-    /// A cache for `tokenizer`, if it normalises and divides text in the way of those that this crate trains: no token has
-    /// parts of two words, and no word changes another.
+    /// A cache for `tokenizer`, if it normalises and divides text in the way of those that this
+    /// crate trains: no token has parts of two words, and no word changes another.
     pub(super) fn of(tokenizer: &tokenizers::Tokenizer) -> Option<Self> {
         let form = |tokenizer: &tokenizers::Tokenizer| {
             let parts = (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer());
@@ -32,7 +34,8 @@ impl WordCache {
         (is_of(false) || is_of(true)).then(Self::default)
     }
 
-    /// The ids of each of `texts`; `encode` gives those of a new word, and `None` for a text that cannot be encoded.
+    /// The ids of each of `texts`; `encode` gives those of a new word, and `None` for a text that
+    /// cannot be encoded.
     pub(super) fn encode<S: AsRef<str>>(
         &self,
         texts: &[S],
@@ -60,8 +63,9 @@ impl WordCache {
     }
 }
 
-/// The ids of each of `texts`, to which `of_word` adds those of a word. A text with white space other than single
-/// characters U+0020, or with the character that stands for a space, is encoded as a whole.
+/// The ids of each of `texts`, to which `of_word` adds those of a word. A text with white space
+/// other than single characters U+0020, or with the character that stands for a space, is encoded
+/// as a whole.
 fn encode_all<'a, S: AsRef<str>>(
     texts: &'a [S],
     mut of_word: impl FnMut(&mut Vec<u32>, &'a str) -> Option<()>,

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use super::pipeline;
 use crate::error::{DataError, Result};
 
-/// Words in ascending order with their counts, and the characters that get a token, in ascending order.
+/// Words in ascending order with their counts, and the characters that get a token, in ascending
+/// order.
 pub(super) struct Words {
     pub counts: Vec<(String, u64)>,
     pub alphabet: Vec<char>,
@@ -15,8 +16,8 @@ pub(super) struct Words {
 
 /// Counts the words in `lines`, as the normaliser and the splitter of `pipeline` define them.
 ///
-/// The alphabet consists of the most frequent characters that cover the share `coverage` of the text, at most
-/// `max_alphabet` of them.
+/// The alphabet consists of the most frequent characters that cover the share `coverage` of the
+/// text, at most `max_alphabet` of them.
 pub(super) fn count(
     pipeline: &tokenizers::Tokenizer,
     lines: &[String],
@@ -63,7 +64,8 @@ fn sorted(counts: HashMap<String, u64>) -> Vec<(String, u64)> {
     counts
 }
 
-/// The most frequent characters that together reach `coverage` of the text. Ties are in the order of code points.
+/// The most frequent characters that together reach `coverage` of the text. Ties are in the order
+/// of code points.
 fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     let mut counts: HashMap<char, u64> = HashMap::new();
     for (word, count) in words {

@@ -265,7 +265,8 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
     }
 }
 
-/// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2 and 1.
+/// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2
+/// and 1.
 fn mixture() -> BatchSampler {
     let part = |count: usize, id: u32| {
         let pairs: Vec<_> =
@@ -293,7 +294,8 @@ fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
         }
         assert_eq!(counts, [25, 50, 25], "epoch {epoch}");
     }
-    // 150 of 60 pairs, 300 of 30 and 150 of 10: no pair comes again before all others of its corpus came.
+    // 150 of 60 pairs, 300 of 30 and 150 of 10: no pair comes again before all others of its corpus
+    // came.
     assert!(times[..60].iter().all(|&count| count == 2 || count == 3), "{times:?}");
     assert!(times[60..90].iter().all(|&count| count == 10), "{times:?}");
     assert!(times[90..].iter().all(|&count| count == 15), "{times:?}");

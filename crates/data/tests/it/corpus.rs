@@ -42,7 +42,8 @@ fn a_blank_line_is_a_line_and_a_final_line_end_adds_none() {
 
 #[test]
 fn only_line_feeds_end_lines_where_there_are_any() {
-    // U+2028, form feeds and lone carriage returns occur inside sentences of real corpora; wc -l does not count them.
+    // U+2028, form feeds and lone carriage returns occur inside sentences of real corpora; wc -l
+    // does not count them.
     assert_eq!(texts("a\u{2028}b\u{c}c\rd\ne".as_bytes()), ["a\u{2028}b\u{c}c\rd", "e"]);
     // Without any, carriage returns do, as in old Macintosh files and in spreadsheets' exports.
     for (text, expected) in [

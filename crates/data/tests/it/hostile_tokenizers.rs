@@ -1,4 +1,5 @@
-//! A `tokenizer.json` from anywhere: what the `tokenizers` library cannot run is refused by the part that asks for it.
+//! A `tokenizer.json` from anywhere: what the `tokenizers` library cannot run is refused by the
+//! part that asks for it.
 
 use std::path::Path;
 
@@ -69,7 +70,8 @@ fn a_precompiled_trie_of_one_unit_is_refused() {
 
 #[test]
 fn a_precompiled_trie_that_claims_gigabytes_is_refused_without_them() {
-    // Base64 of [0xff, 0xff, 0xff, 0xff], a size of 4 GiB, also where the file does not name the type.
+    // Base64 of [0xff, 0xff, 0xff, 0xff], a size of 4 GiB, also where the file does not name the
+    // type.
     let claim = "/////w==";
     for step in [
         json!({"type": "Precompiled", "precompiled_charsmap": claim}),
@@ -147,7 +149,8 @@ fn a_piece_that_overflows_the_stack_is_refused() {
     let vocab = json["model"]["vocab"].as_array_mut().unwrap();
     vocab.push(json!(["a".repeat(1_000_000), -9.0]));
     is_refused(&json, "model (Unigram)", &["a piece has 1000000 bytes", "at most 1024"]);
-    // The longest piece that is allowed can be loaded, copied and dropped on a thread of two megabytes.
+    // The longest piece that is allowed can be loaded, copied and dropped on a thread of two
+    // megabytes.
     let vocab = json["model"]["vocab"].as_array_mut().unwrap();
     vocab.last_mut().unwrap()[0] = "a".repeat(1024).into();
     let work = move || {
@@ -221,7 +224,8 @@ fn added_tokens_that_fill_the_memory_are_refused() {
 
 #[test]
 fn what_only_a_trial_finds_is_refused_by_its_part() {
-    // An empty prefix makes the library lose count of its first character, on which the next step trips.
+    // An empty prefix makes the library lose count of its first character, on which the next step
+    // trips.
     let steps = vec![json!({"type": "Prepend", "prepend": ""}), json!({"type": "Lowercase"})];
     let parts = ["fails on the text \"a\""];
     is_refused_at("/normalizer", sequence("normalizers", steps), "normalizer", &parts);

@@ -1,4 +1,5 @@
-//! Text becomes the ids that transformers' MarianTokenizer gives it (`fixtures/marian_tokenizer.py`).
+//! Text becomes the ids that transformers' MarianTokenizer gives it
+//! (`fixtures/marian_tokenizer.py`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! SentencePiece models by the ids of a vocabulary, as Hugging Face's Marian models have them.
 //!
-//! `fixtures/ten.spm` has the ten pieces `<unk> <s> </s> ▁ ▁the ▁house s e ▁small i`; `fixtures/ten.json` numbers
-//! `</s> <unk> ▁the ▁house s ▁ e ▁small ▁maison >>fra<< <pad>`.
+//! `fixtures/ten.spm` has the ten pieces `<unk> <s> </s> ▁ ▁the ▁house s e ▁small i`;
+//! `fixtures/ten.json` numbers `</s> <unk> ▁the ▁house s ▁ e ▁small ▁maison >>fra<< <pad>`.
 
 use std::path::Path;
 

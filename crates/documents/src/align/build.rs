@@ -73,7 +73,8 @@ impl Alignment {
         all
     }
 
-    /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of the link's length.
+    /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of
+    /// the link's length.
     fn linked_piece(
         &self,
         first: usize,
@@ -141,7 +142,8 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }
 
-/// Without links, words belong to those in the same place of the order. `words` are their first pieces.
+/// Without links, words belong to those in the same place of the order. `words` are their first
+/// pieces.
 fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<(usize, usize)>> {
     let count = units.iter().filter(|unit| unit.is_word).count();
     let mut seen = 0;

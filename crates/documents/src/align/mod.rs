@@ -1,4 +1,5 @@
-//! The alignment of a translation: each of its words with the word of the source that it translates.
+//! The alignment of a translation: each of its words with the word of the source that it
+//! translates.
 
 mod build;
 
@@ -28,7 +29,8 @@ pub(crate) struct Alignment {
     run: RefCell<Run>,
 }
 
-/// Marks of the source that the translation has too. Many points can be in one run, which is then compared once.
+/// Marks of the source that the translation has too. Many points can be in one run, which is then
+/// compared once.
 #[derive(Debug, Default)]
 struct Run {
     /// The first mark of the source, and the first unit of the translation.
@@ -105,8 +107,8 @@ impl Alignment {
         within(&self.units, |unit| &unit.range, range)
     }
 
-    /// The place in the translation that corresponds to `at` in `source`. `spaces` says whether white space is before and
-    /// behind it.
+    /// The place in the translation that corresponds to `at` in `source`. `spaces` says whether
+    /// white space is before and behind it.
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
         let next = self.sentences.partition_point(|(source, _)| source.end < at);
         let Some((range, target)) = self.sentences.get(next) else {
@@ -143,8 +145,8 @@ impl Alignment {
         .unwrap_or(target.start)
     }
 
-    /// If a word of the source is cut before piece `behind`, the place of the cut: between its parts if they are parts of one word of
-    /// the translation, else after the word.
+    /// If a word of the source is cut before piece `behind`, the place of the cut: between its
+    /// parts if they are parts of one word of the translation, else after the word.
     fn end_of_word(&self, behind: usize, pieces: &Range<usize>) -> Option<usize> {
         let last = behind
             .checked_sub(1)
@@ -167,8 +169,8 @@ impl Alignment {
         sentence.checked_sub(1).map_or(0, |last| self.sentences[last].1.end)
     }
 
-    /// The end of the translation of the last aligned piece of `pieces`, with the marks between it and `at`. If no piece is
-    /// aligned, the end of the marks at the beginning of the sentence.
+    /// The end of the translation of the last aligned piece of `pieces`, with the marks between it
+    /// and `at`. If no piece is aligned, the end of the marks at the beginning of the sentence.
     fn after_piece(
         &self,
         at: usize,
@@ -192,8 +194,8 @@ impl Alignment {
         Some(self.past_run((first, unit), count, target.end).unwrap_or(end))
     }
 
-    /// The end of the units from `starts.1` on that are of the kinds of the first of `count` marks from `starts.0` on; none if the
-    /// first is not.
+    /// The end of the units from `starts.1` on that are of the kinds of the first of `count` marks
+    /// from `starts.0` on; none if the first is not.
     fn past_run(&self, starts: (usize, usize), count: usize, limit: usize) -> Option<usize> {
         let mut run = self.run.borrow_mut();
         if run.starts != starts || run.ends.is_empty() {
@@ -206,7 +208,8 @@ impl Alignment {
         run.ends[..count.min(run.ends.len())].last().copied()
     }
 
-    /// The start of the translation of the first aligned piece of `pieces`, with the marks between `at` and it.
+    /// The start of the translation of the first aligned piece of `pieces`, with the marks between
+    /// `at` and it.
     fn before_piece(
         &self,
         at: usize,
@@ -225,12 +228,14 @@ impl Alignment {
         Some(self.preceding(unit, &kinds, target.start))
     }
 
-    /// The end of `unit` and of the marks after it that are of the kinds `marks`, in this order, and end before `limit`.
+    /// The end of `unit` and of the marks after it that are of the kinds `marks`, in this order,
+    /// and end before `limit`.
     pub(crate) fn following(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
         self.past(unit + 1, self.units[unit].range.end, marks, limit)
     }
 
-    /// The end of the marks from unit `first` on that are of the kinds `marks`; `end` if there are none.
+    /// The end of the marks from unit `first` on that are of the kinds `marks`; `end` if there are
+    /// none.
     fn past(&self, first: usize, mut end: usize, marks: &[Mark], limit: usize) -> usize {
         for (unit, &kind) in self.units[first..].iter().zip(marks) {
             if unit.is_word || unit.range.end > limit || self.kind(unit) != kind {
@@ -241,7 +246,8 @@ impl Alignment {
         end
     }
 
-    /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in the order of the text.
+    /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in
+    /// the order of the text.
     pub(crate) fn preceding(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
         let mut start = self.units[unit].range.start;
         for (unit, &kind) in self.units[..unit].iter().rev().zip(marks.iter().rev()) {

@@ -69,7 +69,8 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     }
 }
 
-/// The name of the tag `raw`, whether it begins an element, and whether this element stays as it is.
+/// The name of the tag `raw`, whether it begins an element, and whether this element stays as it
+/// is.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     match lex(raw).tokens.pop()?.kind {
         TokenKind::Start { name, translate, self_closing: false } => {
@@ -170,7 +171,8 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on behind it; or has no end.
+    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on
+    /// behind it; or has no end.
     fn stands_alone(&self, range: &Range<usize>) -> bool {
         let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         let blank = [' ', '\t'];
@@ -199,7 +201,8 @@ impl Parser<'_> {
             || is_break(tokens[..index].iter().rev().find(|token| !is_space(token)))
     }
 
-    /// The last token of the element that begins at `index` and stays as it is. Elements within a line that are not closed do not count.
+    /// The last token of the element that begins at `index` and stays as it is. Elements within a
+    /// line that are not closed do not count.
     fn verbatim_end(&self, index: usize, role: Role) -> Option<usize> {
         let last = self.lexed.tokens.len() - 1;
         match (self.lexed.partner[index], role) {
@@ -233,7 +236,8 @@ impl Parser<'_> {
         end + 1
     }
 
-    /// Whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only disturb the model.
+    /// Whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only disturb
+    /// the model.
     fn is_note(&self, index: usize, end: usize) -> bool {
         let content = content(self.text, &self.lexed.tokens[index..=end]);
         !has_letters(&content)

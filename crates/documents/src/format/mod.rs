@@ -19,14 +19,17 @@ use crate::render::{Layout, breaks, render};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Plain text. Every line is a paragraph; empty lines, indentation, marks of lists (`- `, `1. `, `> `) and line ends stay.
+    /// Plain text. Every line is a paragraph; empty lines, indentation, marks of lists (`- `,
+    /// `1. `, `> `) and line ends stay.
     #[default]
     Text,
     /// HTML: pages and fragments, well-formed or not.
     Html,
-    /// Markdown (CommonMark with GitHub's tables, strikethrough, task lists and footnotes; front matter).
+    /// Markdown (CommonMark with GitHub's tables, strikethrough, task lists and footnotes; front
+    /// matter).
     Markdown,
-    /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must be on the screen while it is spoken.
+    /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must
+    /// be on the screen while it is spoken.
     Srt,
 }
 

@@ -14,7 +14,8 @@ use crate::words::has_letters;
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+").expect("a valid pattern")
 });
-/// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of the first two kinds.
+/// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
+/// the first two kinds.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
         .expect("a valid pattern")
@@ -31,7 +32,8 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();
     let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
     let is_blank = |line: usize| text[lines[line].clone()].trim().is_empty();
-    // In WebVTT, an empty line ends a cue, and notes and names of cues follow. In SubRip, an empty line may stand in it.
+    // In WebVTT, an empty line ends a cue, and notes and names of cues follow. In SubRip, an empty
+    // line may stand in it.
     let webvtt = text.starts_with("WEBVTT");
     let is_text = |line: usize| {
         let number = text[lines[line].clone()].trim().bytes().all(|c| c.is_ascii_digit());

@@ -6,8 +6,8 @@ use crate::block::Kind;
 use crate::words::floor;
 
 impl Family<'_> {
-    /// The place in the translation that corresponds to `at` in the source. With `space_after`, white space follows there
-    /// that the text does not have.
+    /// The place in the translation that corresponds to `at` in the source. With `space_after`,
+    /// white space follows there that the text does not have.
     pub(super) fn position(&self, at: usize, space_after: bool) -> usize {
         let text = &self.block.text;
         let before = text[..at].ends_with(char::is_whitespace);
@@ -16,7 +16,8 @@ impl Family<'_> {
         position.clamp(self.window.start, self.window.end)
     }
 
-    /// The place of a point, or of an element without text. It is not within the part of another element.
+    /// The place of a point, or of an element without text. It is not within the part of another
+    /// element.
     pub(super) fn empty_place(&self, child: usize, taken: &Taken) -> usize {
         let node = &self.block.nodes[child];
         let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
@@ -37,8 +38,8 @@ impl Family<'_> {
         }
     }
 
-    /// How much of the white space at `at` in the translation goes before the element at `source`. With `space_after`, white
-    /// space followed it that the text does not have.
+    /// How much of the white space at `at` in the translation goes before the element at `source`.
+    /// With `space_after`, white space followed it that the text does not have.
     fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
         let (before, after) = self.block.text.split_at(source);
         let before = before.len() - before.trim_end().len();

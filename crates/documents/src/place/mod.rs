@@ -1,8 +1,9 @@
 //! The places of markup in a translation.
 //!
-//! The children of an element (or of the whole block) share its part of the translation, its *window*: each gets the longest run of
-//! words that are aligned to its own. A run may hold words that are aligned to nothing, and punctuation, but no word of others. So
-//! elements stay within their parents and never cross, whatever the alignment is.
+//! The children of an element (or of the whole block) share its part of the translation, its
+//! *window*: each gets the longest run of words that are aligned to its own. A run may hold words
+//! that are aligned to nothing, and punctuation, but no word of others. So elements stay within
+//! their parents and never cross, whatever the alignment is.
 
 mod empty;
 mod rest;
@@ -105,7 +106,8 @@ impl Family<'_> {
         self.keep_unpaired(places);
     }
 
-    /// End tags without a beginning keep their order, and what follows an element without an end is in it, as in the source.
+    /// End tags without a beginning keep their order, and what follows an element without an end is
+    /// in it, as in the source.
     fn keep_unpaired(&self, places: &mut [Range<usize>]) {
         let nodes = &self.block.nodes;
         let is_end = |child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"));
@@ -227,7 +229,8 @@ impl Family<'_> {
         (piece.end <= nodes[child].range.end).then_some(child)
     }
 
-    /// The runs with the punctuation and the white space at their ends that their elements have in the source.
+    /// The runs with the punctuation and the white space at their ends that their elements have in
+    /// the source.
     fn with_marks(&self, taken: &Taken) -> Taken {
         let mut all = Taken::default();
         let mut low = self.window.start;

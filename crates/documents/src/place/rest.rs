@@ -10,7 +10,8 @@ use crate::words::{floor, has_words};
 const REACH: usize = 256;
 
 impl Family<'_> {
-    /// A place for an element whose words have no run: a word that it shares with others, the same punctuation, white space.
+    /// A place for an element whose words have no run: a word that it shares with others, the same
+    /// punctuation, white space.
     pub(super) fn take_rest(&self, child: usize, taken: &mut Taken) {
         let source = &self.block.nodes[child].range;
         let text = &self.block.text[source.clone()];

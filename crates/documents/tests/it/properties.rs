@@ -198,7 +198,8 @@ fn markdown_document() -> impl Strategy<Value = String> {
         .prop_map(|blocks| blocks.join("\n\n") + "\n\n[ref]: http://e.f\n")
 }
 
-/// Everything but text, in the order of the document, the children of a block sorted. Emphasis may be written as HTML.
+/// Everything but text, in the order of the document, the children of a block sorted. Emphasis may
+/// be written as HTML.
 fn structure(markdown: &str) -> Vec<String> {
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
     let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! Sentences in ten scripts: each is given to the model alone, because models leave out sentences that they get with others.
+//! Sentences in ten scripts: each is given to the model alone, because models leave out sentences
+//! that they get with others.
 
 use burnformer_documents::{Document, Format};
 

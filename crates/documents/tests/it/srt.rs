@@ -81,7 +81,8 @@ fn a_translation_cannot_bring_tags_or_lines_in() {
     );
 }
 
-/// A cue in the ways in which players read it: `TIME` stands for the line of times, `|` for the end of a line.
+/// A cue in the ways in which players read it: `TIME` stands for the line of times, `|` for the end
+/// of a line.
 #[test]
 fn every_line_of_a_cue_is_translated() {
     for cue in [

@@ -7,9 +7,10 @@ use super::words::{Spelled, has_percent};
 
 /// Whether the numbers of `translation` have the values of those of `source`, each as often.
 ///
-/// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is 2:30 p.m. Words may stand for
-/// whole numbers up to twelve, and numbers for words. A number that is a fraction in one language and a whole number in
-/// another may be either. A source without digits is not compared.
+/// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is
+/// 2:30 p.m. Words may stand for whole numbers up to twelve, and numbers for words. A number that
+/// is a fraction in one language and a whole number in another may be either. A source without
+/// digits is not compared.
 pub fn numbers_stay(source: &str, translation: &str) -> bool {
     [true, false].iter().any(|&joined| {
         let sides = [source, translation].map(|text| numbers(text, joined));

@@ -1,4 +1,5 @@
-//! Sentences without the parts that a translation has to keep, and their return into the translation.
+//! Sentences without the parts that a translation has to keep, and their return into the
+//! translation.
 
 use std::ops::Range;
 
@@ -100,7 +101,8 @@ fn counts(part: &str) -> bool {
     part.starts_with(|c: char| c.is_numeric()) && !is_year || part.starts_with("%d")
 }
 
-/// `part` with the signs that belong to it: a currency, a percentage, the full stop of an ordinal number, brackets and quotes.
+/// `part` with the signs that belong to it: a currency, a percentage, the full stop of an ordinal
+/// number, brackets and quotes.
 fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
     let (mut start, mut end) = (part.start, part.end);
     let is_number = source[part].ends_with(|c: char| c.is_numeric());

@@ -1,4 +1,5 @@
-//! The parts of a sentence that its translation has to keep: addresses, placeholders, code, and the values of numbers.
+//! The parts of a sentence that its translation has to keep: addresses, placeholders, code, and the
+//! values of numbers.
 
 mod compare;
 mod gaps;
@@ -21,8 +22,9 @@ use crate::Wanted;
 use number::numbers;
 use words::Spelled;
 
-/// Whether `translation` has lost a placeholder or an address of `source`, or changed the value of a number: then the numbers of
-/// `source` as terms, or no terms if it is not numbers alone that are lost. Symbols may be: words replace them.
+/// Whether `translation` has lost a placeholder or an address of `source`, or changed the value of
+/// a number: then the numbers of `source` as terms, or no terms if it is not numbers alone that are
+/// lost. Symbols may be: words replace them.
 pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
     let may_be_part = |c: char| c.is_numeric() || "{}%$@#<>[]()\\:/_`!".contains(c);
     if !source.contains(may_be_part) {

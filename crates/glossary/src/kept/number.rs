@@ -17,7 +17,8 @@ pub(super) struct Number {
     pub word: Range<usize>,
     /// The text of `word`.
     pub text: String,
-    /// The values that it may have, each in one form: `1.234` is a fraction in English and a thousand in German.
+    /// The values that it may have, each in one form: `1.234` is a fraction in English and a
+    /// thousand in German.
     pub values: Vec<String>,
     /// The values of its parts, if it has several.
     pub parts: Vec<String>,
@@ -182,7 +183,8 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     }
 }
 
-/// Whether letters touch the number, and the range with those that belong to it: all before it (A4), a unit behind it (5m).
+/// Whether letters touch the number, and the range with those that belong to it: all before it
+/// (A4), a unit behind it (5m).
 fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start].chars().rev().take_while(in_word).take(MOST_LETTERS);
@@ -196,7 +198,8 @@ fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
 }
 
 impl Number {
-    /// The ways to write it, of which a model may choose one: with a decimal comma or point, with digits of ASCII.
+    /// The ways to write it, of which a model may choose one: with a decimal comma or point, with
+    /// digits of ASCII.
     pub(super) fn forms(&self) -> Vec<String> {
         let ascii: String = self.text.chars().map(|c| super::scan::digit(c).unwrap_or(c)).collect();
         let swap = |c: char| match c {

@@ -23,14 +23,15 @@ pub struct Part {
 pub enum PartKind {
     /// An address, a placeholder or code: byte for byte.
     Verbatim,
-    /// A symbol, a currency or an emoji, which models drop: byte for byte where words cannot replace it.
+    /// A symbol, a currency or an emoji, which models drop: byte for byte where words cannot
+    /// replace it.
     Symbol,
     /// A number: by its value.
     Number,
 }
 
-/// Alternatives in the order of their precedence. A group names the check that follows the pattern, words
-/// of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
+/// Alternatives in the order of their precedence. A group names the check that follows the pattern,
+/// words of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let placeholders = PLACEHOLDERS.iter().enumerate();
     let placeholders = placeholders.map(|(index, (_, own))| format!("(?P<p{index}>{own})"));
@@ -135,7 +136,8 @@ fn is_group(after: &str) -> bool {
     !rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The part that `found` is, if the text around it is as it has to be; the part before it ends at `last`.
+/// The part that `found` is, if the text around it is as it has to be; the part before it ends at
+/// `last`.
 fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Option<Part> {
     let range = found.get(0)?.range();
     let (before, after) = (&text[..range.start], &text[range.end..]);
@@ -161,8 +163,8 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
     fits.then_some(Part { range: range.start..end, kind })
 }
 
-/// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each of them would begin an address
-/// whose `@` is searched up to the end of the text.
+/// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each
+/// of them would begin an address whose `@` is searched up to the end of the text.
 fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
     let mut reach = REACH;
     loop {

@@ -62,7 +62,8 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 15] = {
     ]
 };
 
-/// The beginning of a plural or a select in ICU's messages, up to its first arm; the beginning of another arm; the end.
+/// The beginning of a plural or a select in ICU's messages, up to its first arm; the beginning of
+/// another arm; the end.
 static ICU: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     [
         r"^\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?\s*(?:=\d+|[\w-]+)\s*\{",
@@ -72,7 +73,8 @@ static ICU: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
 });
 
-/// The syntax of the message of ICU that begins at `start`, around its arms, which are text; or the end of what is none.
+/// The syntax of the message of ICU that begins at `start`, around its arms, which are text; or the
+/// end of what is none.
 pub(super) fn message(text: &str, start: usize) -> Result<Vec<Range<usize>>, usize> {
     let found = |pattern: usize, at: usize| {
         let end = super::super::words::floor(text, at + 120);

@@ -30,7 +30,8 @@ pub(super) fn digit(c: char) -> Option<char> {
     char::from_digit(code - zero, 36).filter(char::is_ascii_digit)
 }
 
-/// The runs of `text` from left to right. With `joined`, spaces between groups of three digits belong to a run.
+/// The runs of `text` from left to right. With `joined`, spaces between groups of three digits
+/// belong to a run.
 pub(super) fn runs(text: &str, joined: bool) -> Vec<(Range<usize>, Vec<Group>)> {
     let (mut all, mut at) = (Vec::new(), 0);
     while let Some(start) = text[at..].find(|c| digit(c).is_some()).map(|begin| at + begin) {

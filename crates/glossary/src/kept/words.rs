@@ -2,8 +2,8 @@
 
 use crate::words::{floor, is_unspaced};
 
-/// The beginnings of the words for 1 to 12, of cardinal and ordinal numbers. Those of up to three letters of ASCII, and
-/// those with a `$`, are whole words.
+/// The beginnings of the words for 1 to 12, of cardinal and ordinal numbers. Those of up to three
+/// letters of ASCII, and those with a `$`, are whole words.
 const NUMBERS: [&str; 12] = [
     "ein eine einen einem einer eines erst one a an once first un une uno una premier primer primo перв один одна одно واحد أول एक पहल 一 하나 한 첫 หนึ่ง",
     "zwei zwo beid zwan two twice second both twen deux dos segund dva два две двух втор اثن ثان दो दूसर 二 两 兩 두 둘 สอง",
@@ -19,8 +19,9 @@ const NUMBERS: [&str; 12] = [
     "zwölf twel douz doce двенад बारह 十二 열두 สิบสอง",
 ];
 
-/// The beginnings of words after a number that multiply it, with the power of ten: the longest that fits counts. A second
-/// power is that of the languages with long scales. Those of up to five letters of ASCII are whole words.
+/// The beginnings of words after a number that multiply it, with the power of ten: the longest that
+/// fits counts. A second power is that of the languages with long scales. Those of up to five
+/// letters of ASCII are whole words.
 const SCALES: &str = "thousand 3 tausend 3 mille 3 mil 3 tsd 3 тыс 3 ألف 3 हज़ार 3 千 3 천 3 พัน 3 \
     million 6 milion 6 miljoon 6 miljon 6 milyon 6 millón 6 millon 6 milhõ 6 mio 6 mln 6 милли 6 млн 6 مليون 6 ล้าน 6 \
     milliard 9 miliard 9 miljard 9 milyar 9 mrd 9 bn 9 миллиард 9 млрд 9 مليار 9 billion 9,12 trillion 12,18 \
@@ -28,7 +29,8 @@ const SCALES: &str = "thousand 3 tausend 3 mille 3 mil 3 tsd 3 тыс 3 ألف 3
 
 const PERCENT: &str = "prozent|percent|per cent|pour cent|por ciento|per cento|procent|процент|प्रतिशत|เปอร์เซ็นต์|パーセント|퍼센트|بالمئة|百分之";
 const MINUS: &str = "minus moins menos meno минус マイナス 负 ناقص ऋण ลบ";
-/// The beginnings of what stands after a time of day, without spaces and full stops; after noon first.
+/// The beginnings of what stands after a time of day, without spaces and full stops; after noon
+/// first.
 const CLOCKS: [&str; 9] =
     ["pm", "uhrnachm", "uhrabends", "uhrmittags", "am", "uhr", "h", "o'clock", "oclock"];
 const AFTER_NOON: usize = 4;
@@ -75,7 +77,8 @@ impl Spelled {
         all
     }
 
-    /// Whether a word stands for the whole number `value`, or, with `large`, begins as its words do if it is above 12.
+    /// Whether a word stands for the whole number `value`, or, with `large`, begins as its words do
+    /// if it is above 12.
     pub(super) fn has(&self, value: &str, large: bool) -> bool {
         let row = |digits: &str| digits.parse().ok().filter(|row: &usize| (1..=12).contains(row));
         let first = [2, 1].iter().find_map(|&length| value.get(..length).and_then(row));
@@ -132,7 +135,8 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Whether `word` is `stem`, or begins with it if it has more than `short` letters or is not of ASCII.
+/// Whether `word` is `stem`, or begins with it if it has more than `short` letters or is not of
+/// ASCII.
 fn begins(word: &str, stem: &str, short: usize) -> bool {
     word == stem.trim_end_matches('$')
         || (stem.len() > short || !stem.is_ascii()) && word.starts_with(stem)

@@ -1,4 +1,5 @@
-//! A local server that speaks as much of the hub's protocol, and of Firefox's list, as the client uses.
+//! A local server that speaks as much of the hub's protocol, and of Firefox's list, as the client
+//! uses.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

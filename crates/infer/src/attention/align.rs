@@ -3,9 +3,9 @@ use super::weights::{Attention, HeadWeights, Piece};
 /// The cross-attention by which words are aligned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlignmentOptions {
-    /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in the models with two and
-    /// three layers that were measured in `docs/results.md`. In deeper models the last but one may be better (Garg et
-    /// al., 2019).
+    /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in the
+    /// models with two and three layers that were measured in `docs/results.md`. In deeper models
+    /// the last but one may be better (Garg et al., 2019).
     pub layer: Option<usize>,
     /// The head, counted from 0. `None` is the mean of all heads.
     pub head: Option<usize>,
@@ -22,10 +22,11 @@ pub struct Link {
 
 /// Links each target word to the source word that it attends to most, in the order of the target.
 ///
-/// Words are separated by white space. The weight of a source word for a target word is the sum over the tokens of the
-/// source word of the mean over the tokens of the target word, taken at the positions where the decoder *predicts*
-/// those tokens. `</s>` is not a word and gets no link. Of equal weights, the earlier source word is chosen. A model
-/// without cross-attention, an empty source or an empty target gives no links.
+/// Words are separated by white space. The weight of a source word for a target word is the sum
+/// over the tokens of the source word of the mean over the tokens of the target word, taken at the
+/// positions where the decoder *predicts* those tokens. `</s>` is not a word and gets no link. Of
+/// equal weights, the earlier source word is chosen. A model without cross-attention, an empty
+/// source or an empty target gives no links.
 ///
 /// # Panics
 /// If the layer or the head of `options` does not exist.
@@ -45,8 +46,8 @@ pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<L
     words.into_iter().enumerate().filter_map(link).collect()
 }
 
-/// The weights `[target words][source words]`: means over the tokens of a target word of sums over those of a source
-/// word.
+/// The weights `[target words][source words]`: means over the tokens of a target word of sums over
+/// those of a source word.
 fn word_weights(weights: &HeadWeights, queries: &[Piece], keys: &[Piece]) -> Vec<Vec<f64>> {
     let mut sums = vec![vec![0.0; word_count(keys)]; word_count(queries)];
     let mut sizes = vec![0usize; sums.len()];
@@ -89,7 +90,8 @@ mod tests {
         words.iter().map(|&word| Piece { text: "x".into(), word }).collect()
     }
 
-    /// Source: word 0 in one piece, word 1 in two, `</s>`. Target: word 0 in two pieces, word 1, `</s>`.
+    /// Source: word 0 in one piece, word 1 in two, `</s>`. Target: word 0 in two pieces, word 1,
+    /// `</s>`.
     fn example(heads: Vec<Vec<f32>>) -> Attention {
         let heads = heads.into_iter().map(|values| HeadWeights { queries: 4, keys: 4, values });
         Attention {

@@ -1,10 +1,11 @@
 use burnformer_data::Tokenizer;
 
-/// The most tokens of each side that are linked. Time and memory of attention weights grow with the product of the lengths.
+/// The most tokens of each side that are linked. Time and memory of attention weights grow with the
+/// product of the lengths.
 pub const MOST_LINKED: usize = 400;
 
-/// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if the query sees no
-/// key.
+/// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if
+/// the query sees no key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadWeights {
     /// The number of rows: the positions that attend.
@@ -44,7 +45,8 @@ impl HeadWeights {
 pub struct AttentionWeights {
     /// Self-attention of the encoder: source positions to source positions.
     pub encoder_self: Vec<Vec<HeadWeights>>,
-    /// Self-attention of the decoder: target positions to the earlier target positions and themselves.
+    /// Self-attention of the decoder: target positions to the earlier target positions and
+    /// themselves.
     pub decoder_self: Vec<Vec<HeadWeights>>,
     /// Cross-attention: target positions to source positions.
     pub cross: Vec<Vec<HeadWeights>>,
@@ -55,7 +57,8 @@ pub struct AttentionWeights {
 pub struct Piece {
     /// The spelling of the token in the vocabulary: `▁house`, `</s>`.
     pub text: String,
-    /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>` and `</s>`.
+    /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>`
+    /// and `</s>`.
     pub word: Option<usize>,
 }
 

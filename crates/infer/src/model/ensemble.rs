@@ -6,9 +6,9 @@ use crate::error::InferError;
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
 ///
-/// Probabilities are averaged, not log-probabilities, which is what fairseq and OpenNMT do: a token that
-/// one member rules out can still win. The members share their vocabularies and may be of different
-/// architectures.
+/// Probabilities are averaged, not log-probabilities, which is what fairseq and OpenNMT do: a token
+/// that one member rules out can still win. The members share their vocabularies and may be of
+/// different architectures.
 pub struct Ensemble {
     members: Vec<Box<dyn StepModel>>,
 }
@@ -17,7 +17,8 @@ impl Ensemble {
     /// An ensemble of `members`.
     ///
     /// # Errors
-    /// [`InferError::EmptyEnsemble`], or [`InferError::Ensemble`] if vocabulary sizes or special ids differ.
+    /// [`InferError::EmptyEnsemble`], or [`InferError::Ensemble`] if vocabulary sizes or special
+    /// ids differ.
     pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, InferError> {
         let first = members.first().ok_or(InferError::EmptyEnsemble)?;
         for (place, member) in members.iter().enumerate() {
@@ -81,7 +82,8 @@ impl StepModel for Ensemble {
     }
 }
 
-/// The logarithm of the mean of e^x, for log-probabilities whose exponentials would underflow to zero.
+/// The logarithm of the mean of e^x, for log-probabilities whose exponentials would underflow to
+/// zero.
 fn log_mean_exp(values: impl ExactSizeIterator<Item = f64> + Clone) -> f32 {
     let count = values.len() as f64;
     let top = values.clone().fold(f64::NEG_INFINITY, f64::max);

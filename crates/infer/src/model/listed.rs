@@ -2,7 +2,8 @@
 
 use super::decoding::Decoding;
 
-/// Picks the logits of each sentence's list from those that another decoding gives for all sentences.
+/// Picks the logits of each sentence's list from those that another decoding gives for all
+/// sentences.
 pub(super) struct Listed<'a> {
     inner: Box<dyn Decoding + 'a>,
     /// The number of logits of a row of `inner`.
@@ -44,7 +45,8 @@ impl Decoding for Listed<'_> {
     }
 }
 
-/// The tokens that are in at least one of `lists`, in ascending order, and for each list where its tokens are among them.
+/// The tokens that are in at least one of `lists`, in ascending order, and for each list where its
+/// tokens are among them.
 pub(super) fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut is_in = vec![false; vocab];
     lists.iter().copied().flatten().for_each(|&id| is_in[id as usize] = true);

@@ -8,15 +8,16 @@ use super::listed::{Listed, union};
 use super::step::{SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
 
-/// The number of target positions that are projected to the vocabulary at once in forced scoring, which bounds the
-/// memory: 37,000 float32 logits for each of 512 positions take 76 MB.
+/// The number of target positions that are projected to the vocabulary at once in forced scoring,
+/// which bounds the memory: 37,000 float32 logits for each of 512 positions take 76 MB.
 const PROJECTED_POSITIONS: usize = 512;
 
-/// The number of rows whose logits are computed and searched together in 8-bit integers on a CPU: those of 6,000 tokens take
-/// 0.8 MB, which stays in the second-level cache. Translation takes 8 % less time so. (In float32, where the product itself
-/// takes longer, it does not show.)
+/// The number of rows whose logits are computed and searched together in 8-bit integers on a CPU:
+/// those of 6,000 tokens take 0.8 MB, which stays in the second-level cache. Translation takes 8 %
+/// less time so. (In float32, where the product itself takes longer, it does not show.)
 const PART_ROWS: usize = 32;
-/// The most numbers of a projection to the vocabulary that is read again for each part: 2 MB in 8-bit integers.
+/// The most numbers of a projection to the vocabulary that is read again for each part: 2 MB in
+/// 8-bit integers.
 const SMALL_PROJECTION: usize = 2 << 20;
 
 /// A [`Model`] of any architecture as a [`StepModel`].
@@ -34,8 +35,8 @@ impl NeuralModel {
         Self::with_compute(config, model, device, ComputeType::Float32)
     }
 
-    /// Wraps `model`, built from `config` on `device`, and multiplies in `compute` if `device` has products of that
-    /// type (for 8-bit integers: the CPU), otherwise in float32.
+    /// Wraps `model`, built from `config` on `device`, and multiplies in `compute` if `device` has
+    /// products of that type (for 8-bit integers: the CPU), otherwise in float32.
     pub fn with_compute(
         config: impl Into<ModelConfig>,
         model: impl Into<Model>,
@@ -109,8 +110,8 @@ impl StepModel for NeuralModel {
         Box::new(NeuralDecoding { model: self, cache, outputs: None })
     }
 
-    /// Multiplies by the rows of the output matrix that at least one sentence needs: one product for the batch, which is
-    /// already a small part of a step.
+    /// Multiplies by the rows of the output matrix that at least one sentence needs: one product
+    /// for the batch, which is already a small part of a step.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let cache = self.model.start(self.pad(sources, None));
         let (ids, columns) = union(lists, self.target_vocab());

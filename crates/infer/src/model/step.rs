@@ -9,8 +9,8 @@ use crate::attention::AttentionWeights;
 
 /// A model that predicts a target one token at a time.
 ///
-/// Search, sampling and ensembles use this trait alone. This crate can decode with any architecture that can encode a
-/// source and continue several hypotheses for it.
+/// Search, sampling and ensembles use this trait alone. This crate can decode with any architecture
+/// that can encode a source and continue several hypotheses for it.
 pub trait StepModel: Send + Sync {
     /// The number of tokens in the source vocabulary.
     fn source_vocab(&self) -> usize;
@@ -21,27 +21,31 @@ pub trait StepModel: Send + Sync {
     /// The ids of padding, `<s>` and `</s>`.
     fn special(&self) -> SpecialIds;
 
-    /// The longest sequence that either side accepts, in tokens with `</s>`; `None` if there is no limit.
+    /// The longest sequence that either side accepts, in tokens with `</s>`; `None` if there is no
+    /// limit.
     fn max_positions(&self) -> Option<usize> {
         None
     }
 
-    /// Into how many parts a batch is best divided, each of which is decoded by a thread of its own: the number of
-    /// threads of rayon's pool if they compute; `None` if another device does, to which the caller's thread gives its work.
+    /// Into how many parts a batch is best divided, each of which is decoded by a thread of its
+    /// own: the number of threads of rayon's pool if they compute; `None` if another device does,
+    /// to which the caller's thread gives its work.
     fn parallelism(&self) -> Option<usize> {
         None
     }
 
-    /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each, with one row per
-    /// sentence.
+    /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each,
+    /// with one row per sentence.
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_>;
 
-    /// Like [`start`](Self::start), but the steps give for each sentence only the logits of the tokens of its list.
+    /// Like [`start`](Self::start), but the steps give for each sentence only the logits of the
+    /// tokens of its list.
     ///
-    /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a row do not depend on the
-    /// lists of other sentences.
+    /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a
+    /// row do not depend on the lists of other sentences.
     ///
-    /// This default computes all logits and picks from them. A model that can compute fewer should do that instead.
+    /// This default computes all logits and picks from them. A model that can compute fewer should
+    /// do that instead.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
         Box::new(Listed::new(self.start(sources), self.target_vocab(), columns))
@@ -52,8 +56,8 @@ pub trait StepModel: Send + Sync {
     /// # Shapes
     /// - `sources`, `targets`: `[sentences][tokens]` → `[sentences][target tokens]`
     ///
-    /// This default decodes the targets step by step. A model that can score all positions in one pass
-    /// should do that instead.
+    /// This default decodes the targets step by step. A model that can score all positions in one
+    /// pass should do that instead.
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let SpecialIds { bos, eos, .. } = self.special();
         let mut decoding = self.start(sources);
@@ -74,8 +78,9 @@ pub trait StepModel: Send + Sync {
         scored
     }
 
-    /// The attention weights of every layer and head for `source` and `target` (ids, each ending with `</s>`). `None`
-    /// if the model has none, or if it has several sets of weights, as an ensemble has.
+    /// The attention weights of every layer and head for `source` and `target` (ids, each ending
+    /// with `</s>`). `None` if the model has none, or if it has several sets of weights, as an
+    /// ensemble has.
     fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
         None
     }

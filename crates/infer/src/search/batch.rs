@@ -107,8 +107,8 @@ impl Plan {
         self.width = width;
     }
 
-    /// What the model must reorder: nothing (`None`), only rows (`Some(None)`), or also the sentences, of which some
-    /// stay.
+    /// What the model must reorder: nothing (`None`), only rows (`Some(None)`), or also the
+    /// sentences, of which some stay.
     fn moves(&self) -> Option<Option<&[usize]>> {
         let all = self.kept.len() == self.sentences;
         let same = self.rows.iter().copied().eq(0..self.old_rows);

@@ -49,7 +49,8 @@ fn check_prefix(
     }
 }
 
-/// Checks the terms of the request with the number `sentence`, from 1, whose prefix has been checked.
+/// Checks the terms of the request with the number `sentence`, from 1, whose prefix has been
+/// checked.
 ///
 /// # Errors
 /// [`InferError::Terms`], [`InferError::TermsTooLong`], [`InferError::UnknownId`].

@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use super::request::Request;
 use crate::model::SpecialIds;
 
-/// The tokens among which the search of a sentence chooses, in the order of their logits in a row of the model.
+/// The tokens among which the search of a sentence chooses, in the order of their logits in a row
+/// of the model.
 #[derive(Clone, Debug)]
 pub(crate) enum Choices {
     /// All tokens below this number.
@@ -13,7 +14,8 @@ pub(crate) enum Choices {
 }
 
 impl Choices {
-    /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens that it asks for.
+    /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
+    /// that it asks for.
     pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
         let Some(shortlist) = &request.shortlist else { return Self::All(vocab) };
         let terms = request.terms.phrases.iter().flatten().flat_map(|phrase| &phrase.tokens);

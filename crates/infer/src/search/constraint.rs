@@ -48,8 +48,8 @@ fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
     grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
 }
 
-/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after the prefix of an
-/// empty source, because there is nothing left to translate.
+/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after
+/// the prefix of an empty source, because there is nothing left to translate.
 pub(crate) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
     let after_all = request.is_empty(eos) && step == request.prefix.len();
     request.prefix.get(step).copied().or(after_all.then_some(eos))

@@ -26,26 +26,31 @@ use crate::settings::SearchSettings;
 use batch::search_batch;
 use terms::{AfterTerm, after_term, behind, is_complete, without_terms};
 
-/// The most terms of a sentence that are put in their places one after the other: each takes a search.
+/// The most terms of a sentence that are put in their places one after the other: each takes a
+/// search.
 const MOST_ROUNDS: usize = 8;
 
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
-/// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each sentence: first those
-/// that the model ended, best first; then, if these are too few, those that the length limit cut, best first. It
-/// returns fewer only if the constraints allow no more, and never none. Sampling returns exactly `n_best` hypotheses,
-/// best first, some of which may be equal.
+/// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
+/// sentence: first those that the model ended, best first; then, if these are too few, those that
+/// the length limit cut, best first. It returns fewer only if the constraints allow no more, and
+/// never none. Sampling returns exactly `n_best` hypotheses, best first, some of which may be
+/// equal.
 ///
-/// Sentences of similar length are decoded together, which changes no result. A source with no tokens but `</s>` is
-/// translated by its prefix alone. Without a prefix that is the empty translation, and the model is not called.
+/// Sentences of similar length are decoded together, which changes no result. A source with no
+/// tokens but `</s>` is translated by its prefix alone. Without a prefix that is the empty
+/// translation, and the model is not called.
 ///
-/// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that the limit cuts. If they
-/// do not by themselves, a term is put in the place of the word that attends to its source tokens most, and the search goes
-/// on after it; it may find fewer than `n_best`. If the source tokens are not known, or the model has no attention, there is
-/// another search, whose beam is wider: at least twice `beam_size`, and wide enough for each token of the terms. Its length
-/// limit is raised by the tokens that the terms need.
+/// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
+/// the limit cuts. If they do not by themselves, a term is put in the place of the word that
+/// attends to its source tokens most, and the search goes on after it; it may find fewer than
+/// `n_best`. If the source tokens are not known, or the model has no attention, there is another
+/// search, whose beam is wider: at least twice `beam_size`, and wide enough for each token of the
+/// terms. Its length limit is raised by the tokens that the terms need.
 ///
-/// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets the empty translation.
+/// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets
+/// the empty translation.
 ///
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
@@ -61,7 +66,8 @@ pub fn search(
     search_counting(model, requests, settings, batching, &|_| ())
 }
 
-/// What [`search`] does; calls `done` from any thread with the number of further requests whose search has ended.
+/// What [`search`] does; calls `done` from any thread with the number of further requests whose
+/// search has ended.
 pub(crate) fn search_counting(
     model: &dyn StepModel,
     requests: &[Request],
@@ -87,8 +93,9 @@ pub(crate) fn search_counting(
     Ok(results)
 }
 
-/// The widest search, in hypotheses per sentence, whose batches are as large as the settings allow. Each hypothesis takes a
-/// row of logits and a cache, so that the memory of wider searches is that of this one.
+/// The widest search, in hypotheses per sentence, whose batches are as large as the settings allow.
+/// Each hypothesis takes a row of logits and a cache, so that the memory of wider searches is that
+/// of this one.
 const FULL_ROWS: usize = 16;
 
 /// Searches with one model and one kind of settings.
@@ -123,8 +130,9 @@ impl Searcher<'_> {
         Ok(())
     }
 
-    /// Searches again for the requests whose best hypothesis lacks terms, with each term in the place of the word that it
-    /// replaces, one after the other. What cannot be done so stays without terms.
+    /// Searches again for the requests whose best hypothesis lacks terms, with each term in the
+    /// place of the word that it replaces, one after the other. What cannot be done so stays
+    /// without terms.
     fn put_terms_in_place(
         &self,
         requests: &[Request],
@@ -180,8 +188,9 @@ impl Searcher<'_> {
         })
     }
 
-    /// Divides `places` into batches of requests whose searches are equally wide, so that a wide one does not make others
-    /// compute rows that they do not need. Batches of searches wider than [`FULL_ROWS`] have fewer sentences.
+    /// Divides `places` into batches of requests whose searches are equally wide, so that a wide
+    /// one does not make others compute rows that they do not need. Batches of searches wider than
+    /// [`FULL_ROWS`] have fewer sentences.
     fn batches(
         &self,
         requests: &[Request],
@@ -204,7 +213,8 @@ impl Searcher<'_> {
     }
 }
 
-/// The result for an empty source without a prefix: one hypothesis, or the requested number of samples.
+/// The result for an empty source without a prefix: one hypothesis, or the requested number of
+/// samples.
 fn empty_translations(settings: &SearchSettings) -> Vec<Hypothesis> {
     let count = if settings.sampling.is_some() { settings.n_best } else { 1 };
     vec![Hypothesis::empty(); count]

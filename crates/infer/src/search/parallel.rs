@@ -1,5 +1,6 @@
-//! Divides sentences among processor cores. One thread decodes a part of a batch from beginning to end, so that no
-//! thread waits for another within a step. If there is only one part, its matrix products use all threads.
+//! Divides sentences among processor cores. One thread decodes a part of a batch from beginning to
+//! end, so that no thread waits for another within a step. If there is only one part, its matrix
+//! products use all threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +9,14 @@ use crate::error::InferError;
 
 /// The number of batches that may be decoded at the same time: each takes memory.
 const BATCHES_AT_ONCE: usize = 4;
-/// The most sentences of a part. What a step of more writes leaves the second-level cache: in 8-bit integers translation takes
-/// 5 % more time so, and in float32 1 % less.
+/// The most sentences of a part. What a step of more writes leaves the second-level cache: in 8-bit
+/// integers translation takes 5 % more time so, and in float32 1 % less.
 const PART: usize = 32;
 
-/// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones, because a product of
-/// many rows is fastest; more threads take parts that together are [`BATCHES_AT_ONCE`]. The last ones, or few, are
-/// divided into at most `threads` parts of nearly equal size each, so that no thread has nothing to do for long.
+/// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones,
+/// because a product of many rows is fastest; more threads take parts that together are
+/// [`BATCHES_AT_ONCE`]. The last ones, or few, are divided into at most `threads` parts of nearly
+/// equal size each, so that no thread has nothing to do for long.
 pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let threads = threads.max(1);
     let many = batches.len().saturating_sub(2 * threads);
@@ -26,10 +28,11 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
     batches.into_iter().enumerate().flat_map(parts).collect()
 }
 
-/// Runs `work` on every part and passes each result to `take`. Several parts run on `threads` threads that use no
-/// others. A single part, and all parts of a single thread, run as a task of rayon's pool: from a thread outside of the
-/// pool, each matrix product would be handed to the pool separately, and the caller put to sleep and woken again for each.
-/// Without `threads` (another device computes) the caller's own thread does everything.
+/// Runs `work` on every part and passes each result to `take`. Several parts run on `threads`
+/// threads that use no others. A single part, and all parts of a single thread, run as a task of
+/// rayon's pool: from a thread outside of the pool, each matrix product would be handed to the pool
+/// separately, and the caller put to sleep and woken again for each. Without `threads` (another
+/// device computes) the caller's own thread does everything.
 ///
 /// # Errors
 /// The error of the first part that fails.

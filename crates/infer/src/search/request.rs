@@ -45,21 +45,26 @@ impl Eq for Cancel {}
 pub struct Request {
     /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,
-    /// The ids with which the translation must begin. Their log-probabilities count, except
-    /// under [`BeamRule::Transformers`](crate::BeamRule::Transformers), which takes forced tokens for certain. Constraints apply only to the
-    /// tokens after them. An empty source is translated by its prefix and `</s>`.
+    /// The ids with which the translation must begin. Their log-probabilities count, except under
+    /// [`BeamRule::Transformers`](crate::BeamRule::Transformers), which takes forced tokens for
+    /// certain. Constraints apply only to the tokens after them. An empty source is translated by
+    /// its prefix and `</s>`.
     pub prefix: Vec<u32>,
-    /// Which tokens go on with words, where the prefix has to end with a whole word: no such token follows it then.
+    /// Which tokens go on with words, where the prefix has to end with a whole word: no such token
+    /// follows it then.
     pub prefix_edges: Option<Arc<WordEdges>>,
-    /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the source, so that
-    /// equal sources have equal samples wherever they are in the list.
+    /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the
+    /// source, so that equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,
-    /// What the translation has to contain. A beam search or greedy search does it; sampling cannot.
+    /// What the translation has to contain. A beam search or greedy search does it; sampling
+    /// cannot.
     pub terms: Terms,
-    /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the prefix and the tokens of
-    /// the terms are allowed in any case. Probabilities are those among the allowed tokens.
+    /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the
+    /// prefix and the tokens of the terms are allowed in any case. Probabilities are those among
+    /// the allowed tokens.
     pub shortlist: Option<Vec<u32>>,
-    /// The texts of the unknown tokens of the source, in order, which unknown tokens of the translation copy.
+    /// The texts of the unknown tokens of the source, in order, which unknown tokens of the
+    /// translation copy.
     pub unknown: Vec<String>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
@@ -91,8 +96,8 @@ impl Request {
         self.source.is_empty() || self.source == [eos]
     }
 
-    /// The largest number of tokens of the translation, with `</s>`: the limit of the settings and the tokens
-    /// that its terms need.
+    /// The largest number of tokens of the translation, with `</s>`: the limit of the settings and
+    /// the tokens that its terms need.
     pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
         let positions = model.max_positions();
         let limit = settings.limit(closed_len(&self.source, model.special().eos), positions);

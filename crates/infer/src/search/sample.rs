@@ -4,7 +4,8 @@ use rand::RngExt;
 
 use crate::settings::Sampling;
 
-/// The number of most probable tokens that are tried for top-p before the whole vocabulary is sorted.
+/// The number of most probable tokens that are tried for top-p before the whole vocabulary is
+/// sorted.
 const NUCLEUS_GUESS: usize = 64;
 
 /// Draws a token from `logits`, where −∞ excludes a token. `None` if all tokens are excluded.

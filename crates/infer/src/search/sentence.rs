@@ -15,12 +15,12 @@ const ROUNDING: f64 = 1e-9;
 
 /// The search for one sentence's translation: GNMT's beam search, or sampling.
 ///
-/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide. Those that end go to
-/// the finished list, and the best of the others live on. With sampling, each live hypothesis has one extension, which
-/// is drawn at random.
+/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
+/// Those that end go to the finished list, and the best of the others live on. With sampling, each
+/// live hypothesis has one extension, which is drawn at random.
 ///
-/// A search whose translations have to contain terms considers more extensions and divides the beam among them (see
-/// [`terms`](super::terms)).
+/// A search whose translations have to contain terms considers more extensions and divides the beam
+/// among them (see [`terms`](super::terms)).
 pub(super) struct SentenceSearch<'a> {
     pub(super) task: Task<'a>,
     /// The number of tokens so far.
@@ -71,8 +71,8 @@ impl<'a> SentenceSearch<'a> {
         self.live.len()
     }
 
-    /// The row that hypothesis `slot` continues and the token with which it does. A sentence with fewer hypotheses than
-    /// others in its batch repeats its last one.
+    /// The row that hypothesis `slot` continues and the token with which it does. A sentence with
+    /// fewer hypotheses than others in its batch repeats its last one.
     pub(super) fn continuation(&self, slot: usize) -> (usize, u32) {
         self.continuations[slot.min(self.continuations.len() - 1)]
     }
@@ -99,7 +99,8 @@ impl<'a> SentenceSearch<'a> {
         Ok(())
     }
 
-    /// Collects the extensions of all live hypotheses that need to be considered, and the hypotheses that have none.
+    /// Collects the extensions of all live hypotheses that need to be considered, and the
+    /// hypotheses that have none.
     fn extend(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
         let width = self.task.choices.len();
         self.room.extensions.clear();
@@ -262,8 +263,9 @@ impl<'a> SentenceSearch<'a> {
         insert(&mut self.finished, finished, self.task.settings.width());
     }
 
-    /// Whether the search can stop: no live hypothesis can displace one of the finished ones that are asked for, even if
-    /// all its further tokens have probability 1, up to the length that the rule of the search allows.
+    /// Whether the search can stop: no live hypothesis can displace one of the finished ones that
+    /// are asked for, even if all its further tokens have probability 1, up to the length that the
+    /// rule of the search allows.
     fn is_settled(&self) -> bool {
         let rule = self.task.rule();
         let needed = match rule {
@@ -280,8 +282,9 @@ impl<'a> SentenceSearch<'a> {
         self.task.settings.sampling.is_none() && worst.score >= best
     }
 
-    /// The translations. A beam search returns first those that the model ended, then those that the limit cut, then
-    /// those after which no token is allowed, each group best first. Sampling returns all in the order of their scores.
+    /// The translations. A beam search returns first those that the model ended, then those that
+    /// the limit cut, then those after which no token is allowed, each group best first. Sampling
+    /// returns all in the order of their scores.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let mut live = std::mem::take(&mut self.live);
         live.retain(|live| self.task.has_terms(live.progress, &live.tokens));

@@ -69,8 +69,8 @@ impl<'a> Task<'a> {
         logits[place.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
     }
 
-    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy search considers
-    /// one.
+    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy
+    /// search considers one.
     pub fn candidates(&self) -> usize {
         match self.settings.beam_size {
             1 => 1,
@@ -84,7 +84,8 @@ impl<'a> Task<'a> {
         tracker.map_or(self.settings.width(), |tracker| tracker.rows(self.settings.beam_size))
     }
 
-    /// The rule by which a search closes hypotheses and stops; sampling closes them by that of GNMT.
+    /// The rule by which a search closes hypotheses and stops; sampling closes them by that of
+    /// GNMT.
     pub fn rule(&self) -> BeamRule {
         match self.settings.sampling {
             Some(_) => BeamRule::Gnmt,

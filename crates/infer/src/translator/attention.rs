@@ -10,13 +10,13 @@ use crate::ids::{check_pairs, closed, first_too_long};
 use crate::model::SpecialIds;
 
 impl Translator {
-    /// The attention weights of every layer and head while the model predicts `target` as the translation of
-    /// `source`.
+    /// The attention weights of every layer and head while the model predicts `target` as the
+    /// translation of `source`.
     ///
     /// # Errors
-    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so many tokens, or if there
-    /// are more than [`LONGEST_SENTENCE`], since the weights grow with the product of the lengths;
-    /// [`InferError::NoAttention`] for an ensemble.
+    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so
+    /// many tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with the
+    /// product of the lengths; [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
         let Tokenizers { source: reader, target: writer } = &self.tokenizers;
         self.attention_of(&reader.encode(source), &writer.encode(target))

@@ -1,4 +1,5 @@
-//! Sources all in capitals, which a model seldom learned from: they are translated in small letters as well.
+//! Sources all in capitals, which a model seldom learned from: they are translated in small letters
+//! as well.
 
 use rayon::prelude::*;
 
@@ -10,15 +11,16 @@ use crate::hypothesis::Hypothesis;
 use crate::search::{Request, search_counting};
 
 impl Translator {
-    /// The number of searches for a translation of `source`: the two forms of one in capitals are searched for as well, and what
-    /// keeps its numbers.
+    /// The number of searches for a translation of `source`: the two forms of one in capitals are
+    /// searched for as well, and what keeps its numbers.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let forms = if options.search.small_letters && is_in_capitals(source) { 3 } else { 1 };
         forms + self.searches_for_parts(source, options)
     }
 
-    /// Those of `requests` whose source is all in capitals, with their places, in small letters and with a first capital, if
-    /// `options` say so. What a prefix or terms prescribe must not be raised, so that such a request is left out.
+    /// Those of `requests` whose source is all in capitals, with their places, in small letters and
+    /// with a first capital, if `options` say so. What a prefix or terms prescribe must not be
+    /// raised, so that such a request is left out.
     pub(super) fn in_small_letters(
         &self,
         requests: &[Request],
@@ -40,8 +42,8 @@ impl Translator {
         requests.par_iter().enumerate().filter_map(small).flatten_iter().collect()
     }
 
-    /// Searches for the `small` requests, and puts what is more probable than the hypotheses at its place into `all`. If that
-    /// fails, they stay.
+    /// Searches for the `small` requests, and puts what is more probable than the hypotheses at its
+    /// place into `all`. If that fails, they stay.
     pub(super) fn try_small_letters(
         &self,
         requests: &[Request],
@@ -89,11 +91,13 @@ impl Translator {
     }
 }
 
-/// The letters from which on a capital word beside numbers is taken for a word; those of acronyms are fewer.
+/// The letters from which on a capital word beside numbers is taken for a word; those of acronyms
+/// are fewer.
 const WORD: usize = 6;
 
-/// Whether `text` is all in capitals: it has capital words and no small letter but ß, which has no capital, and letters of
-/// scripts without case are few beside the words. One short word beside a number is an acronym or a unit (`5 GB`).
+/// Whether `text` is all in capitals: it has capital words and no small letter but ß, which has no
+/// capital, and letters of scripts without case are few beside the words. One short word beside a
+/// number is an acronym or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
     let is_small = |c: char| c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c]);
     // Cherokee is commonly written in its capitals alone.
@@ -116,7 +120,8 @@ pub(super) fn is_in_capitals(text: &str) -> bool {
     has_words && lengths.len() > 2 * caseless
 }
 
-/// `text` in small letters, each of as many bytes as its capital, so that every part stays at its place.
+/// `text` in small letters, each of as many bytes as its capital, so that every part stays at its
+/// place.
 pub(super) fn small_in_place(text: &str) -> String {
     let small = |letter: char| {
         let mut small = letter.to_lowercase();

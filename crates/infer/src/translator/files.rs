@@ -13,14 +13,15 @@ pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
 /// The file of a model directory with the tokeniser of the target, if each side has its own.
 pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
 
-/// The file of a model directory with the SentencePiece model of the source, or of both sides if there is none for the
-/// target.
+/// The file of a model directory with the SentencePiece model of the source, or of both sides if
+/// there is none for the target.
 pub const SOURCE_SENTENCEPIECE_FILE: &str = "source.spm";
 /// The file of a model directory with the SentencePiece model of the target.
 pub const TARGET_SENTENCEPIECE_FILE: &str = "target.spm";
 /// The file of a model directory with the ids of the pieces of its SentencePiece models.
 pub const VOCABULARY_FILE: &str = "vocab.json";
-/// The file of a model directory with the ids of the target's pieces, if they differ from those in [`VOCABULARY_FILE`].
+/// The file of a model directory with the ids of the target's pieces, if they differ from those in
+/// [`VOCABULARY_FILE`].
 pub const TARGET_VOCABULARY_FILE: &str = "target_vocab.json";
 
 /// Every tokeniser file that a model directory may hold.
@@ -34,8 +35,9 @@ pub const TOKENIZER_FILES: [&str; 7] = [
     TARGET_VOCABULARY_FILE,
 ];
 
-/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each side, which may be a
-/// SentencePiece model with its vocabulary. Files that the manifest does not list are ignored.
+/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each
+/// side, which may be a SentencePiece model with its vocabulary. Files that the manifest does not
+/// list are ignored.
 ///
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
@@ -91,8 +93,8 @@ fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferErro
     Ok(bytes.map(parse).transpose()?)
 }
 
-/// Writes tokenisers and default search settings into the model directory `dir`, so that its model can translate text.
-/// Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
+/// Writes tokenisers and default search settings into the model directory `dir`, so that its model
+/// can translate text. Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
 ///
 /// # Errors
 /// [`InferError::Tokenizer`] or [`InferError::SettingsFile`] if a file cannot be written,
@@ -138,8 +140,8 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// The default search settings of the model directory `dir`: those of the paper if its manifest lists no
-/// [`GENERATION_FILE`].
+/// The default search settings of the model directory `dir`: those of the paper if its manifest
+/// lists no [`GENERATION_FILE`].
 ///
 /// # Errors
 /// [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its range,

@@ -13,19 +13,21 @@ use crate::search::{Request, Terms, check, search_counting};
 
 /// The most parts of a sentence that are asked for, which bounds the second search.
 const MOST_PARTS: usize = 24;
-/// The most further searches for a sentence: one for each part, and one for those whose places are unknown.
+/// The most further searches for a sentence: one for each part, and one for those whose places are
+/// unknown.
 const MOST_SEARCHES: usize = 9;
 
 impl Translator {
-    /// The number of further searches for a translation of `source` that keeps its numbers and placeholders.
+    /// The number of further searches for a translation of `source` that keeps its numbers and
+    /// placeholders.
     pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
         let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
         options.search.keep_parts.then_some(()).map_or(0, count)
     }
 
-    /// Searches again for the requests whose best hypothesis changes the value of a number or loses a placeholder or an address:
-    /// with the numbers as terms first, and then for the sentence without these parts, which are put back by attention. Where
-    /// that fails, the hypotheses stay.
+    /// Searches again for the requests whose best hypothesis changes the value of a number or loses
+    /// a placeholder or an address: with the numbers as terms first, and then for the sentence
+    /// without these parts, which are put back by attention. Where that fails, the hypotheses stay.
     pub(super) fn keep_parts(
         &self,
         requests: &[Request],
@@ -58,8 +60,8 @@ impl Translator {
         self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
     }
 
-    /// Searches for the request that `ask` makes of each of `again`, makes a text of its translation by `write`, and takes that
-    /// if nothing is lost in it. Returns the others.
+    /// Searches for the request that `ask` makes of each of `again`, makes a text of its
+    /// translation by `write`, and takes that if nothing is lost in it. Returns the others.
     fn keep_by(
         &self,
         again: Vec<Lost>,
@@ -98,7 +100,8 @@ impl Translator {
         rest.into_iter().map(|(_, own)| own).collect()
     }
 
-    /// `translation` of the sentence without its parts, with these in the places that attention tells.
+    /// `translation` of the sentence without its parts, with these in the places that attention
+    /// tells.
     fn filled(&self, Lost { source, .. }: &Lost, translation: &str) -> String {
         let gapped = Gapped::new(source);
         let links = self.links(&gapped.text, translation).unwrap_or_default();
@@ -121,7 +124,8 @@ impl Translator {
         Some(Hypothesis { tokens, log_probs, score: score.score, ..Hypothesis::empty() })
     }
 
-    /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be written.
+    /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
+    /// written.
     fn with_parts(&self, request: &Request, mut wanted: Vec<Wanted>) -> Option<Request> {
         wanted.truncate(MOST_PARTS);
         let Terms { phrases, places, edges, left_out } =
@@ -147,8 +151,8 @@ struct Lost {
     numbers: Vec<Wanted>,
 }
 
-/// The place in `translation` of a part that is missing in `text`: before the word that the next word is linked to, or behind
-/// that of the last word.
+/// The place in `translation` of a part that is missing in `text`: before the word that the next
+/// word is linked to, or behind that of the last word.
 fn place(links: &[TextLink], gap: &Gap, text: &str, translation: &str) -> usize {
     let before = links.iter().filter(|link| link.source.end <= gap.at);
     let before = before.max_by_key(|link| (link.source.end, link.target.end));

@@ -7,13 +7,14 @@ use super::options::Languages;
 use crate::error::InferError;
 
 impl Translator {
-    /// The tokens for a translation from the language `source` into the language `target`, whose codes may be written as in
-    /// the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for an OPUS-MT model with several target
-    /// languages, `>>fra<<`) or in any other way that [`find_language`] understands.
+    /// The tokens for a translation from the language `source` into the language `target`, whose
+    /// codes may be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB,
+    /// `fra` for an OPUS-MT model with several target languages, `>>fra<<`) or in any other way
+    /// that [`find_language`] understands.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the vocabulary has no such token or several, if it asks for a language that is not given,
-    /// or if it has no languages to choose from.
+    /// [`InferError::Language`] if the vocabulary has no such token or several, if it asks for a
+    /// language that is not given, or if it has no languages to choose from.
     pub fn languages(
         &self,
         source: Option<&str>,
@@ -34,8 +35,8 @@ impl Translator {
         Ok(languages)
     }
 
-    /// The tokens for a translation from the language `source` into the language `target`; none for a side of which the model
-    /// knows a single language.
+    /// The tokens for a translation from the language `source` into the language `target`; none for
+    /// a side of which the model knows a single language.
     ///
     /// # Errors
     /// [`InferError::Language`] if the model has to be told a language and does not know it.
@@ -47,7 +48,8 @@ impl Translator {
     }
 }
 
-/// The code among `known` that `asked` names. A language that is `needed` must be given where there are several.
+/// The code among `known` that `asked` names. A language that is `needed` must be given where there
+/// are several.
 fn chosen(
     side: &'static str,
     asked: Option<&str>,
@@ -93,9 +95,9 @@ fn listed(codes: &[String]) -> String {
     }
 }
 
-/// The one of the codes `known` that `code` names, however both are written: German is `de` (ISO 639-1), `deu` (639-3), `ger`
-/// (639-2), `de-DE` or `de_DE` (with a region) and `deu_Latn` (with a script). A region or a script decides only among codes
-/// that have one.
+/// The one of the codes `known` that `code` names, however both are written: German is `de` (ISO
+/// 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and `deu_Latn` (with a
+/// script). A region or a script decides only among codes that have one.
 ///
 /// ```
 /// use burnformer_infer::find_language;
@@ -162,8 +164,8 @@ impl Code {
     }
 }
 
-/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a macrolanguage the code of the language
-/// that models have of it; `code` itself if it is in none.
+/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a
+/// macrolanguage the code of the language that models have of it; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
     let language = Language::from_639_1(code).or_else(|| Language::from_639_3(code));
     let other = entry(OTHER, code).or(language.map(|language| language.to_639_3()));
@@ -181,7 +183,8 @@ fn entry(table: &'static str, code: &str) -> Option<&'static str> {
 const OTHER: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
     gre=ell ice=isl mac=mkd mao=mri may=msa per=fas rum=ron slo=slk tib=bod wel=cym";
 
-/// Macrolanguages of ISO 639-3, and the language of each that is meant where nothing else is said, as in NLLB.
+/// Macrolanguages of ISO 639-3, and the language of each that is meant where nothing else is said,
+/// as in NLLB.
 const OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
     nep=npi nor=nob ori=ory orm=gaz pus=pbt sqi=als swa=swh uzb=uzn yid=ydd grn=gug \
     aym=ayr";

@@ -9,7 +9,8 @@ use super::load::Translator;
 use crate::attention::{Attention, HeadWeights, MOST_LINKED, strongest};
 use crate::error::InferError;
 
-/// A token of a translation and the token of its source that it attends to most, as ranges of bytes of the two texts.
+/// A token of a translation and the token of its source that it attends to most, as ranges of bytes
+/// of the two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextLink {
     /// Where the token stands in the source text.
@@ -19,13 +20,15 @@ pub struct TextLink {
 }
 
 impl Translator {
-    /// Links each token of `target`, a translation of `source`, to the source token that it attends to most: by the mean
-    /// of the heads of the last decoder layer, at the positions where the model predicts the tokens.
+    /// Links each token of `target`, a translation of `source`, to the source token that it attends
+    /// to most: by the mean of the heads of the last decoder layer, at the positions where the
+    /// model predicts the tokens.
     ///
-    /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as SentencePiece models do)
-    /// they are those of the normalised text, scaled to the length of the given one. Of each text the first
-    /// [`MOST_LINKED`] tokens are linked, or those that the model takes if they are fewer. The list is empty where there is
-    /// no attention to go by: for a model without cross-attention, for an ensemble, and where one of the texts is empty.
+    /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as
+    /// SentencePiece models do) they are those of the normalised text, scaled to the length of the
+    /// given one. Of each text the first [`MOST_LINKED`] tokens are linked, or those that the model
+    /// takes if they are fewer. The list is empty where there is no attention to go by: for a model
+    /// without cross-attention, for an ensemble, and where one of the texts is empty.
     ///
     /// # Errors
     /// Those of [`attention`](Self::attention), except in these cases.
@@ -63,15 +66,15 @@ impl Translator {
     }
 }
 
-/// For each target token the source token with the largest weight; `</s>` of the source does not count. Of equal
-/// weights the first wins.
+/// For each target token the source token with the largest weight; `</s>` of the source does not
+/// count. Of equal weights the first wins.
 fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option<usize>> {
     let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
     (0..weights.queries).map(|query| strongest(&weights.row(query)[..words])).collect()
 }
 
-/// Where each token of `text`, up to `most`, stands in it, in bytes: from the end of the token before to its own end, without the
-/// white space between.
+/// Where each token of `text`, up to `most`, stands in it, in bytes: from the end of the token
+/// before to its own end, without the white space between.
 fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
@@ -93,7 +96,8 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where the characters of `visible`, which is `text` without some of its own, stand in `text`: at the byte of each its place.
+/// Where the characters of `visible`, which is `text` without some of its own, stand in `text`: at
+/// the byte of each its place.
 fn places_of(visible: &str, text: &str) -> Vec<usize> {
     let mut places = vec![text.len(); visible.len() + 1];
     let mut chars = visible.char_indices().peekable();
@@ -106,8 +110,9 @@ fn places_of(visible: &str, text: &str) -> Vec<usize> {
     places
 }
 
-/// The place in `text` of byte `end` of `whole`, which is what the tokeniser makes of `text`: the same one where the two
-/// are equal, else at the same share of the length; on a character's boundary.
+/// The place in `text` of byte `end` of `whole`, which is what the tokeniser makes of `text`: the
+/// same one where the two are equal, else at the same share of the length; on a character's
+/// boundary.
 fn place_in(text: &str, whole: &str, end: usize) -> usize {
     let place = match text == whole || whole.is_empty() {
         true => end,

@@ -34,19 +34,22 @@ impl Translator {
     /// Loads the model directory `dir` onto `device`, checking the hash of every file.
     ///
     /// # Errors
-    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`], [`InferError::SettingsFile`]
-    /// or [`InferError::Setting`], depending on the file that is wrong; [`InferError::Vocabulary`] or
-    /// [`InferError::SpecialId`] if model and tokenisers do not fit together.
+    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
+    /// [`InferError::SettingsFile`] or [`InferError::Setting`], depending on the file that is
+    /// wrong; [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
+    /// not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
         Self::load_as(&[dir], device, None)
     }
 
-    /// Loads one model directory, or several as an [`Ensemble`] with the default settings of the first, and multiplies in
-    /// `compute`. With `None`, each model multiplies in the compute type that its directory names.
+    /// Loads one model directory, or several as an [`Ensemble`] with the default settings of the
+    /// first, and multiplies in `compute`. With `None`, each model multiplies in the compute type
+    /// that its directory names.
     ///
     /// # Errors
-    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty, [`InferError::Ensemble`] if the models
-    /// do not share their vocabularies; [`InferError::ComputeType`] if `device` has no such products.
+    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
+    /// [`InferError::Ensemble`] if the models do not share their vocabularies;
+    /// [`InferError::ComputeType`] if `device` has no such products.
     pub fn load_as<P: AsRef<Path>>(
         dirs: &[P],
         device: &Device,
@@ -73,11 +76,12 @@ impl Translator {
         Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)
     }
 
-    /// A translator of any model, with the tokenisers that it was trained with and default settings.
+    /// A translator of any model, with the tokenisers that it was trained with and default
+    /// settings.
     ///
     /// # Errors
-    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit together,
-    /// [`InferError::Setting`] if a setting is out of its range.
+    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit
+    /// together, [`InferError::Setting`] if a setting is out of its range.
     pub fn new(
         model: Box<dyn StepModel>,
         tokenizers: Tokenizers,
@@ -106,8 +110,9 @@ impl Translator {
         &self.tokenizers
     }
 
-    /// The confidence in a translation of `source` into `text`, between 0 and 1: 0 if it has a [doubt](crate::Doubt), otherwise
-    /// by the model's [`Calibration`](crate::Calibration). `None` for a model without one.
+    /// The confidence in a translation of `source` into `text`, between 0 and 1: 0 if it has a
+    /// [doubt](crate::Doubt), otherwise by the model's [`Calibration`](crate::Calibration). `None`
+    /// for a model without one.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
         let calibration = self.settings.calibration?;
         Some(if doubts(source, text).is_empty() { calibration.confidence(hypothesis) } else { 0.0 })
@@ -126,8 +131,8 @@ impl Translator {
         options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
     }
 
-    /// The length of the longest translation of `source` (ids, with or without their `</s>`) that `options` and the
-    /// model allow, in tokens with `</s>`. A forced prefix must not be longer.
+    /// The length of the longest translation of `source` (ids, with or without their `</s>`) that
+    /// `options` and the model allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
         let source_len = closed_len(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));

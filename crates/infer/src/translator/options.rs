@@ -44,7 +44,8 @@ impl Languages {
     }
 }
 
-/// Counts the sentences whose search has ended, while others are still searched for. Clones count together.
+/// Counts the sentences whose search has ended, while others are still searched for. Clones count
+/// together.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(Arc<AtomicUsize>);
 
@@ -69,26 +70,27 @@ impl PartialEq for Tally {
 /// How a [`Translator`](crate::Translator) translates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranslateOptions {
-    /// The settings of the search. [`Translator::options`](crate::Translator::options) takes them from the model
-    /// directory.
+    /// The settings of the search. [`Translator::options`](crate::Translator::options) takes them
+    /// from the model directory.
     pub search: SearchSettings,
     /// How many sentences to translate together.
     pub batching: Batching,
-    /// The length of the longest sentence, in tokens with `</s>`; a model with learned positions may allow less. Time
-    /// and memory grow with the square of the length, so this bounds the cost of a line that is not a sentence.
+    /// The length of the longest sentence, in tokens with `</s>`; a model with learned positions
+    /// may allow less. Time and memory grow with the square of the length, so this bounds the cost
+    /// of a line that is not a sentence.
     pub longest: usize,
     /// What to do with sources that are longer.
     pub long_sources: LongSources,
     /// The languages to translate from and to, for a model that knows several.
     pub languages: Languages,
-    /// Prescribed translations of terms, which hold wherever sources are given as text. [`Translator::check_glossary`]
-    /// tells whether the model can write them.
+    /// Prescribed translations of terms, which hold wherever sources are given as text.
+    /// [`Translator::check_glossary`] tells whether the model can write them.
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
-    /// The likely translations of each source token. With it, each translation consists of tokens that are likely for its
-    /// sentence, and models with large vocabularies are faster. [`Translator::check_shortlist`] tells whether it is one for
-    /// the model.
+    /// The likely translations of each source token. With it, each translation consists of tokens
+    /// that are likely for its sentence, and models with large vocabularies are faster.
+    /// [`Translator::check_shortlist`] tells whether it is one for the model.
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,

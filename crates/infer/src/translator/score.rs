@@ -7,8 +7,8 @@ use crate::ids::first_too_long;
 use crate::score::{TargetScore, force_score};
 
 impl Translator {
-    /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of `options`. Sources are
-    /// never truncated, because the score would be that of another sentence.
+    /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of
+    /// `options`. Sources are never truncated, because the score would be that of another sentence.
     ///
     /// # Errors
     /// Those of [`score_ids`](Self::score_ids).
@@ -23,11 +23,12 @@ impl Translator {
         self.score_ids(&sources, &targets, options)
     }
 
-    /// Scores pairs of sentences that are given as ids, in order, with the penalty and batching of `options`.
+    /// Scores pairs of sentences that are given as ids, in order, with the penalty and batching of
+    /// `options`.
     ///
     /// # Errors
-    /// Those of [`force_score`]; [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] for a sentence
-    /// of more than `options.longest` tokens.
+    /// Those of [`force_score`]; [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] for
+    /// a sentence of more than `options.longest` tokens.
     pub fn score_ids(
         &self,
         sources: &[Vec<u32>],
@@ -47,8 +48,8 @@ impl Translator {
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }
 
-    /// Scores pairs of ids up to the first that cannot be scored, and returns the error of that one. Streams use it, in
-    /// which no finished work must be lost.
+    /// Scores pairs of ids up to the first that cannot be scored, and returns the error of that
+    /// one. Streams use it, in which no finished work must be lost.
     pub fn score_ids_until_error(
         &self,
         sources: &[Vec<u32>],

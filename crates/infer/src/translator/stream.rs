@@ -6,15 +6,17 @@ use super::translation::Translation;
 use crate::error::InferError;
 
 impl Translator {
-    /// Translates `lines` in chunks of `chunk` lines and passes the translations to `write`, one per line, in order.
-    /// The memory depends on the size of a chunk, not on the number of lines. Returns the number of lines.
+    /// Translates `lines` in chunks of `chunk` lines and passes the translations to `write`, one
+    /// per line, in order. The memory depends on the size of a chunk, not on the number of lines.
+    /// Returns the number of lines.
     ///
-    /// Larger chunks are faster, because lines of similar length can be translated together; smaller chunks deliver
-    /// their first line sooner.
+    /// Larger chunks are faster, because lines of similar length can be translated together;
+    /// smaller chunks deliver their first line sooner.
     ///
     /// # Errors
-    /// The errors of `lines` and `write`, and those of [`translate`](Self::translate), with sentences counted over all
-    /// lines. The lines before one that cannot be read or translated are written first.
+    /// The errors of `lines` and `write`, and those of [`translate`](Self::translate), with
+    /// sentences counted over all lines. The lines before one that cannot be read or translated are
+    /// written first.
     pub fn translate_lines<R, E>(
         &self,
         lines: impl IntoIterator<Item = Result<String, R>>,

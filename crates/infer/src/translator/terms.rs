@@ -20,9 +20,10 @@ const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'
 const WORD: &str = "a";
 
 impl Translator {
-    /// What a translation of `source` (its ids, without those of [languages](TranslateOptions::languages)) needs in order to
-    /// contain one of the translations of each of `wanted`, as whole words. Of more than [`MOST_TERMS`](crate::MOST_TERMS) the longest
-    /// count.
+    /// What a translation of `source` (its ids, without those of
+    /// [languages](TranslateOptions::languages)) needs in order to contain one of the translations
+    /// of each of `wanted`, as whole words. Of more than [`MOST_TERMS`](crate::MOST_TERMS) the
+    /// longest count.
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
@@ -43,7 +44,8 @@ impl Translator {
         Ok(Terms { phrases, places, edges: Some(edges.clone()), left_out: all - wanted.len() })
     }
 
-    /// What a translation of `source`, whose ids are `ids`, needs to contain by the glossary of `options`.
+    /// What a translation of `source`, whose ids are `ids`, needs to contain by the glossary of
+    /// `options`.
     ///
     /// # Errors
     /// Those of [`terms`](Self::terms).
@@ -80,7 +82,8 @@ impl Translator {
     }
 }
 
-/// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if there is none.
+/// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if
+/// there is none.
 fn places(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<usize>> {
     let (mut text, mut ends) = (String::new(), Vec::with_capacity(source.len()));
     for &id in source {
@@ -107,7 +110,8 @@ fn find(text: &str, term: &str) -> Option<usize> {
     text.match_indices(term).filter(|_| !term.is_empty()).find(is_whole).map(|(at, _)| at)
 }
 
-/// The sequences of tokens that write `text`: after a space or at the beginning, and directly after a sign.
+/// The sequences of tokens that write `text`: after a space or at the beginning, and directly after
+/// a sign.
 fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, InferError> {
     let alone = tokenizer.encode(text);
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
@@ -152,8 +156,8 @@ fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase>
     Some(Phrase { tokens, begin, end: edge(last, text.chars().next_back()) })
 }
 
-/// Which tokens begin and end within words. A byte might, and so might a token without text. Bytes are decoded together
-/// with those beside them, and a wrong one spoils the others.
+/// Which tokens begin and end within words. A byte might, and so might a token without text. Bytes
+/// are decoded together with those beside them, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
     let texts: Vec<String> =
         (0..tokenizer.vocab_size() as u32).map(|id| text_of(tokenizer, id)).collect();

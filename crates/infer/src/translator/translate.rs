@@ -20,15 +20,17 @@ fn sort(all: &mut [Hypothesis]) {
     all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
 }
 
-/// The number of tokens of which no sequence occurs twice in the second search for a translation that was a loop.
+/// The number of tokens of which no sequence occurs twice in the second search for a translation
+/// that was a loop.
 const WITHOUT_LOOPS: usize = 3;
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
     /// # Errors
-    /// Those of [`search`](crate::search()), with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
-    /// [`longest_source`](Self::longest_source), unless it is to be truncated; those of [`requests`](Self::requests).
+    /// Those of [`search`](crate::search()), with sentences counted from 1;
+    /// [`InferError::SourceTooLong`] for a source above [`longest_source`](Self::longest_source),
+    /// unless it is to be truncated; those of [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -37,14 +39,14 @@ impl Translator {
         self.translate_requests(self.requests(sources, options)?, options)
     }
 
-    /// Translates `sources` so that each translation begins with the text of `prefixes` at the same index. An empty
-    /// source is translated by its prefix alone.
+    /// Translates `sources` so that each translation begins with the text of `prefixes` at the same
+    /// index. An empty source is translated by its prefix alone.
     ///
     /// A prefix is tokenised separately, so it should end at the end of a word.
     ///
     /// # Errors
-    /// Those of [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix for each
-    /// source.
+    /// Those of [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix
+    /// for each source.
     pub fn translate_with_prefixes<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -63,7 +65,8 @@ impl Translator {
         self.translate_requests(requests, options)
     }
 
-    /// The requests to translate `sources`, with the terms that the glossary of `options` prescribes.
+    /// The requests to translate `sources`, with the terms that the glossary of `options`
+    /// prescribes.
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
@@ -82,7 +85,8 @@ impl Translator {
         sources.par_iter().map(request).collect()
     }
 
-    /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it computes anything.
+    /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it
+    /// computes anything.
     ///
     /// # Errors
     /// Those of [`translate_ids`](Self::translate_ids), except [`InferError::NotFinite`].
@@ -123,8 +127,8 @@ impl Translator {
         self.search(&requests, &small, options)
     }
 
-    /// Translates sentences that are given as ids, up to the first that cannot be translated, and returns the error of
-    /// that one. Streams use it, in which no finished work must be lost.
+    /// Translates sentences that are given as ids, up to the first that cannot be translated, and
+    /// returns the error of that one. Streams use it, in which no finished work must be lost.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,
@@ -145,7 +149,8 @@ impl Translator {
         hypotheses.into_iter().map(decode).collect()
     }
 
-    /// Gives each request its languages, cuts texts that are too long, and lists the tokens that are likely for it.
+    /// Gives each request its languages, cuts texts that are too long, and lists the tokens that
+    /// are likely for it.
     pub(super) fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
@@ -191,8 +196,8 @@ impl Translator {
         Ok(all)
     }
 
-    /// Where hypotheses have one text, a search with twice the beam finds others in the place of all but the best of them. They
-    /// stay only where there are too few others.
+    /// Where hypotheses have one text, a search with twice the beam finds others in the place of
+    /// all but the best of them. They stay only where there are too few others.
     fn add_distinct(
         &self,
         requests: &[Request],
@@ -239,7 +244,8 @@ impl Translator {
         }
     }
 
-    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If that fails, loops stay.
+    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If
+    /// that fails, loops stay.
     fn leave_loops(
         &self,
         requests: &[Request],

@@ -13,7 +13,8 @@ pub struct Translation {
     pub tokens: Vec<u32>,
     /// The reason why the best hypothesis ends.
     pub finish: FinishReason,
-    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the best one.
+    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the best
+    /// one.
     pub n_best: Vec<Alternative>,
 }
 
@@ -50,8 +51,8 @@ pub(super) fn text_of(hypothesis: &Hypothesis, tokenizer: &Tokenizer) -> String 
     if hypothesis.is_raised { text.to_uppercase() } else { text }
 }
 
-/// `text` with each line break replaced by a space. A model can spell any byte, and one line of input must give one
-/// line of output.
+/// `text` with each line break replaced by a space. A model can spell any byte, and one line of
+/// input must give one line of output.
 fn one_line(text: &str) -> String {
     let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     text.replace(breaks, " ")

@@ -7,17 +7,20 @@ use crate::ids::closed;
 use crate::search::Request;
 
 impl Translator {
-    /// The texts of the unknown tokens of `source`, whose ids are `ids`: the [`unknown`](Request::unknown) of its request.
+    /// The texts of the unknown tokens of `source`, whose ids are `ids`: the
+    /// [`unknown`](Request::unknown) of its request.
     pub fn unknown_texts(&self, source: &str, ids: &[u32]) -> Vec<String> {
         let reader = &self.tokenizers.source;
         let is_known = !ids.contains(&reader.special_ids().unk);
         if is_known { Vec::new() } else { reader.unknown_texts(source) }
     }
 
-    /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand for.
+    /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand
+    /// for.
     ///
-    /// Each copies the unknown token of the source to which it attends most, by the mean of the heads of the last layer, or the
-    /// most attended word of a source that is known. Without attention, as in ensembles, they follow the order of the source.
+    /// Each copies the unknown token of the source to which it attends most, by the mean of the
+    /// heads of the last layer, or the most attended word of a source that is known. Without
+    /// attention, as in ensembles, they follow the order of the source.
     pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {

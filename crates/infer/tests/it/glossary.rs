@@ -1,4 +1,5 @@
-//! Glossaries over a model directory: whatever the model would say, its translations contain the terms as whole words.
+//! Glossaries over a model directory: whatever the model would say, its translations contain the
+//! terms as whole words.
 
 use std::sync::Arc;
 

@@ -42,8 +42,8 @@ fn translate(
     search(model, &requests, settings, &batching).unwrap()
 }
 
-/// How far a log-probability may stray. Padding changes how float32 sums are cut into vectors, so that
-/// their last bits differ: the first difference found was 7e-7 in one log-probability.
+/// How far a log-probability may stray. Padding changes how float32 sums are cut into vectors, so
+/// that their last bits differ: the first difference found was 7e-7 in one log-probability.
 const TOLERANCE: f64 = 1e-4;
 
 fn agree(own: &[Hypothesis], expected: &[Hypothesis]) -> bool {

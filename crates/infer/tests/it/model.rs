@@ -113,7 +113,8 @@ fn an_ensemble_of_different_models_searches_and_forces_alike() {
     assert_eq!(found[0][0].tokens, [14, 6, 12, 2]);
 }
 
-/// 8 bits round every product a little; what the fitted models learned, to reverse a sequence, they still do.
+/// 8 bits round every product a little; what the fitted models learned, to reverse a sequence, they
+/// still do.
 #[test]
 fn a_model_in_8_bits_gives_nearly_the_log_probabilities_of_float32() {
     for reference in NAMES.map(Reference::load) {

@@ -1,4 +1,5 @@
-//! Model directories whose tokenisers are SentencePiece models: `source.spm`, `target.spm` and `vocab.json`.
+//! Model directories whose tokenisers are SentencePiece models: `source.spm`, `target.spm` and
+//! `vocab.json`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,8 @@ use burnformer_core::{EmbeddingSharing, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, Tokenizers};
 use burnformer_infer::{InferError, SearchSettings, Translator, load_tokenizers, save_text_files};
 
-/// Ten pieces; the vocabularies have ids for most of them, `</s>` 0, `<unk>` 1 and `<pad>` last (see the data crate).
+/// Ten pieces; the vocabularies have ids for most of them, `</s>` 0, `<unk>` 1 and `<pad>` last
+/// (see the data crate).
 const MODEL: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.spm");
 const VOCABULARY: &str = include_str!("../../../data/tests/fixtures/ten.json");
 

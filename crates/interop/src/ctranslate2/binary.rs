@@ -27,7 +27,8 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// How many times the size of the file all taken variables together may have. One variable may have several names.
+/// How many times the size of the file all taken variables together may have. One variable may have
+/// several names.
 const MOST_SHARED: usize = 16;
 
 struct Variable {
@@ -92,7 +93,8 @@ impl<'a> Binary<'a> {
     /// Reads the variables in `bytes`, the content of `path`.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of models.
+    /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of
+    /// models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let mut parts = Parts(Cursor::new(path, bytes));
         let version = parts.version()?;

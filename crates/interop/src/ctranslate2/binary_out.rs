@@ -49,8 +49,8 @@ pub(super) fn write(variables: &BTreeMap<String, Written>) -> Vec<u8> {
     bytes
 }
 
-/// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer, ties to even. The
-/// factors follow.
+/// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer,
+/// ties to even. The factors follow.
 fn quantised(bytes: &mut Vec<u8>, name: &str, tensor: &Tensor) {
     let rows = tensor.values.chunks(tensor.values.len() / tensor.shape[0].max(1));
     let scale = |row: &[f32]| {

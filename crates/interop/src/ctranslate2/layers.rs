@@ -1,4 +1,5 @@
-//! The layers of both stacks. CTranslate2 stores the projections of queries, keys and values as one matrix.
+//! The layers of both stacks. CTranslate2 stores the projections of queries, keys and values as one
+//! matrix.
 
 use std::collections::BTreeMap;
 

@@ -53,8 +53,8 @@ fn is_argos(dir: &Path) -> bool {
     dir.join(ARGOS).is_file()
 }
 
-/// Reads the model in the folder `dir`, or in the package of Argos Translate that it is. `files` are those that the user
-/// names.
+/// Reads the model in the folder `dir`, or in the package of Argos Translate that it is. `files`
+/// are those that the user names.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the variable or key, and what to do.
@@ -216,8 +216,8 @@ fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
     }
 }
 
-/// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes `default` for a number
-/// that is missing.
+/// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes
+/// `default` for a number that is missing.
 fn both_sides(path: &Path, file: &Binary, name: &str, default: f32) -> Result<f32> {
     let [encoder, decoder] = ["encoder", "decoder"]
         .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));

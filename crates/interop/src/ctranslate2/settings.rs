@@ -87,11 +87,13 @@ impl Settings {
         })
     }
 
-    /// Whether the encoder sees `</s>`. Without `add_source_eos` it does in models that were converted from transformers,
-    /// whose tokenisers add it, and does not in those of OpenNMT. Those start from `<s>`.
+    /// Whether the encoder sees `</s>`. Without `add_source_eos` it does in models that were
+    /// converted from transformers, whose tokenisers add it, and does not in those of OpenNMT.
+    /// Those start from `<s>`.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be known.
+    /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be
+    /// known.
     pub fn source_end(&self, path: &Path, zero_start: bool) -> Result<SourceEnd> {
         let refuse = |what, remedy| Err(InteropError::unsupported(path, what, remedy));
         let start = self.decoder_start_token.as_ref();

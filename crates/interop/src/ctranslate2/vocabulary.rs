@@ -41,8 +41,8 @@ impl Vocabularies {
         self.target.as_ref().unwrap_or(&self.source)
     }
 
-    /// The vocabularies of a model whose embeddings have so many rows. Like in CTranslate2 the last row is that of
-    /// `unknown` if a file leaves it out.
+    /// The vocabularies of a model whose embeddings have so many rows. Like in CTranslate2 the last
+    /// row is that of `unknown` if a file leaves it out.
     ///
     /// # Errors
     /// [`InteropError::Damaged`] if there are other numbers of tokens than of rows.
@@ -85,8 +85,9 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The tokenisers in the first of `dirs` as files of a model directory: those of the format of `tokenizers` that have these tokens, or
-    /// else the vocabularies and the SentencePiece models in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
+    /// The tokenisers in the first of `dirs` as files of a model directory: those of the format of
+    /// `tokenizers` that have these tokens, or else the vocabularies and the SentencePiece models
+    /// in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
     /// their end.
     pub fn files(
         &self,
@@ -117,7 +118,8 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
     let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
-    // A token may end in a carriage return, so that only those at the end of every line are no part of it.
+    // A token may end in a carriage return, so that only those at the end of every line are no part
+    // of it.
     let all = text.split('\n').all(|line| line.ends_with('\r'));
     let token =
         |line: &'_ str| if all { line[..line.len() - 1].to_string() } else { line.to_string() };

@@ -19,8 +19,8 @@ use crate::{carried, embeddings, vocabulary};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "CTranslate2";
-/// The number of positions that are written for a model that computes its positions. CTranslate2 accepts no longer
-/// sentence.
+/// The number of positions that are written for a model that computes its positions. CTranslate2
+/// accepts no longer sentence.
 const POSITIONS: usize = 2048;
 
 /// How matrices are written.
@@ -33,7 +33,8 @@ pub(crate) enum Quantisation {
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no place for, [`InteropError::Io`](crate::InteropError::Io).
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no
+/// place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
     let config = &package.config;
     check(config)?;

@@ -81,7 +81,8 @@ impl MarianConfig {
 pub(super) enum Family {
     /// `MarianMTModel`.
     Marian,
-    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers, positions from 2 on.
+    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers,
+    /// positions from 2 on.
     M2m100,
 }
 
@@ -89,7 +90,8 @@ impl MarianConfig {
     /// The configuration of the model. `sharing` is known from the weights alone.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] that names the first key without a counterpart, [`InteropError::Config`].
+    /// [`InteropError::Unsupported`] that names the first key without a counterpart,
+    /// [`InteropError::Config`].
     pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
         let family = self.family(path)?;
         self.check(path, family)?;
@@ -194,8 +196,8 @@ impl MarianConfig {
     }
 }
 
-/// The keys of `generation_config.json` that are used; those that are missing have the defaults of transformers'
-/// `GenerationConfig`. Old models have them in `config.json`.
+/// The keys of `generation_config.json` that are used; those that are missing have the defaults of
+/// transformers' `GenerationConfig`. Old models have them in `config.json`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GenerationConfig {

@@ -1,4 +1,5 @@
-//! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with a token for each language.
+//! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with a token for each
+//! language.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +16,14 @@ const VOCABULARY: &str = "vocab.json";
 const TOKENIZER: &str = "tokenizer.json";
 const SPECIAL: &str = "special_tokens_map.json";
 
-/// The languages of M2M100 in the order of their ids, as `FAIRSEQ_LANGUAGE_CODES` of transformers has them.
+/// The languages of M2M100 in the order of their ids, as `FAIRSEQ_LANGUAGE_CODES` of transformers
+/// has them.
 const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr \
     ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru \
     sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 
-/// The files of the tokeniser in `dir` as those of a model directory, with a token for each of `rows` ids.
+/// The files of the tokeniser in `dir` as those of a model directory, with a token for each of
+/// `rows` ids.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file.

@@ -1,4 +1,5 @@
-//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
+//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and
+//! `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
 
 mod config;
 mod folder;
@@ -113,7 +114,8 @@ fn read_weights(dir: &Path) -> Result<Taken> {
     Ok(Taken::new(&path, tensors))
 }
 
-/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those of the library `tokenizers`.
+/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those
+/// of the library `tokenizers`.
 fn read_texts(
     dir: &Path,
     config: &TransformerConfig,
@@ -136,7 +138,8 @@ fn read_texts(
             return Ok(texts);
         }
     }
-    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers` alone.
+    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers`
+    // alone.
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
         if let Some(bytes) = read_if_there(&dir.join(name))? {
@@ -146,7 +149,8 @@ fn read_texts(
     Ok(if tokenizers.is_empty() { texts } else { tokenizers })
 }
 
-/// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads a model.
+/// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads
+/// a model.
 fn embeddings(marian: &MarianConfig, tensors: &mut Taken) -> Result<Embeddings> {
     let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
     let shared = tensors.take_any("model.shared.weight");
@@ -164,13 +168,15 @@ fn embeddings(marian: &MarianConfig, tensors: &mut Taken) -> Result<Embeddings> 
     Ok(Embeddings { source, target, output })
 }
 
-/// Whether the embedding of the token that opens a target is zero, as in all models that were converted from Marian.
+/// Whether the embedding of the token that opens a target is zero, as in all models that were
+/// converted from Marian.
 fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
     let row = bos as usize;
     target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
 }
 
-/// The layout of the positions in the file, or the one that MarianMTModel computes if the file has no positions.
+/// The layout of the positions in the file, or the one that MarianMTModel computes if the file has
+/// no positions.
 fn sinusoids(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
     let path = tensors.path().to_path_buf();
     let refuse =

@@ -4,8 +4,9 @@ use crate::error::Result;
 use crate::package::Package;
 use crate::vocabulary;
 
-/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration on both sides. `MarianTokenizer` writes
-/// those of each vocabulary, which are others where the sizes differ; a model directory has one id for both sides.
+/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration
+/// on both sides. `MarianTokenizer` writes those of each vocabulary, which are others where the
+/// sizes differ; a model directory has one id for both sides.
 pub(super) fn align(package: &mut Package) -> Result<()> {
     if !package.texts.contains_key("target_vocab.json") {
         return Ok(());

@@ -32,7 +32,8 @@ const FORMAT: &str = "MarianMTModel";
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what MarianMTModel has no place for, [`InteropError::Io`](crate::InteropError::Io).
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what MarianMTModel has no
+/// place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     check(&package.config)?;
     let tensors = weights(package)?;
@@ -79,8 +80,8 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     refuse_any(FORMAT, &features)
 }
 
-/// The weights with their names in MarianMTModel. Positions are written too, because the layout of the paper differs
-/// from the one that MarianMTModel computes.
+/// The weights with their names in MarianMTModel. Positions are written too, because the layout of
+/// the paper differs from the one that MarianMTModel computes.
 fn weights(package: &Package) -> Result<Tensors> {
     let config = &package.config;
     let mut tensors = Tensors::new();

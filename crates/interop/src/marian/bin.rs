@@ -10,7 +10,8 @@ use crate::tensors::{NumberType, Tensor, elements};
 const VERSION: u64 = 1;
 /// The bits of a type that mark floats; the rest is the size of a number (`src/common/types.h`).
 const FLOAT: u64 = 0x400;
-/// The types of intgemm's numbers in a layout that does not depend on the processor, in Marian and in Bergamot's fork.
+/// The types of intgemm's numbers in a layout that does not depend on the processor, in Marian and
+/// in Bergamot's fork.
 const INTGEMM: [u64; 2] = [0x10000, 0x4100];
 
 /// Whether `bytes` begin with the header of such a file.
@@ -93,8 +94,8 @@ fn tensor(path: &Path, name: &str, kind: u64, shape: Vec<usize>, data: &[u8]) ->
     }
 }
 
-/// A matrix of integers, each of which is its number times the factor that follows them. All matrices but embeddings
-/// are transposed.
+/// A matrix of integers, each of which is its number times the factor that follows them. All
+/// matrices but embeddings are transposed.
 fn quantised(
     path: &Path,
     name: &str,

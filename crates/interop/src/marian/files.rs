@@ -14,7 +14,8 @@ use crate::files::{names, read_file, read_if_there, start};
 use crate::padding;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
-/// The names of Marian's special tokens, each with the one that it has at its usual id in files of Nematus.
+/// The names of Marian's special tokens, each with the one that it has at its usual id in files of
+/// Nematus.
 const CLOSING: (&str, &str, usize) = ("</s>", "eos", 0);
 const UNKNOWN: (&str, &str, usize) = ("<unk>", "UNK", 1);
 const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURCE TARGET`, or in a decoder.yml with `vocabs: [SOURCE, TARGET]`";
@@ -59,7 +60,8 @@ fn models(dir: &Path, names: &[String]) -> Vec<PathBuf> {
     names.iter().map(|name| dir.join(name)).filter(|path| is_model(path)).collect()
 }
 
-/// The file name of the path `name`. Its folders are ignored, so that nothing outside of a model's folder is read.
+/// The file name of the path `name`. Its folders are ignored, so that nothing outside of a model's
+/// folder is read.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
@@ -79,7 +81,8 @@ fn decoders(dir: &Path, names: &[String]) -> Result<Vec<(String, Options)>> {
     names.iter().filter(is_one).map(read).collect()
 }
 
-/// The model at `path`: the file, or the only one in the folder, or the one that the only decoder names.
+/// The model at `path`: the file, or the only one in the folder, or the one that the only decoder
+/// names.
 fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Result<PathBuf> {
     if !path.is_dir() {
         return match is_model(path) {
@@ -109,7 +112,8 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
     }
 }
 
-/// The one of `decoders` that is for `model`: the one with its name, then decoder.yml, then the one that names it.
+/// The one of `decoders` that is for `model`: the one with its name, then decoder.yml, then the one
+/// that names it.
 fn decoder_of(
     dir: &Path,
     model: &str,
@@ -192,8 +196,8 @@ impl Folder {
         self.shortlist.as_ref().map(read).transpose()
     }
 
-    /// The search settings in the decoder's options, with Marian's defaults for those that are missing.
-    /// `unknown` is the id of the unknown token.
+    /// The search settings in the decoder's options, with Marian's defaults for those that are
+    /// missing. `unknown` is the id of the unknown token.
     pub fn search(&self, unknown: u32) -> Result<(SearchSettings, Vec<String>)> {
         let (path, options) = &self.decoder;
         let damaged = |message: String| InteropError::damaged(path, message);
@@ -227,8 +231,8 @@ impl Folder {
     }
 }
 
-/// The vocabularies of source and target: those that were named; those in the options of the decoder, or of the training; those
-/// whose names tell.
+/// The vocabularies of source and target: those that were named; those in the options of the
+/// decoder, or of the training; those whose names tell.
 fn vocabularies(
     dir: &Path,
     model: &str,
@@ -267,7 +271,8 @@ fn vocabularies(
     })
 }
 
-/// The id of the special token `name` among `tokens`, by Marian's rule (`src/data/default_vocab.cpp`).
+/// The id of the special token `name` among `tokens`, by Marian's rule
+/// (`src/data/default_vocab.cpp`).
 fn special(
     path: &Path,
     tokens: &[String],
@@ -280,7 +285,8 @@ fn special(
     Ok(index.ok_or_else(missing)? as u32)
 }
 
-/// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece model.
+/// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece
+/// model.
 fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
     let damaged = |message: String| InteropError::damaged(path, message);
     let bytes = read_file(path)?;

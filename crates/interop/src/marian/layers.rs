@@ -1,4 +1,5 @@
-//! The layers of both stacks. Marian's matrices are `[in, out]`, those of a model directory `[out, in]`.
+//! The layers of both stacks. Marian's matrices are `[in, out]`, those of a model directory
+//! `[out, in]`.
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 

@@ -1,4 +1,5 @@
-//! Marian's own models, `.npz` and `.bin`: large models, and the small ones of Firefox and Bergamot.
+//! Marian's own models, `.npz` and `.bin`: large models, and the small ones of Firefox and
+//! Bergamot.
 
 mod bin;
 mod files;
@@ -26,8 +27,8 @@ use items::{Items, OPTIONS};
 use layers::vector;
 use yaml::Options;
 
-/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's options in the same folder,
-/// or that folder. `files` are those that the user names.
+/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's
+/// options in the same folder, or that folder. `files` are those that the user names.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the tensor or option, and what to do.
@@ -82,8 +83,8 @@ fn read_items(path: &Path) -> Result<Items> {
     }
 }
 
-/// Takes the matrices over the vocabularies out of a file. Without one of its own, a side has the shared one, and the
-/// output that of the target.
+/// Takes the matrices over the vocabularies out of a file. Without one of its own, a side has the
+/// shared one, and the output that of the target.
 fn embeddings(tensors: &mut Taken) -> Result<Embeddings> {
     let shared = tensors.take_any("Wemb");
     let mut side = |name: &str| {

@@ -19,7 +19,8 @@ const OFF: &str = "\
     transformer-disable-position-embeddings transformer-pool transformer-rnn-projection \
     layer-normalization ulr right-left";
 
-/// The configuration of the model at `path`, without its special ids and which embeddings are shared.
+/// The configuration of the model at `path`, without its special ids and which embeddings are
+/// shared.
 pub(super) fn config(
     path: &Path,
     options: &Options,
@@ -70,7 +71,8 @@ pub(super) fn config(
     Ok(config)
 }
 
-/// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a few is told later which.
+/// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a
+/// few is told later which.
 fn check_depth(path: &Path, layers: usize, tensors: &Taken) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {

@@ -1,5 +1,6 @@
-//! The binary lexical shortlists of Bergamot and Firefox, `lex.*.s2t.bin`: a header of six numbers of 64 bits, for each
-//! source token where its translations start (64 bits), and the translations (32 bits).
+//! The binary lexical shortlists of Bergamot and Firefox, `lex.*.s2t.bin`: a header of six numbers
+//! of 64 bits, for each source token where its translations start (64 bits), and the translations
+//! (32 bits).
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use crate::error::{InteropError, Result};
 
 /// The number that such a file begins with.
 const MAGIC: u64 = 0xF11A_48D5_0134_17F5;
-/// The number of bytes of the header: this number, the checksum, the numbers of frequent tokens and of translations of a
-/// token, and the lengths of both tables.
+/// The number of bytes of the header: this number, the checksum, the numbers of frequent tokens and
+/// of translations of a token, and the lengths of both tables.
 const HEADER: usize = 6 * 8;
 /// The number of bytes that the checksum is not taken over.
 const UNCHECKED: usize = 2 * 8;
@@ -21,7 +22,8 @@ pub(super) fn is_shortlist(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// Whether both sides of a model have the same vocabulary, so that a token can be its own translation.
+/// Whether both sides of a model have the same vocabulary, so that a token can be its own
+/// translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sides {
     Shared,

@@ -1,6 +1,7 @@
-//! The part of YAML that Marian's files use: scalars and lists of scalars, by key, all of them as text. A token such as
-//! `null` or `1.0` is no number here. The parser hands out one event after the other: nothing is built of nested values, which
-//! are left out, and a file that refers to itself is refused.
+//! The part of YAML that Marian's files use: scalars and lists of scalars, by key, all of them as
+//! text. A token such as `null` or `1.0` is no number here. The parser hands out one event after
+//! the other: nothing is built of nested values, which are left out, and a file that refers to
+//! itself is refused.
 
 use std::collections::BTreeMap;
 

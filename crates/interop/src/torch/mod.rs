@@ -1,5 +1,5 @@
-//! `pytorch_model.bin`: the file that `torch.save` writes for a dictionary of tensors. It is a ZIP archive (since
-//! PyTorch 1.6) or a sequence of pickles (before). No code in the file is executed.
+//! `pytorch_model.bin`: the file that `torch.save` writes for a dictionary of tensors. It is a ZIP
+//! archive (since PyTorch 1.6) or a sequence of pickles (before). No code in the file is executed.
 
 mod pickle;
 
@@ -12,14 +12,16 @@ use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
 use pickle::{Pickle, Refusal, Value, View};
 
-/// How many times the size of the file all tensors together may have. Tensors may share numbers, as tied embeddings do.
+/// How many times the size of the file all tensors together may have. Tensors may share numbers, as
+/// tied embeddings do.
 const MOST_SHARED: usize = 8;
 /// The most dimensions of a tensor: the time to read one grows with them.
 const MOST_DIMENSIONS: usize = 8;
 /// The first pickle in a file of PyTorch before 1.6 is this number.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
-/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types are left out.
+/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types
+/// are left out.
 ///
 /// # Errors
 /// [`InteropError::Damaged`], or [`InteropError::Pickle`] if the file asks for more than tensors.
@@ -74,8 +76,8 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     Ok((value, pickle, places))
 }
 
-/// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the storages; then for each
-/// key a count and as many numbers.
+/// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the
+/// storages; then for each key a count and as many numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let mut place = 0;
     let mut next = || -> Result<(Value, Pickle)> {
@@ -132,7 +134,8 @@ fn refused(path: &Path, why: Refusal) -> InteropError {
     }
 }
 
-/// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond the end.
+/// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond
+/// the end.
 fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Option<Vec<f32>> {
     let size = number.size();
     if count == 0 {

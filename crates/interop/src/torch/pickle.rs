@@ -1,9 +1,10 @@
-//! Reads the part of Python's pickle format that `torch.save` writes for weights, without executing anything.
+//! Reads the part of Python's pickle format that `torch.save` writes for weights, without executing
+//! anything.
 //!
-//! A pickle is a program for a stack machine that may call any function. This reader knows the operations that build
-//! numbers, texts, tuples, lists and dictionaries, and five names: those with which PyTorch rebuilds tensors.
-//! Everything else in a file is an error. Values are stored in lists that only grow, so that no file can create cycles
-//! or deeply nested values.
+//! A pickle is a program for a stack machine that may call any function. This reader knows the
+//! operations that build numbers, texts, tuples, lists and dictionaries, and five names: those with
+//! which PyTorch rebuilds tensors. Everything else in a file is an error. Values are stored in
+//! lists that only grow, so that no file can create cycles or deeply nested values.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -83,7 +84,8 @@ struct Machine<'a> {
     built: Pickle,
 }
 
-/// Reads the pickle at the beginning of `bytes`. Returns its value, everything that it built, and its length.
+/// Reads the pickle at the beginning of `bytes`. Returns its value, everything that it built, and
+/// its length.
 pub(super) fn read(bytes: &[u8]) -> Step<(Value, Pickle, usize)> {
     let mut machine = Machine { bytes, ..Machine::default() };
     loop {

@@ -1,5 +1,5 @@
-//! Models that CTranslate2's converter wrote give here what they give there (`fixtures/ctranslate2_models.py`), and models written
-//! here come back as they were.
+//! Models that CTranslate2's converter wrote give here what they give there
+//! (`fixtures/ctranslate2_models.py`), and models written here come back as they were.
 
 use std::path::Path;
 
@@ -91,7 +91,8 @@ fn a_decoder_with_other_heads_and_widths_comes_back() {
     assert!(error.contains("export to CTranslate2"), "{error}");
 }
 
-/// The int8 fixture is the converter's rounding of `wide_relu`; ours of the same weights is the same.
+/// The int8 fixture is the converter's rounding of `wide_relu`; ours of the same weights is the
+/// same.
 #[test]
 fn int8_is_rounded_as_the_converter_rounds() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,7 +157,8 @@ fn damage_is_named_and_no_cut_is_overlooked() {
     assert!(source.to_string().contains("add_source_bos"), "{source}");
 }
 
-/// Without `add_source_eos`, the caller of a model that was converted from transformers adds `</s>`, that of one of OpenNMT does not.
+/// Without `add_source_eos`, the caller of a model that was converted from transformers adds
+/// `</s>`, that of one of OpenNMT does not.
 #[test]
 fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where_that_is_unknown() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Students of Firefox beside their own engine, in int8 as it is used, and in float32 (`firefox.py`).
+//! Students of Firefox beside their own engine, in int8 as it is used, and in float32
+//! (`firefox.py`).
 
 use std::path::Path;
 
@@ -45,7 +46,8 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
         }
     }
     println!("of 200 the same: {same_in_float32} in float32, {same} in int8");
-    // A sum in another order may tip a single choice. Int8 tips many: the engine agrees with itself on 162.
+    // A sum in another order may tip a single choice. Int8 tips many: the engine agrees with itself
+    // on 162.
     assert!(same_in_float32 >= 199, "{same_in_float32}");
     assert!(same >= 160, "{same}");
 }

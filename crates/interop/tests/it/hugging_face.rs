@@ -81,7 +81,8 @@ fn beam_search_is_that_of_transformers_token_for_token() {
     }
 }
 
-/// Through the translator, which may search again for a translation that is a loop: 11 of these 72 are loops.
+/// Through the translator, which may search again for a translation that is a loop: 11 of these 72
+/// are loops.
 #[test]
 fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_to_search_again() {
     let (expected, folder) = (expected(), tempfile::tempdir().unwrap());
@@ -264,8 +265,8 @@ fn logits(package: &Package, source: &[u32], target: &[u32]) -> Vec<f32> {
     model.forward(tensor(source), tensor(&input), Mode::Inference).into_data().iter().collect()
 }
 
-/// `<pad>` is token 20 of 24 in the source and 21 of 30 in the target, and 23 in the configuration, as where vocabularies have
-/// different sizes.
+/// `<pad>` is token 20 of 24 in the source and 21 of 30 in the target, and 23 in the configuration,
+/// as where vocabularies have different sizes.
 #[test]
 fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configuration() {
     let folder = tempfile::tempdir().unwrap();

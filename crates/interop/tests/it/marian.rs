@@ -1,4 +1,5 @@
-//! Models as Marian writes them give here what NumPy computes after Marian's source (`fixtures/marian_models.py`).
+//! Models as Marian writes them give here what NumPy computes after Marian's source
+//! (`fixtures/marian_models.py`).
 
 use std::path::Path;
 
@@ -147,7 +148,8 @@ fn damage_is_named_and_no_cut_is_overlooked() {
     assert!(more.to_string().contains("25 tokens, the model 24"), "{more}");
 }
 
-/// The file is written by `write_shortlist` in `fixtures/marian_models.py`, after Marian's `BinaryShortlistGenerator`.
+/// The file is written by `write_shortlist` in `fixtures/marian_models.py`, after Marian's
+/// `BinaryShortlistGenerator`.
 #[test]
 fn a_binary_shortlist_comes_with_the_model() {
     let package = package("student");

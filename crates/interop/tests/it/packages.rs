@@ -1,4 +1,5 @@
-//! Packages as others publish them, by their very file names: OPUS-MT's, Marian's training folders, Argos Translate's.
+//! Packages as others publish them, by their very file names: OPUS-MT's, Marian's training folders,
+//! Argos Translate's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,7 +123,8 @@ fn a_package_of_opus_mt_translates_as_it_is_from_its_folder_and_from_its_archive
     }
 }
 
-/// Whichever names the vocabularies have and whatever names them, each is its side's, or the import says how to tell.
+/// Whichever names the vocabularies have and whatever names them, each is its side's, or the import
+/// says how to tell.
 #[test]
 fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
     let text = |side: char| {
@@ -310,7 +312,8 @@ fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it()
     assert!(error.contains("another vocabulary"), "{error}");
 }
 
-/// `bin` in the form of binary version 5, which names the special tokens in variables, and revision 4 or 7 of the names.
+/// `bin` in the form of binary version 5, which names the special tokens in variables, and revision
+/// 4 or 7 of the names.
 fn before_config_json(bin: &[u8]) -> Vec<u8> {
     let text =
         |text: &str| [&(text.len() as u16 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
@@ -353,7 +356,8 @@ fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, dir)
 }
 
-/// What is no file is named, at once, whichever file it is instead of; nothing that a model needs is taken as absent.
+/// What is no file is named, at once, whichever file it is instead of; nothing that a model needs
+/// is taken as absent.
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {

@@ -7,7 +7,8 @@ use burnformer_core::{TransformerConfig, named_parameters};
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 use burnformer_interop::{Format, Package, Tensor};
 
-/// A model of random weights with the tokeniser of the model in the program, on one side or on each.
+/// A model of random weights with the tokeniser of the model in the program, on one side or on
+/// each.
 fn package(files: &[&str]) -> Package {
     let tokenizer =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en/tokenizer.json");

@@ -13,11 +13,12 @@ use crate::op::Place;
 
 pub use step::{AdamStep, Moving};
 
-/// One update of Adam (Kingma and Ba, 2015; paper §5.3) of a parameter p with gradient g: m ← β₁m + (1−β₁)g, v ← β₂v +
-/// (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε), where m̂ and v̂ are the moments corrected for their start at zero.
+/// One update of Adam (Kingma and Ba, 2015; paper §5.3) of a parameter p with gradient g: m ← β₁m +
+/// (1−β₁)g, v ← β₂v + (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε), where m̂ and v̂ are the moments
+/// corrected for their start at zero.
 ///
-/// On the CPU, tensors without gradients of their own are updated in one parallel pass, and in place where no other
-/// tensor shares their memory.
+/// On the CPU, tensors without gradients of their own are updated in one parallel pass, and in
+/// place where no other tensor shares their memory.
 ///
 /// # Shapes
 /// The parameter, its gradient and both moments have one shape.

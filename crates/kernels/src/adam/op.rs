@@ -8,7 +8,8 @@ use super::cpu;
 use super::step::{AdamStep, Moving};
 use crate::cpu::{contiguous, floats, primitive, tensor};
 
-/// The update of tensors on the CPU without gradients, in place where no other tensor shares their memory.
+/// The update of tensors on the CPU without gradients, in place where no other tensor shares their
+/// memory.
 pub(super) fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,

@@ -13,8 +13,8 @@ pub struct AdamStep {
     pub epsilon: f64,
     /// The number of this update, counted from 1.
     pub time: u64,
-    /// A factor for the gradient, applied before anything else: it clips the norm and divides by the tokens of the
-    /// update.
+    /// A factor for the gradient, applied before anything else: it clips the norm and divides by
+    /// the tokens of the update.
     pub gradient_scale: f64,
 }
 

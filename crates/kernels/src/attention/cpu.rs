@@ -25,7 +25,8 @@ pub(super) struct Projected<'a> {
     pub row_stride: usize,
 }
 
-/// Which keys are hidden: `[batch or 1, heads or 1, query_len or 1, key_len]`, not 0 for a hidden key.
+/// Which keys are hidden: `[batch or 1, heads or 1, query_len or 1, key_len]`, not 0 for a hidden
+/// key.
 #[derive(Clone, Debug)]
 pub(super) struct Hidden {
     pub bytes: Vec<u8>,
@@ -143,8 +144,8 @@ fn forward_head(
     multiply(context, weights, value, 1.0);
 }
 
-/// Writes the gradients of query, key and value, each `[batch, len, heads·d]`, given the gradient of the context (in
-/// the layout of the context) and the weights of the forward pass.
+/// Writes the gradients of query, key and value, each `[batch, len, heads·d]`, given the gradient
+/// of the context (in the layout of the context) and the weights of the forward pass.
 pub(super) fn backward(
     inputs: Inputs,
     weights: &[f32],
@@ -202,7 +203,8 @@ fn backward_head(
 }
 
 vectorised! {
-    /// Softmax over the scores that are not hidden. A hidden score gets weight 0, also if all scores are hidden.
+    /// Softmax over the scores that are not hidden. A hidden score gets weight 0, also if all
+    /// scores are hidden.
     fn masked_softmax(row: &mut [f32], hidden: &[u8]) {
         for (x, &hidden) in row.iter_mut().zip(hidden) {
             *x = if hidden != 0 { f32::NEG_INFINITY } else { *x };
@@ -213,7 +215,8 @@ vectorised! {
         softmax_row(row);
     }
 
-    /// Turns the gradient g of the weights w into the gradient of the scores, row by row: w·(g − Σ w·g).
+    /// Turns the gradient g of the weights w into the gradient of the scores, row by row: w·(g − Σ
+    /// w·g).
     fn softmax_gradient(grad: &mut [f32], weights: &[f32], width: usize) {
         for (grad, weights) in grad.chunks_exact_mut(width).zip(weights.chunks_exact(width)) {
             let mixed = fold_pairs(grad, weights, |a, g, w| a + g * w);

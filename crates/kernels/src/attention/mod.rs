@@ -19,15 +19,17 @@ use crate::op::Place;
 pub use heads::{merge_heads, split_heads};
 pub use softmax::masked_softmax;
 
-/// Multi-head scaled dot-product attention (paper §3.2): `softmax(Q·Kᵀ/√d_k)·V` in every head. The operands are the
-/// results of the projections, in which the features of the heads stand side by side.
+/// Multi-head scaled dot-product attention (paper §3.2): `softmax(Q·Kᵀ/√d_k)·V` in every head. The
+/// operands are the results of the projections, in which the features of the heads stand side by
+/// side.
 ///
-/// `hidden` is `true` where a query may not see a key. A query that sees no key gets context 0 and finite gradients.
-/// `mask` drops attention weights; it counts them as the elements of `[batch, heads, query_len, key_len]`.
+/// `hidden` is `true` where a query may not see a key. A query that sees no key gets context 0 and
+/// finite gradients. `mask` drops attention weights; it counts them as the elements of
+/// `[batch, heads, query_len, key_len]`.
 ///
-/// The fused version does not copy the heads apart, keeps no intermediate result but the weights, and works on the
-/// sentences of the batch in parallel. If the operands have 16 bits, only the two matrix products are computed in 16
-/// bits; the softmax is computed in float32.
+/// The fused version does not copy the heads apart, keeps no intermediate result but the weights,
+/// and works on the sentences of the batch in parallel. If the operands have 16 bits, only the two
+/// matrix products are computed in 16 bits; the softmax is computed in float32.
 /// # Shapes
 /// - `query`: `[batch, query_len, heads·d_k]`
 /// - `key`: `[batch, key_len, heads·d_k]`, `value`: `[batch, key_len, heads·d_v]`

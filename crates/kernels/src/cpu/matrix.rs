@@ -9,7 +9,8 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// The matrix of `rows` by `columns` at the start of `data`, whose rows are `row_stride` elements apart.
+    /// The matrix of `rows` by `columns` at the start of `data`, whose rows are `row_stride`
+    /// elements apart.
     pub fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::simd::vectorised;
 
-/// The number of rows that one task handles. It is a function of the size of the problem alone, so that partial sums
-/// never depend on the number of threads.
+/// The number of rows that one task handles. It is a function of the size of the problem alone, so
+/// that partial sums never depend on the number of threads.
 pub fn rows_per_task(rows: usize) -> usize {
     rows.div_ceil(64).max(8)
 }

@@ -35,8 +35,9 @@ pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(shape.into()), DType::F32)
 }
 
-/// Fills a tensor of the shape of `x` with `write(out, source)`. If no other tensor shares the memory of `x`, it is
-/// overwritten: then `source` is `None` and `out` holds the elements of `x`. Otherwise the result is a new tensor.
+/// Fills a tensor of the shape of `x` with `write(out, source)`. If no other tensor shares the
+/// memory of `x`, it is overwritten: then `source` is `None` and `out` holds the elements of `x`.
+/// Otherwise the result is a new tensor.
 pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) -> FlexTensor {
     let mut x = contiguous(x);
     let count = x.layout().num_elements();

@@ -8,8 +8,8 @@ use crate::cpu::{increase, multiply_by, products};
 /// The number of elements that one task handles.
 const TASK: usize = 8 * 1024;
 
-/// Multiplies `source` by the factors of `mask` and writes the products to `out`. Without `source`, the elements of
-/// `out` are multiplied.
+/// Multiplies `source` by the factors of `mask` and writes the products to `out`. Without `source`,
+/// the elements of `out` are multiplied.
 pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) {
     out.par_chunks_mut(TASK).enumerate().for_each(|(index, out)| {
         let start = index * TASK;
@@ -24,8 +24,8 @@ pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) 
     });
 }
 
-/// Adds `x` to `out`, whose elements are multiplied by the factors of `mask` first, if there is a mask. If there is a
-/// `source`, its elements take the place of those of `out`.
+/// Adds `x` to `out`, whose elements are multiplied by the factors of `mask` first, if there is a
+/// mask. If there is a `source`, its elements take the place of those of `out`.
 pub(super) fn add(out: &mut [f32], source: Option<&[f32]>, x: &[f32], mask: Option<DropoutMask>) {
     let tasks = out.par_chunks_mut(TASK).zip(x.par_chunks(TASK)).enumerate();
     tasks.for_each(|(index, (out, x))| {

@@ -1,5 +1,5 @@
-//! The factors of dropout on GPUs. They are drawn on the device: drawn on the host they would have to be uploaded,
-//! one float for each activation of the model in each update.
+//! The factors of dropout on GPUs. They are drawn on the device: drawn on the host they would have
+//! to be uploaded, one float for each activation of the model in each update.
 
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, backend_extension};
@@ -29,7 +29,8 @@ pub(super) trait MaskKernel: Backend {
     fn dropout_mask_like(x: FloatTensor<Self>, mask: DropoutMask) -> FloatTensor<Self>;
 }
 
-/// The factors of `mask` for every element of `x`, which is on a GPU: bit for bit those of [`DropoutMask::fill_at`].
+/// The factors of `mask` for every element of `x`, which is on a GPU: bit for bit those of
+/// [`DropoutMask::fill_at`].
 pub(super) fn mask_like<const D: usize>(x: &Tensor<D>, mask: DropoutMask) -> Tensor<D> {
     let is_autodiff = x.device().is_autodiff();
     let x = if is_autodiff { x.clone().inner() } else { x.clone() };

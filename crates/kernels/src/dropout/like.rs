@@ -5,8 +5,8 @@ use super::mask::DropoutMask;
 use crate::op::Place;
 
 impl DropoutMask {
-    /// The factors of dropout for every element of `x`, as a tensor with the shape and the device of `x`. They are
-    /// drawn on that device, with the same bits on every device.
+    /// The factors of dropout for every element of `x`, as a tensor with the shape and the device
+    /// of `x`. They are drawn on that device, with the same bits on every device.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
         #[cfg(feature = "gpu")]
         if Place::of(&[x]) == Place::Gpu {

@@ -5,8 +5,9 @@ use crate::random::RandomKey;
 /// The number of elements that one task draws: a multiple of the eight elements of a block.
 const TASK: usize = 16 * 1024;
 
-/// Which elements one application of dropout drops (paper §5.4). It is a function of `key` and of each element's index
-/// alone, so that the backward pass draws the factors again and none are kept in memory.
+/// Which elements one application of dropout drops (paper §5.4). It is a function of `key` and of
+/// each element's index alone, so that the backward pass draws the factors again and none are kept
+/// in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutMask {
     key: RandomKey,
@@ -38,8 +39,9 @@ impl DropoutMask {
         crate::random::drop_threshold(self.rate)
     }
 
-    /// Writes the factors of the elements `start..start + out.len()` to `out`: 0 for a dropped element,
-    /// [`keep_value`](Self::keep_value) for another one. They are those of [`RandomKey::dropout_mask`].
+    /// Writes the factors of the elements `start..start + out.len()` to `out`: 0 for a dropped
+    /// element, [`keep_value`](Self::keep_value) for another one. They are those of
+    /// [`RandomKey::dropout_mask`].
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
         self.key.dropout_mask(start, self.rate, self.keep_value(), out);
     }

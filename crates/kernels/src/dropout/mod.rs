@@ -16,10 +16,11 @@ use crate::op::Place;
 
 pub use mask::DropoutMask;
 
-/// Dropout (paper §5.4): `x` multiplied by the factors of `mask`. Without a mask, the result is `x`.
+/// Dropout (paper §5.4): `x` multiplied by the factors of `mask`. Without a mask, the result is
+/// `x`.
 ///
-/// The fused version draws the factors while it uses them, and writes the result over `x` if no other tensor shares its
-/// memory.
+/// The fused version draws the factors while it uses them, and writes the result over `x` if no
+/// other tensor shares its memory.
 ///
 /// # Shapes
 /// `x` may have any shape; the result has the shape of `x`.

@@ -17,7 +17,8 @@ pub(super) fn forward(weight: &[f32], ids: &[i64], width: usize, scale: f32, out
     });
 }
 
-/// The gradient of the weight, `[vocab, width]`. Each row is the sum over the occurrences of its id, in their order.
+/// The gradient of the weight, `[vocab, width]`. Each row is the sum over the occurrences of its
+/// id, in their order.
 pub(super) fn backward(
     grad: &[f32],
     ids: &[i64],

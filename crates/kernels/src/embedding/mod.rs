@@ -10,10 +10,11 @@ use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;
 
-/// The embedding (paper §3.4): the rows `ids` of `weight`, multiplied by `scale` (√d_model in the paper).
+/// The embedding (paper §3.4): the rows `ids` of `weight`, multiplied by `scale` (√d_model in the
+/// paper).
 ///
-/// The fused version makes one parallel pass forward and one backward. The gradient of a row is the sum over the
-/// occurrences of its id, in their order.
+/// The fused version makes one parallel pass forward and one backward. The gradient of a row is the
+/// sum over the occurrences of its id, in their order.
 ///
 /// # Shapes
 /// `weight`: `[vocab, d]`, `ids`: `[batch, len]` → `[batch, len, d]`

@@ -1,5 +1,6 @@
-//! The norm of many vectors on GPUs: the cubes of each vector write their sums of squares into one row of a matrix,
-//! which is then summed. Burn's own sum adds by atomic operations, in the order in which the cubes happen to end.
+//! The norm of many vectors on GPUs: the cubes of each vector write their sums of squares into one
+//! row of a matrix, which is then summed. Burn's own sum adds by atomic operations, in the order in
+//! which the cubes happen to end.
 
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::tensor::FloatTensor;
@@ -17,8 +18,8 @@ const CUBES: usize = 256;
 
 #[backend_extension(Cube, Fusion)]
 trait GlobalNormKernels: Backend {
-    /// Returns `parts` (`[vectors, CUBES]`) with the sums of squares of `x` written to row `row`. It is changed in
-    /// place if no other tensor shares its memory.
+    /// Returns `parts` (`[vectors, CUBES]`) with the sums of squares of `x` written to row `row`.
+    /// It is changed in place if no other tensor shares its memory.
     #[fusion(dtype = parts, shape = parts)]
     fn squares_into(
         parts: FloatTensor<Self>,

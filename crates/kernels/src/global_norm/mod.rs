@@ -10,11 +10,11 @@ use burn::tensor::Tensor;
 
 use crate::op::{HasPlace, Place};
 
-/// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The host does not wait for
-/// it.
+/// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The
+/// host does not wait for it.
 ///
-/// On GPUs, tensors without gradients of their own are summed by one kernel launch for each vector and one launch for
-/// all, in a fixed order.
+/// On GPUs, tensors without gradients of their own are summed by one kernel launch for each vector
+/// and one launch for all, in a fixed order.
 ///
 /// # Panics
 /// If `vectors` is empty.
@@ -28,10 +28,11 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     }
 }
 
-/// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of a model is their
-/// global norm.
+/// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of
+/// a model is their global norm.
 ///
-/// On the CPU, a tensor without gradients of its own is summed in parallel, in float64 and in a fixed order.
+/// On the CPU, a tensor without gradients of its own is summed in parallel, in float64 and in a
+/// fixed order.
 pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     match Place::without_gradients(&[&x]) {
         #[cfg(feature = "cpu")]

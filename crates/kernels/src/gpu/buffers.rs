@@ -6,8 +6,8 @@ use burn_cubecl::tensor::CubeTensor;
 /// The number of bytes of an element.
 const ELEMENT: usize = size_of::<f32>();
 
-/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. There may be gaps between
-/// rows, as in a padded matrix.
+/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. There may
+/// be gaps between rows, as in a padded matrix.
 pub fn with_contiguous_rows(x: CubeTensor) -> CubeTensor {
     if x.meta.strides().last() == Some(&1) { x } else { into_contiguous(x) }
 }
@@ -35,7 +35,8 @@ pub struct SharedBuffer {
     pub second: usize,
 }
 
-/// A buffer for two float32 tensors of the shapes of `first` and `second`, both contiguous; not initialised.
+/// A buffer for two float32 tensors of the shapes of `first` and `second`, both contiguous; not
+/// initialised.
 pub fn shared_buffer(first: &CubeTensor, second: &CubeTensor) -> SharedBuffer {
     let counts = [first, second].map(|x| x.meta.num_elements());
     let alignment = first.client.properties().memory.alignment as usize;

@@ -1,12 +1,14 @@
-//! The building blocks of operations on GPUs, in CubeCL: one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
+//! The building blocks of operations on GPUs, in CubeCL: one source for CUDA, ROCm, Metal, Vulkan
+//! and WebGPU.
 //!
-//! A kernel is launched as a grid of cubes, and a cube is a group of units: what CUDA calls blocks and threads, and
-//! WebGPU workgroups and invocations. The units of a cube share memory and can wait for each other.
+//! A kernel is launched as a grid of cubes, and a cube is a group of units: what CUDA calls blocks
+//! and threads, and WebGPU workgroups and invocations. The units of a cube share memory and can
+//! wait for each other.
 //!
-//! The kernels are written for the least that these offer: cubes of at most 256 units, 16 KiB of shared memory, no
-//! subgroups, and eight storage buffers for each launch (`maxStorageBuffersPerShaderStage` of WebGPU), of which
-//! CubeCL takes one for sizes and scalars. Every sum is taken in a fixed order, which does not depend on the device's
-//! scheduling.
+//! The kernels are written for the least that these offer: cubes of at most 256 units, 16 KiB of
+//! shared memory, no subgroups, and eight storage buffers for each launch
+//! (`maxStorageBuffersPerShaderStage` of WebGPU), of which CubeCL takes one for sizes and scalars.
+//! Every sum is taken in a fixed order, which does not depend on the device's scheduling.
 
 mod buffers;
 mod launch;

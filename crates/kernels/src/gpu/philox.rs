@@ -1,8 +1,9 @@
-//! Dropout on GPUs, drawn from Philox-4x32-10 (Salmon et al., 2011) with the bits that the CPU draws.
+//! Dropout on GPUs, drawn from Philox-4x32-10 (Salmon et al., 2011) with the bits that the CPU
+//! draws.
 //!
-//! A kernel gets what it draws from as a [`Draw`]. It finds the index of an element ([`element_index()`]), draws the
-//! block that decides about the element ([`words_of_block()`]) and takes the element's factor from the block
-//! ([`dropout_factor()`]).
+//! A kernel gets what it draws from as a [`Draw`]. It finds the index of an element
+//! ([`element_index()`]), draws the block that decides about the element ([`words_of_block()`]) and
+//! takes the element's factor from the block ([`dropout_factor()`]).
 
 // `#[cube]` gives each function a module of its name, which has no documentation.
 #![allow(missing_docs)]
@@ -14,7 +15,8 @@ use crate::random::philox::{MULTIPLIERS, WEYL};
 /// Adjacent elements that one block of Philox decides about.
 pub const ELEMENTS_PER_BLOCK: usize = 8;
 
-/// What the factors of a [`DropoutMask`](crate::DropoutMask) are drawn from; a launch takes it as a `DrawLaunch`.
+/// What the factors of a [`DropoutMask`](crate::DropoutMask) are drawn from; a launch takes it as a
+/// `DrawLaunch`.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub struct Draw {
     /// The first word of [`RandomKey::words`](crate::RandomKey::words).
@@ -27,7 +29,8 @@ pub struct Draw {
     pub keep: f32,
 }
 
-/// The four words of one block. Each word decides about two elements, its low half about the first of them.
+/// The four words of one block. Each word decides about two elements, its low half about the first
+/// of them.
 #[derive(CubeType, Clone, Copy)]
 pub struct Words {
     a: u32,
@@ -36,15 +39,16 @@ pub struct Words {
     d: u32,
 }
 
-/// The index of an element among all that a mask decides about, in two words: it may be 2³² or more, and not every
-/// device has integers of 64 bits.
+/// The index of an element among all that a mask decides about, in two words: it may be 2³² or
+/// more, and not every device has integers of 64 bits.
 #[derive(CubeType, Clone, Copy)]
 pub struct ElementIndex {
     low: u32,
     high: u32,
 }
 
-/// The index of element `column` of row `row` in a matrix with rows of `width` elements: row·width + column.
+/// The index of element `column` of row `row` in a matrix with rows of `width` elements: row·width +
+/// column.
 #[cube]
 pub fn element_index(row: u32, width: u32, column: u32) -> ElementIndex {
     let product = row * width;
@@ -59,8 +63,8 @@ pub fn index_in_block(index: &ElementIndex) -> u32 {
     index.low % ELEMENTS_PER_BLOCK as u32
 }
 
-/// The words of the block that decides about element `index`. The counter is the number of the block,
-/// index / [`ELEMENTS_PER_BLOCK`].
+/// The words of the block that decides about element `index`. The counter is the number of the
+/// block, index / [`ELEMENTS_PER_BLOCK`].
 #[cube]
 pub fn words_of_block(index: &ElementIndex, draw: &Draw) -> Words {
     let (mut k0, mut k1) = (draw.key_0, draw.key_1);
@@ -84,8 +88,8 @@ pub fn words_of_block(index: &ElementIndex, draw: &Draw) -> Words {
     Words { a: c0, b: c1, c: c2, d: c3 }
 }
 
-/// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 random bits are below the
-/// threshold, else what a kept element is multiplied by.
+/// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 random
+/// bits are below the threshold, else what a kept element is multiplied by.
 #[cube]
 pub fn dropout_factor(words: &Words, which: u32, draw: &Draw) -> f32 {
     let first = select(which < 2, words.a, words.b);

@@ -3,8 +3,8 @@
 
 use cubecl::prelude::*;
 
-/// The sum of `one` and the sum of `other` over all units of the cube, which every unit gets. They are added in a
-/// fixed order; `units` is the number of units of the cube, a power of two.
+/// The sum of `one` and the sum of `other` over all units of the cube, which every unit gets. They
+/// are added in a fixed order; `units` is the number of units of the cube, a power of two.
 #[cube]
 pub fn sums_of_units(one: f32, other: f32, #[comptime] units: usize) -> (f32, f32) {
     let mut ones = Shared::<[f32]>::new_slice(units);

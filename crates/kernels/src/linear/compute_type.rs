@@ -8,8 +8,9 @@ pub enum ComputeType {
     /// 32-bit floating-point numbers: nothing is rounded.
     #[default]
     Float32,
-    /// 8-bit integers: each row of a weight, and each row that is multiplied by it, is rounded to multiples of 1/127 of
-    /// its largest magnitude. Products are several times as fast, and translations change a little.
+    /// 8-bit integers: each row of a weight, and each row that is multiplied by it, is rounded to
+    /// multiples of 1/127 of its largest magnitude. Products are several times as fast, and
+    /// translations change a little.
     Int8,
 }
 

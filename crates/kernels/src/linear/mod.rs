@@ -21,7 +21,8 @@ pub use epilogue::Epilogue;
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
-/// The fused version adds the bias as it writes the product, and sums the bias's gradient in the order of the rows.
+/// The fused version adds the bias as it writes the product, and sums the bias's gradient in the
+/// order of the rows.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -55,12 +56,13 @@ pub fn linear_relu<const D: usize>(
     linear_with(x, weight, bias, Epilogue::Relu, Precision::Float32)
 }
 
-/// `epilogue(x·Wᵀ + b)` of float32 tensors, with the factors of the product rounded to bfloat16 and the result in float32;
-/// in the backward pass the gradient of the output is rounded for the two products there.
+/// `epilogue(x·Wᵀ + b)` of float32 tensors, with the factors of the product rounded to bfloat16 and
+/// the result in float32; in the backward pass the gradient of the output is rounded for the two
+/// products there.
 ///
-/// Fused: factors are rounded as they are rearranged for the product, sums are kept in float32, and bias and epilogue are
-/// part of the product. Faster than [`linear`] where [`is_bfloat16_fast_on`] says so; elsewhere on the CPU the same bits come
-/// out more slowly than in float32.
+/// Fused: factors are rounded as they are rearranged for the product, sums are kept in float32, and
+/// bias and epilogue are part of the product. Faster than [`linear`] where [`is_bfloat16_fast_on`]
+/// says so; elsewhere on the CPU the same bits come out more slowly than in float32.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -77,8 +79,9 @@ pub fn linear_bfloat16<const D: usize>(
     linear_with(x, weight, bias, epilogue, Precision::BFloat16)
 }
 
-/// Whether [`linear_bfloat16`] takes less time than [`linear`] on `device`, as far as that is known: on a processor with the
-/// instructions of AVX-512 BF16. `false` on GPUs, of which it is not known.
+/// Whether [`linear_bfloat16`] takes less time than [`linear`] on `device`, as far as that is
+/// known: on a processor with the instructions of AVX-512 BF16. `false` on GPUs, of which it is not
+/// known.
 pub fn is_bfloat16_fast_on(device: &Device) -> bool {
     #[cfg(feature = "cpu")]
     if Place::of_device(device) == Place::Cpu {

@@ -2,14 +2,14 @@
 
 use crate::simd::vectorised;
 
-/// The largest magnitude of an 8-bit number in this module. −128 is not used, so that two products can be summed in 16
-/// bits.
+/// The largest magnitude of an 8-bit number in this module. −128 is not used, so that two products
+/// can be summed in 16 bits.
 const LARGEST: f32 = 127.0;
-/// A row whose largest magnitude is below this is regarded as zeros, because the reciprocal of its scale would not be
-/// finite.
+/// A row whose largest magnitude is below this is regarded as zeros, because the reciprocal of its
+/// scale would not be finite.
 const SMALLEST: f32 = 1e-30;
-/// 1.5·2²³. The sum of this and a number below 2²² holds the number, rounded to the nearest integer with ties to even,
-/// in its lowest bits.
+/// 1.5·2²³. The sum of this and a number below 2²² holds the number, rounded to the nearest integer
+/// with ties to even, in its lowest bits.
 const ROUNDING: f32 = 12_582_912.0;
 
 /// A matrix in 8-bit integers: each number is its integer multiplied by the scale of its row.
@@ -17,12 +17,13 @@ const ROUNDING: f32 = 12_582_912.0;
 pub struct QuantizedRows {
     /// `[rows, columns]` row-major, from −127 to 127.
     pub values: Vec<i8>,
-    /// One scale per row: 1/127 of the row's largest magnitude, or NaN for a row with a number that is not finite.
+    /// One scale per row: 1/127 of the row's largest magnitude, or NaN for a row with a number that
+    /// is not finite.
     pub scales: Vec<f32>,
 }
 
-/// Quantises `rows`, `[.., columns]` in row-major order, row by row: to the nearest multiple of 1/127 of the row's
-/// largest magnitude.
+/// Quantises `rows`, `[.., columns]` in row-major order, row by row: to the nearest multiple of
+/// 1/127 of the row's largest magnitude.
 ///
 /// # Panics
 /// If the rows are not of `columns` numbers.
@@ -55,8 +56,8 @@ vectorised! {
     }
 }
 
-/// The largest magnitude of `row`; infinite or NaN if a number is. As integers, the bits of magnitudes have the order
-/// of the magnitudes.
+/// The largest magnitude of `row`; infinite or NaN if a number is. As integers, the bits of
+/// magnitudes have the order of the magnitudes.
 #[inline(always)]
 fn magnitude(row: &[f32]) -> f32 {
     let bits = row.iter().fold(0, |largest: u32, x| largest.max(x.abs().to_bits()));

@@ -7,7 +7,8 @@ use crate::simd::{exp, sum, vectorised};
 
 /// The size of the largest vocabulary whose rows are summed in 32 bits as a whole.
 const LONGEST: usize = 1 << 16;
-/// The number of logits of a longer row that are summed in 32 bits before their sum is added to a sum in 64 bits.
+/// The number of logits of a longer row that are summed in 32 bits before their sum is added to a
+/// sum in 64 bits.
 const CHUNK: usize = 1 << 12;
 
 /// The statistics of one row of logits.
@@ -102,7 +103,8 @@ impl CrossEntropy {
     }
 }
 
-/// `weight·x`, or 0 if `x` is infinite and `weight` is 0: a logit of −∞ makes the mean of −log p infinite.
+/// `weight·x`, or 0 if `x` is infinite and `weight` is 0: a logit of −∞ makes the mean of −log p
+/// infinite.
 fn share(weight: f64, x: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * x }
 }

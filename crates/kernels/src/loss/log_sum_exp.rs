@@ -3,9 +3,11 @@ use crate::simd::{exp, exp_below_zero, fold, max, vectorised};
 /// The number of terms that are summed in 32 bits before their sum is added to a sum in 64 bits.
 const CHUNK: usize = 512;
 
-/// ln Σ eˣ over a row of logits on the host. The log-probability of a token is its logit minus this number.
+/// ln Σ eˣ over a row of logits on the host. The log-probability of a token is its logit minus this
+/// number.
 ///
-/// The result is not finite if a logit is NaN or +∞, or if all logits are −∞. The terms are summed in a fixed order.
+/// The result is not finite if a logit is NaN or +∞, or if all logits are −∞. The terms are summed
+/// in a fixed order.
 pub fn log_sum_exp(logits: &[f32]) -> f64 {
     let top = highest(logits);
     if !top.is_finite() {
@@ -15,9 +17,11 @@ pub fn log_sum_exp(logits: &[f32]) -> f64 {
     f64::from(top) + sum.ln()
 }
 
-/// Softmax of a row of logits on the host, in place. All results are NaN if [`log_sum_exp`] is not finite.
+/// Softmax of a row of logits on the host, in place. All results are NaN if [`log_sum_exp`] is not
+/// finite.
 ///
-/// No probability is below e⁻⁸⁷. Beside the largest probability that is as good as zero, and its logarithm is finite.
+/// No probability is below e⁻⁸⁷. Beside the largest probability that is as good as zero, and its
+/// logarithm is finite.
 pub fn softmax(logits: &mut [f32]) {
     exp_below(logits, log_sum_exp(logits) as f32);
 }

@@ -13,23 +13,25 @@ use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;
 
-/// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over the rows whose target is
-/// not `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p over the vocabulary), and Σ NLL, where NLL
-/// is the negative log-likelihood −log p(target) in nats.
+/// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over the
+/// rows whose target is not `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p
+/// over the vocabulary), and Σ NLL, where NLL is the negative log-likelihood −log p(target) in
+/// nats.
 ///
-/// Gradients flow through the first sum only; the second one is for reports. The fused version makes one pass over the
-/// logits forward and one backward, and writes the gradient over the logits if no other tensor shares their memory. The
-/// sums are taken in a fixed order, on the CPU in float64.
+/// Gradients flow through the first sum only; the second one is for reports. The fused version
+/// makes one pass over the logits forward and one backward, and writes the gradient over the logits
+/// if no other tensor shares their memory. The sums are taken in a fixed order, on the CPU in
+/// float64.
 ///
-/// A logit of −∞ marks a token that cannot occur. Without smoothing it costs nothing; with smoothing the loss is
-/// infinite.
+/// A logit of −∞ marks a token that cannot occur. Without smoothing it costs nothing; with
+/// smoothing the loss is infinite.
 ///
 /// # Shapes
 /// - `logits`: `[rows, vocab]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If a target is neither `pad` nor below `vocab`. GPUs, for which the host does not wait, return infinite sums
-/// instead.
+/// If a target is neither `pad` nor below `vocab`. GPUs, for which the host does not wait, return
+/// infinite sums instead.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,

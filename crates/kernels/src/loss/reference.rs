@@ -1,9 +1,10 @@
 use burn::tensor::{Int, Tensor};
 
-/// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain tensor arithmetic.
+/// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain
+/// tensor arithmetic.
 ///
-/// It uses log Z = log Σ eˣ: NLL = log Z − x_target, and the mean of −log p is log Z − mean(x). So no target of the
-/// shape `[rows, vocab]` is ever built.
+/// It uses log Z = log Σ eˣ: NLL = log Z − x_target, and the mean of −log p is log Z − mean(x). So
+/// no target of the shape `[rows, vocab]` is ever built.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,

@@ -30,7 +30,8 @@ pub(super) struct Moments {
 }
 
 impl Input<'_> {
-    /// Writes the rows from element `start` on to `out`. Afterwards `factors` holds their factors of dropout.
+    /// Writes the rows from element `start` on to `out`. Afterwards `factors` holds their factors
+    /// of dropout.
     fn write(self, start: usize, out: &mut [f32], factors: &mut [f32]) {
         let part = start..start + out.len();
         let x = &self.x[part.clone()];
@@ -70,8 +71,9 @@ pub(super) struct Gradients {
     pub bias: Vec<f32>,
 }
 
-/// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of `x` in `dx`. Writes
-/// the gradient of `y` to `dy` if there is a mask, and sums the gradients of the parameters.
+/// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of
+/// `x` in `dx`. Writes the gradient of `y` to `dy` if there is a mask, and sums the gradients of
+/// the parameters.
 pub(super) fn backward(
     input: Input,
     weight: &[f32],

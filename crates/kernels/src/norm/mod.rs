@@ -13,8 +13,8 @@ use burn::tensor::Tensor;
 use crate::dropout::DropoutMask;
 use crate::op::Place;
 
-/// Layer normalisation (Ba et al., 2016; paper §3.1) over the last axis: (x − mean) / √(variance + ε), multiplied by
-/// `weight`, plus `bias`.
+/// Layer normalisation (Ba et al., 2016; paper §3.1) over the last axis: (x − mean) / √(variance +
+/// ε), multiplied by `weight`, plus `bias`.
 ///
 /// # Shapes
 /// `x`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
@@ -37,10 +37,12 @@ pub fn layer_norm<const D: usize>(
     }
 }
 
-/// The residual connection of a post-norm sub-layer, `layer_norm(x + dropout(y))` (paper §3.1 and §5.4).
+/// The residual connection of a post-norm sub-layer, `layer_norm(x + dropout(y))` (paper §3.1 and
+/// §5.4).
 ///
-/// The fused version makes one pass over the rows forward and one backward, and draws the dropped elements again in the
-/// backward pass. The gradients of `weight` and `bias` are summed in an order that depends only on the number of rows.
+/// The fused version makes one pass over the rows forward and one backward, and draws the dropped
+/// elements again in the backward pass. The gradients of `weight` and `bias` are summed in an order
+/// that depends only on the number of rows.
 ///
 /// # Shapes
 /// `x` and `y`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`

@@ -63,7 +63,8 @@ impl<const N: usize> FusedOp<N> for Norm {
     }
 }
 
-/// What the backward pass of a norm needs: its inputs, which are shared and not copied, and two numbers per row.
+/// What the backward pass of a norm needs: its inputs, which are shared and not copied, and two
+/// numbers per row.
 #[derive(Clone, Debug)]
 struct Saved {
     x: FlexTensor,

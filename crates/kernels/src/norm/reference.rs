@@ -13,7 +13,8 @@ pub fn layer_norm<const D: usize>(
     burn::tensor::module::layer_norm(x, weight, Some(bias), epsilon)
 }
 
-/// The reference of [`residual_dropout_norm`](crate::residual_dropout_norm) in plain tensor arithmetic.
+/// The reference of [`residual_dropout_norm`](crate::residual_dropout_norm) in plain tensor
+/// arithmetic.
 pub fn residual_dropout_norm<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

@@ -28,7 +28,8 @@ where
     apply_with_aside(op, inputs).0
 }
 
-/// The output of `op` for `inputs`, and its [further results](FusedOp::aside), whose rank is known at run time only.
+/// The output of `op` for `inputs`, and its [further results](FusedOp::aside), whose rank is known
+/// at run time only.
 pub fn apply_with_aside<O, const N: usize, const D: usize>(
     op: O,
     inputs: [Operand; N],

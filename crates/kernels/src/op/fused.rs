@@ -14,16 +14,18 @@ pub enum Keep {
 
 /// An operation on `N` float tensors that has a backward pass of its own.
 ///
-/// The value is the operation with its settings, for example the number of heads, ids or masks: whatever has no
-/// gradient.
+/// The value is the operation with its settings, for example the number of heads, ids or masks:
+/// whatever has no gradient.
 pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// The backend on which the operation runs.
     type Backend: Backend;
 
-    /// What the backward pass needs of the forward pass. Tensors in it are shared with the graph and not copied.
+    /// What the backward pass needs of the forward pass. Tensors in it are shared with the graph
+    /// and not copied.
     type Saved: Clone + Debug + Send + 'static;
 
-    /// The forward pass. Returns the output, and what [`backward`](Self::backward) needs of this pass.
+    /// The forward pass. Returns the output, and what [`backward`](Self::backward) needs of this
+    /// pass.
     ///
     /// An input may be overwritten if no other tensor shares its memory.
     fn forward(
@@ -34,7 +36,8 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
 
     /// The backward pass: the gradients of the inputs, given the gradient of the output.
     ///
-    /// `wanted` says for which inputs the gradient is wanted. A gradient that is not wanted is dropped.
+    /// `wanted` says for which inputs the gradient is wanted. A gradient that is not wanted is
+    /// dropped.
     ///
     /// # Panics
     /// [`apply`](super::apply) panics if a gradient that is wanted is `None`.
@@ -44,7 +47,8 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
         wanted: [bool; N],
     ) -> [Option<FloatTensor<Self::Backend>>; N];
 
-    /// Further results, through which no gradient flows. [`apply_with_aside`](super::apply_with_aside) returns them.
+    /// Further results, through which no gradient flows.
+    /// [`apply_with_aside`](super::apply_with_aside) returns them.
     fn aside(_saved: &Self::Saved) -> Vec<FloatTensor<Self::Backend>> {
         Vec::new()
     }

@@ -1,13 +1,16 @@
-//! How to add an operation with forward and backward passes of its own, in this crate or in another one.
+//! How to add an operation with forward and backward passes of its own, in this crate or in another
+//! one.
 //!
-//! An operation is a value that holds its settings and implements [`FusedOp`] for one backend: `Flex`, which is the
-//! CPU, or `Cube`, which is every GPU. [`apply`] runs it on tensors, with or without gradients, and is the only
-//! function that uses Burn's autodiff graph. [`Place`] says where tensors are, so that a public function can choose
-//! between the operation and plain tensor arithmetic. The building blocks of operations on the CPU are in `cpu` and
-//! [`simd`](crate::simd), those of operations on GPUs in `gpu`.
+//! An operation is a value that holds its settings and implements [`FusedOp`] for one backend:
+//! `Flex`, which is the CPU, or `Cube`, which is every GPU. [`apply`] runs it on tensors, with or
+//! without gradients, and is the only function that uses Burn's autodiff graph. [`Place`] says
+//! where tensors are, so that a public function can choose between the operation and plain tensor
+//! arithmetic. The building blocks of operations on the CPU are in `cpu` and [`simd`](crate::simd),
+//! those of operations on GPUs in `gpu`.
 //!
-//! The trade-off: inputs and outputs of an operation have no rank in their type ([`Operand`]), so that one trait
-//! serves tensors of all ranks; an operation checks the shapes in its public function.
+//! The trade-off: inputs and outputs of an operation have no rank in their type ([`Operand`]), so
+//! that one trait serves tensors of all ranks; an operation checks the shapes in its public
+//! function.
 //!
 //! # Example
 //!

@@ -15,8 +15,8 @@ impl<const D: usize> From<Tensor<D>> for Operand {
     }
 }
 
-/// What [`DispatchTensor`] can do for every backend `B` of Burn: return the backend's own tensor, with and without
-/// gradients.
+/// What [`DispatchTensor`] can do for every backend `B` of Burn: return the backend's own tensor,
+/// with and without gradients.
 pub trait PrimitivesOf<B: Backend>:
     DispatchKindConversion<B>
     + DispatchKindConversion<Autodiff<B, NoCheckpointing>>
@@ -32,7 +32,8 @@ impl<B: Backend, T> PrimitivesOf<B> for T where
 }
 
 impl Operand {
-    /// How Burn's autodiff treats this tensor; `None` if the tensor is not on a device with autodiff.
+    /// How Burn's autodiff treats this tensor; `None` if the tensor is not on a device with
+    /// autodiff.
     pub(super) fn strategy(&self) -> Option<GradientCheckpointingStrategy> {
         self.0.gradient_checkpointing_strategy()
     }
@@ -48,7 +49,8 @@ impl Operand {
         self.0.try_into_primitive::<B>().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The backend's own tensor in a graph of gradients, in which a tensor without gradients is a constant.
+    /// The backend's own tensor in a graph of gradients, in which a tensor without gradients is a
+    /// constant.
     ///
     /// # Panics
     /// If the tensor is on another backend, or in a graph with another checkpointing strategy.

@@ -13,8 +13,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// The place of an operation on `operands`, with or without gradients. It is [`Elsewhere`](Self::Elsewhere) if they
-    /// are not all in one place.
+    /// The place of an operation on `operands`, with or without gradients. It is
+    /// [`Elsewhere`](Self::Elsewhere) if they are not all in one place.
     pub fn of(operands: &[&dyn HasPlace]) -> Self {
         let mut places = operands.iter().map(|operand| operand.place());
         let first = places.next().unwrap_or(Self::Elsewhere);

@@ -7,9 +7,10 @@ use super::philox;
 
 /// A key of the counter-based random generator Philox-4x32-10 (Salmon et al., 2011).
 ///
-/// Every random choice of a run is a function of the seed, the update and the place in the model: a key is made from
-/// the seed, then folded with the number of the update and with each place on the way down, as in JAX. Nothing is drawn
-/// from hidden state, so that resuming, another order of the work and another number of threads change nothing.
+/// Every random choice of a run is a function of the seed, the update and the place in the model: a
+/// key is made from the seed, then folded with the number of the update and with each place on the
+/// way down, as in JAX. Nothing is drawn from hidden state, so that resuming, another order of the
+/// work and another number of threads change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RandomKey(u64);
 
@@ -19,7 +20,8 @@ impl RandomKey {
         Self(mix(seed ^ 0x6275_726e_666f_726d))
     }
 
-    /// The key of `place` below this key. Different places give unrelated streams of random numbers.
+    /// The key of `place` below this key. Different places give unrelated streams of random
+    /// numbers.
     pub fn fold(self, place: u64) -> Self {
         Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
@@ -35,8 +37,8 @@ impl RandomKey {
         philox::numbered_block(self.words(), index)
     }
 
-    /// The random words of this key in the order of their counters, as a generator for the distributions of `rand` and
-    /// `rand_distr`. Every call starts again with the first word.
+    /// The random words of this key in the order of their counters, as a generator for the
+    /// distributions of `rand` and `rand_distr`. Every call starts again with the first word.
     pub fn rng(self) -> PhiloxRng {
         PhiloxRng::new(self.words())
     }
@@ -51,10 +53,12 @@ impl RandomKey {
         self.rng().sample_iter(StandardNormal).take(count).collect()
     }
 
-    /// Fills `out` with the factors of dropout of the elements `start..start + out.len()`: 0 with probability `rate`, otherwise
-    /// `keep_value`. They depend on the key and the element alone, so that tasks can draw their parts independently.
+    /// Fills `out` with the factors of dropout of the elements `start..start + out.len()`: 0 with
+    /// probability `rate`, otherwise `keep_value`. They depend on the key and the element alone, so
+    /// that tasks can draw their parts independently.
     ///
-    /// One block of random words decides about eight elements with 16 bits each, so that `rate` is exact to 1/65536.
+    /// One block of random words decides about eight elements with 16 bits each, so that `rate` is
+    /// exact to 1/65536.
     pub fn dropout_mask(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
         let threshold = drop_threshold(rate);
         let draw = |block, out: &mut [f32]| {

@@ -31,8 +31,8 @@ pub(super) fn numbered_block(key: [u32; 2], index: u64) -> [u32; 4] {
 }
 
 vectorised! {
-    /// Writes factors of dropout, beginning with block `first`. Each element takes 16 random bits and becomes 0 if they
-    /// are below `threshold`, otherwise `keep`.
+    /// Writes factors of dropout, beginning with block `first`. Each element takes 16 random bits
+    /// and becomes 0 if they are below `threshold`, otherwise `keep`.
     pub(super) fn mask(key: [u32; 2], first: u64, threshold: u32, keep: f32, out: &mut [f32]) {
         let mut first = first;
         let mut groups = out.chunks_exact_mut(8 * WIDE);

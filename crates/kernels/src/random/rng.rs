@@ -5,7 +5,8 @@ use rand::rand_core::utils::fill_bytes_via_next_word;
 
 use super::philox::numbered_block;
 
-/// The random words of one [`RandomKey`](super::RandomKey), one after the other, as a generator for the `rand` crate.
+/// The random words of one [`RandomKey`](super::RandomKey), one after the other, as a generator for
+/// the `rand` crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhiloxRng {
     key: [u32; 2],
@@ -34,7 +35,8 @@ impl TryRng for PhiloxRng {
         Ok(self.block[self.used - 1])
     }
 
-    /// The first word becomes the upper half, because distributions that need few bits take the highest ones.
+    /// The first word becomes the upper half, because distributions that need few bits take the
+    /// highest ones.
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         let upper = u64::from(self.try_next_u32()?);
         Ok(upper << 32 | u64::from(self.try_next_u32()?))

@@ -24,8 +24,8 @@ pub fn fold(
     halve(lanes, join)
 }
 
-/// Folds the pairs of two slices of equal length with `step`, starting at 0, and adds up the lanes in a fixed order;
-/// see [`fold`].
+/// Folds the pairs of two slices of equal length with `step`, starting at 0, and adds up the lanes
+/// in a fixed order; see [`fold`].
 #[inline(always)]
 pub fn fold_pairs(xs: &[f32], ys: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];

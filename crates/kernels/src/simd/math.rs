@@ -1,6 +1,7 @@
 //! Functions of one number.
 
-/// The exponential eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN stays NaN.
+/// The exponential eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN
+/// stays NaN.
 ///
 /// The range reduction and the polynomial are those of Cephes' `expf` (Moshier, 1989).
 #[inline(always)]
@@ -25,8 +26,9 @@ pub fn exp(x: f32) -> f32 {
     if x < LOWEST { 0.0 } else { value }
 }
 
-/// The exponential eˣ of a number that is not above 0, for sums in which small terms do not matter: the relative error is below
-/// 3e-7 + 9e-8·|x|, and below −86 the result is a number below 1e-37. NaN stays NaN. It takes two thirds of the time of [`exp`].
+/// The exponential eˣ of a number that is not above 0, for sums in which small terms do not matter:
+/// the relative error is below 3e-7 + 9e-8·|x|, and below −86 the result is a number below 1e-37.
+/// NaN stays NaN. It takes two thirds of the time of [`exp`].
 #[inline(always)]
 pub fn exp_below_zero(x: f32) -> f32 {
     const LOWEST: f32 = -125.0;

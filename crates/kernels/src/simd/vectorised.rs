@@ -1,6 +1,7 @@
 //! One source, compiled for several instruction sets.
 
-/// Declares functions that are compiled for AVX-512, for AVX2 and portably. One of them is chosen at run time.
+/// Declares functions that are compiled for AVX-512, for AVX2 and portably. One of them is chosen
+/// at run time.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! vectorised {
@@ -33,7 +34,8 @@ macro_rules! vectorised {
 }
 pub use crate::vectorised;
 
-/// Whether the processor has the AVX-512 instructions for which [`vectorised!`](crate::vectorised) compiles.
+/// Whether the processor has the AVX-512 instructions for which [`vectorised!`](crate::vectorised)
+/// compiles.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx512() -> bool {

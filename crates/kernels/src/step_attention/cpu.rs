@@ -8,8 +8,8 @@ use crate::simd::{dot_avx2, dot_avx512, has_avx2, has_avx512};
 
 /// With fewer queries than this, one thread computes all of them.
 const PARALLEL: usize = 16;
-/// The numbers of sums of a context that stay in registers while all values are added. More of them at a time wait less for
-/// one another.
+/// The numbers of sums of a context that stay in registers while all values are added. More of them
+/// at a time wait less for one another.
 const WIDE: usize = 64;
 const NARROW: usize = 32;
 
@@ -21,8 +21,8 @@ pub(super) struct Heads {
     pub d_v: usize,
 }
 
-/// What one query sees: keys `[heads·d_k]` and values `[heads·d_v]`, position by position, and which positions are
-/// hidden (not 0 for a hidden one; empty if none is hidden).
+/// What one query sees: keys `[heads·d_k]` and values `[heads·d_v]`, position by position, and
+/// which positions are hidden (not 0 for a hidden one; empty if none is hidden).
 #[derive(Debug, Default)]
 pub(super) struct Seen<'a> {
     pub keys: Vec<&'a [f32]>,
@@ -30,7 +30,8 @@ pub(super) struct Seen<'a> {
     pub hidden: &'a [u8],
 }
 
-/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `see` lists what a query sees.
+/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `see`
+/// lists what a query sees.
 pub(super) fn forward<'a>(
     heads: Heads,
     queries: &[f32],
@@ -59,11 +60,13 @@ pub(super) fn forward<'a>(
 #[derive(Default)]
 struct Scratch<'a> {
     seen: Seen<'a>,
-    /// `[heads, keys]`, the keys filled up with −∞ to whole vectors, so that no loop has a remainder.
+    /// `[heads, keys]`, the keys filled up with −∞ to whole vectors, so that no loop has a
+    /// remainder.
     scores: Vec<f32>,
 }
 
-/// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds zeros.
+/// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds
+/// zeros.
 fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
     let all_hidden = !seen.hidden.is_empty() && seen.hidden.iter().all(|&hidden| hidden != 0);
     if seen.keys.is_empty() || all_hidden {
@@ -129,10 +132,12 @@ fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) 
 }
 
 vectorised! {
-    /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used up.
+    /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used
+    /// up.
     fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
         let padded = seen.values.len().next_multiple_of(LANES);
-        // A loop, since a function that is passed on is compiled without the instructions of this one.
+        // A loop, since a function that is passed on is compiled without the instructions of this
+        // one.
         for scores in scores.chunks_exact_mut(padded) {
             softmax_row(scores);
         }

@@ -14,11 +14,12 @@ use crate::op::Place;
 #[cfg(feature = "cpu")]
 pub(crate) use op::{Block, over_blocks};
 
-/// Multi-head scaled dot-product attention (paper §3.2) for a few queries per sentence, without gradients. Decoding
-/// uses it, because its matrix products are too small for the general [`attention`](crate::attention()).
+/// Multi-head scaled dot-product attention (paper §3.2) for a few queries per sentence, without
+/// gradients. Decoding uses it, because its matrix products are too small for the general
+/// [`attention`](crate::attention()).
 ///
-/// The fused version works on each query separately, so that a result depends only on the query and the keys that it
-/// sees.
+/// The fused version works on each query separately, so that a result depends only on the query and
+/// the keys that it sees.
 ///
 /// # Shapes
 /// - `query`: `[batch, query_len, heads·d_k]`

@@ -7,7 +7,8 @@ use burn::tensor::{Bool, Tensor};
 use super::cpu::{self, Heads, Seen};
 use crate::cpu::{bools, contiguous, floats, primitive, tensor};
 
-/// Attention of the queries of each batch entry to its keys; all tensors on the CPU without gradients.
+/// Attention of the queries of each batch entry to its keys; all tensors on the CPU without
+/// gradients.
 pub(super) fn shared(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -56,8 +57,8 @@ pub(crate) struct Block<'a> {
     pub ancestors: &'a [u32],
 }
 
-/// Attention of one query per row to the positions of `blocks`, one block after the other. All tensors are on the CPU
-/// and without gradients.
+/// Attention of one query per row to the positions of `blocks`, one block after the other. All
+/// tensors are on the CPU and without gradients.
 pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> Tensor<3> {
     let [rows, _, width] = query.dims();
     let value_width = blocks[0].value.dims()[2];

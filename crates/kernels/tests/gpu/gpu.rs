@@ -15,7 +15,8 @@ use cubecl::client::Client;
 use cubecl::logging::{LaunchObservation, LaunchObserver};
 use cubecl::prelude::*;
 
-/// Storage buffers that a kernel may bind at WebGPU's default limits (`maxStorageBuffersPerShaderStage`).
+/// Storage buffers that a kernel may bind at WebGPU's default limits
+/// (`maxStorageBuffersPerShaderStage`).
 const STORAGE_BUFFERS: usize = 8;
 
 /// The client of the default device, if that is a GPU.
@@ -128,7 +129,8 @@ fn storage_buffers(source: &str) -> usize {
     source.lines().filter(|line| line.contains("@binding(") && line.contains("var<storage")).count()
 }
 
-/// CubeCL asks for all that an adapter offers, so that more buffers would pass unnoticed on most of them.
+/// CubeCL asks for all that an adapter offers, so that more buffers would pass unnoticed on most of
+/// them.
 #[test]
 fn no_kernel_binds_more_storage_buffers_than_webgpu_guarantees() {
     let Some(client) = client().filter(|client| client.name() == "wgpu<wgsl>") else { return };
@@ -177,8 +179,8 @@ fn factors_of_elements(
     factors[unit] = dropout_factor(&words, index_in_block(&index), &draw);
 }
 
-/// Elements `[row, width, column]` whose indices, row·width + column, lie around those at which a counter of 32 bits
-/// ends: that of the elements and that of the blocks of eight.
+/// Elements `[row, width, column]` whose indices, row·width + column, lie around those at which a
+/// counter of 32 bits ends: that of the elements and that of the blocks of eight.
 fn elements_past_32_bits() -> Vec<[u32; 3]> {
     let mut elements = Vec::new();
     for (row, width) in [

@@ -78,9 +78,10 @@ proptest! {
 
     #[test]
     fn fused_attention_is_the_reference_under_every_mask(case in cases()) {
-        // The gradient of a score is w·(dw − Σ w·dw). The numbers subtracted are of order one and rounded to 6e-8 each,
-        // however little is left of them (nothing where one key is seen alone): so the tolerance is 1e-6 at least. GPUs
-        // take what is subtracted from the context, which is rounded otherwise.
+        // The gradient of a score is w·(dw − Σ w·dw). The numbers subtracted are of order one and
+        // rounded to 6e-8 each, however little is left of them (nothing where one key is seen
+        // alone): so the tolerance is 1e-6 at least. GPUs take what is subtracted from the context,
+        // which is rounded otherwise.
         let size = if is_cpu() { 0.1 } else { 1.0 };
         for mask in mask_shapes(case) {
             let (ours, references) = (run(kernels::attention, case, mask), run(reference::attention, case, mask));
@@ -122,8 +123,8 @@ fn a_query_that_sees_no_key_gets_zero_and_finite_gradients() {
 /// Hidden keys have larger scores here than any visible one, down to the lowest that float32 holds.
 #[test]
 fn visible_scores_far_below_zero_beat_hidden_ones() {
-    // The kernel for GPUs keeps log Σ e^score for its backward pass, in which scores so large leave no room for the sum of
-    // two equal ones: there the output alone is exact.
+    // The kernel for GPUs keeps log Σ e^score for its backward pass, in which scores so large leave
+    // no room for the sum of two equal ones: there the output alone is exact.
     let exact = kernels::is_fused_on(&device());
     let both = [(kernels::attention as Attention, exact), (reference::attention, true)];
     for lowest in [-1e10, -1e30, -3.2e38] {

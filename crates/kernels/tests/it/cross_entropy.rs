@@ -75,7 +75,8 @@ fn huge_logits_neither_overflow_nor_lose_the_loss() {
     assert!((nll - 2f32.ln()).abs() < 1e-6, "{nll}");
 }
 
-/// A logit of −∞ is a token that cannot be: −log p has no finite mean then, which without smoothing nobody asks for.
+/// A logit of −∞ is a token that cannot be: −log p has no finite mean then, which without smoothing
+/// nobody asks for.
 #[test]
 fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
     for loss in [label_smoothed_cross_entropy as Loss, reference::label_smoothed_cross_entropy] {

@@ -25,7 +25,8 @@ fn as_bfloat16(x: f32) -> f32 {
     f32::from_bits((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff_0000)
 }
 
-/// Output and gradients of a map of numbers that are rounded to bfloat16 first, as they are or not at all.
+/// Output and gradients of a map of numbers that are rounded to bfloat16 first, as they are or not
+/// at all.
 fn mapped_from(
     linear: Linear,
     shape: [usize; 3],
@@ -135,7 +136,8 @@ fn the_map_in_bfloat16_is_near_its_reference() {
     for (own, expected) in own.iter().zip(&expected) {
         let largest = expected.iter().fold(0.0f32, |m, x| m.max(x.abs()));
         for (own, expected) in own.iter().zip(expected) {
-            // The reference rounds results too, and gradients as they pass through the casts: to 8 bits of significand.
+            // The reference rounds results too, and gradients as they pass through the casts: to 8
+            // bits of significand.
             assert!((own - expected).abs() <= largest / 128.0, "{own}, not {expected}");
         }
     }

@@ -1,4 +1,5 @@
-//! Norms, dropout and residual connections against their references, on the CPU or on the GPU that `BURN_DEVICE` names.
+//! Norms, dropout and residual connections against their references, on the CPU or on the GPU that
+//! `BURN_DEVICE` names.
 
 use crate::common::{
     Leaves, assert_close, assert_independent_of_threads, device, is_cpu, leaf, values,
@@ -109,8 +110,8 @@ fn the_thread_count_does_not_show() {
     assert_independent_of_threads(|| added(kernels::residual_dropout, shape, 0.2));
 }
 
-/// Rows in several groups whose shares in the gradients of weight and bias are added up, and wider ones than kernels of
-/// GPUs take.
+/// Rows in several groups whose shares in the gradients of weight and bias are added up, and wider
+/// ones than kernels of GPUs take.
 #[test]
 fn many_rows_and_wide_ones_are_the_reference_too() {
     for shape in [[3, 20_000, 8], [1, 40, 512], [2, 3, 1024], [2, 3, 1500]] {

@@ -12,8 +12,8 @@ pub(super) enum Edit {
 /// An alignment, and the words on each side that are wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Alignment {
-    /// For each reference word, the number of hypothesis words up to and including its counterpart. For an inserted
-    /// word it is the number of hypothesis words before it.
+    /// For each reference word, the number of hypothesis words up to and including its counterpart.
+    /// For an inserted word it is the number of hypothesis words before it.
     pub(super) upto: Vec<usize>,
     /// For each reference word, whether it is substituted or missing.
     pub(super) reference_wrong: Vec<bool>,

@@ -5,8 +5,8 @@ use super::alignment::{Alignment, Edit};
 const BEAM_WIDTH: usize = 25;
 const UNREACHED: u32 = u32::MAX / 2;
 
-/// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one hypothesis.
-/// Hypotheses that differ from it in one range of words are computed with its help.
+/// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one
+/// hypothesis. Hypotheses that differ from it in one range of words are computed with its help.
 pub(super) struct EditDistance<'a> {
     reference: &'a [u32],
     hypothesis: Vec<u32>,
@@ -22,7 +22,8 @@ impl<'a> EditDistance<'a> {
     pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
         let (rows, width) = (hypothesis.len() + 1, reference.len() + 1);
         let slope = if rows > 1 { reference.len() as f64 / hypothesis.len() as f64 } else { 1.0 };
-        // If the lengths differ so much that the ranges of neighbouring rows would not overlap, the beam is made wider.
+        // If the lengths differ so much that the ranges of neighbouring rows would not overlap, the
+        // beam is made wider.
         let wide = (slope / 2.0 + BEAM_WIDTH as f64).ceil() as usize;
         let mut distance = Self {
             reference,
@@ -86,8 +87,8 @@ impl<'a> EditDistance<'a> {
 
     /// The distance of another hypothesis of the same length, which differs only within `changed`.
     ///
-    /// Rows before that range are the same as in the matrix. Once a row after the range equals its row of the matrix, all
-    /// following rows do too.
+    /// Rows before that range are the same as in the matrix. Once a row after the range equals its
+    /// row of the matrix, all following rows do too.
     pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: std::ops::Range<usize>) -> u32 {
         let width = self.reference.len() + 1;
         let [mut above, mut costs] = std::mem::take(&mut self.scratch);
@@ -125,8 +126,8 @@ impl<'a> EditDistance<'a> {
     }
 }
 
-/// Cost and last edit of a cell. If costs are equal, Tercom prefers keeping or substituting, then deleting (in the
-/// terms of this function), then inserting.
+/// Cost and last edit of a cell. If costs are equal, Tercom prefers keeping or substituting, then
+/// deleting (in the terms of this function), then inserting.
 fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (u32, Edit) {
     if j == 0 {
         return (above[0] + 1, Edit::Delete);

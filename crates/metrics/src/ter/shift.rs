@@ -30,7 +30,8 @@ pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     shifts + distance.cost() as usize
 }
 
-/// The hypothesis after the shift that saves most edits, if one saves any and the limit on tries is not reached.
+/// The hypothesis after the shift that saves most edits, if one saves any and the limit on tries is
+/// not reached.
 fn best_shift(
     distance: &mut EditDistance<'_>,
     reference: &[u32],
@@ -60,8 +61,8 @@ fn best_shift(
     Some(shifted)
 }
 
-/// Edits saved, length, and the negated positions. Of two shifts Tercom takes the one that saves more, then the
-/// longer one, then the one that starts and ends further left.
+/// Edits saved, length, and the negated positions. Of two shifts Tercom takes the one that saves
+/// more, then the longer one, then the one that starts and ends further left.
 type Rank = (i64, usize, i64, i64);
 
 fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
@@ -86,8 +87,8 @@ fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Ite
     })
 }
 
-/// Whether the phrase may move: it must be wrong at its position and missing in the reference, and must not move into
-/// itself.
+/// Whether the phrase may move: it must be wrong at its position and missing in the reference, and
+/// must not move into itself.
 fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     let misplaced = alignment.hypothesis_wrong[phrase.hypothesis..][..phrase.len].contains(&true);
     let missing = alignment.reference_wrong[phrase.reference..][..phrase.len].contains(&true);
@@ -96,8 +97,8 @@ fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     misplaced && missing && !inside
 }
 
-/// The positions at which the phrase can be inserted: before its counterpart, and after each word of the counterpart,
-/// without repetitions.
+/// The positions at which the phrase can be inserted: before its counterpart, and after each word
+/// of the counterpart, without repetitions.
 fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
     let counterpart = &alignment.upto[phrase.reference..][..phrase.len];
     let before = if phrase.reference == 0 { 0 } else { alignment.upto[phrase.reference - 1] };
@@ -118,7 +119,8 @@ fn shift(words: &[u32], phrase: &Phrase, target: usize, out: &mut [u32]) -> std:
     } else if target > start + len {
         start..target
     } else {
-        // A target inside the phrase is counted from the beginning of the phrase, over the words after it.
+        // A target inside the phrase is counted from the beginning of the phrase, over the words
+        // after it.
         start..(target + len).min(words.len())
     };
     if target < start {

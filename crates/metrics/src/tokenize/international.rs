@@ -1,9 +1,10 @@
-//! The international tokeniser of mteval-v14.pl, which splits punctuation and symbols by their Unicode category.
+//! The international tokeniser of mteval-v14.pl, which splits punctuation and symbols by their
+//! Unicode category.
 
 use crate::text::{is_number, is_punctuation, is_symbol, pad_chars, replace_pairs, squeeze};
 
-/// Splits off every symbol, and punctuation unless it stands between numbers. A period after a number at the end of a
-/// line is not split off, as in mteval-v14.pl.
+/// Splits off every symbol, and punctuation unless it stands between numbers. A period after a
+/// number at the end of a line is not split off, as in mteval-v14.pl.
 pub(crate) fn tokenize(line: &str) -> String {
     // s/(\P{N})(\p{P})/$1 $2 /g, then s/(\p{P})(\P{N})/ $1 $2/g, then s/(\p{S})/ $1 /g
     let line =

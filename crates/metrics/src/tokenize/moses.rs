@@ -1,16 +1,16 @@
-//! The tokeniser of Moses for German and English, following `tokenizer.perl` with its normal options (`-l de`,
-//! `-l en`).
+//! The tokeniser of Moses for German and English, following `tokenizer.perl` with its normal
+//! options (`-l de`, `-l en`).
 //!
-//! Deliberately absent: protected patterns, aggressive hyphen splitting (`-a`), the Penn variant, and languages other
-//! than these two. Every step is the Perl script's; character properties are those of this build's Unicode
-//! version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
+//! Deliberately absent: protected patterns, aggressive hyphen splitting (`-a`), the Penn variant,
+//! and languages other than these two. Every step is the Perl script's; character properties are
+//! those of this build's Unicode version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
 
 use super::moses_language::{Breaking, MosesLanguage};
 use crate::text::{is_number, pad_chars, replace_between, replace_pairs};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Replaces each dot of `..` or more dots while single periods are split off. It is a code point that is not a
-/// character and does not occur in texts.
+/// Replaces each dot of `..` or more dots while single periods are split off. It is a code point
+/// that is not a character and does not occur in texts.
 const MULTI_DOT: char = '\u{fdd0}';
 
 /// Tokenises a line as Moses does: words separated by spaces, special characters as XML escapes.
@@ -70,8 +70,8 @@ fn split_commas(line: &str) -> String {
     }
 }
 
-/// Splits English contractions before the apostrophe (Moses writes `don 't`; `do n't` is Penn's form). In German the
-/// apostrophe becomes a word.
+/// Splits English contractions before the apostrophe (Moses writes `don 't`; `do n't` is Penn's
+/// form). In German the apostrophe becomes a word.
 fn split_apostrophes(line: &str, language: MosesLanguage) -> String {
     match language {
         MosesLanguage::German => pad_chars(line, |c| c == '\''),
@@ -88,7 +88,8 @@ fn split_contractions(line: &str) -> String {
     replace_between(&line, '\'', |a, b| is_number(a) && b == 's', " '")
 }
 
-/// Splits the period off a word, unless the word is an abbreviation or the sentence continues in lower case.
+/// Splits the period off a word, unless the word is an abbreviation or the sentence continues in
+/// lower case.
 fn split_periods(line: &str, language: MosesLanguage) -> String {
     // As in Perl, there is an empty word between two neighbouring spaces, except at the end.
     let words: Vec<&str> = line.trim_end_matches(' ').split(' ').collect();

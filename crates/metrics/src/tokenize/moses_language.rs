@@ -1,5 +1,5 @@
-//! The languages of Moses' tokeniser, and their words whose period does not end a sentence: `nonbreaking_prefix.de` and
-//! `.en`, in the edition of sacremoses (MIT).
+//! The languages of Moses' tokeniser, and their words whose period does not end a sentence:
+//! `nonbreaking_prefix.de` and `.en`, in the edition of sacremoses (MIT).
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,7 +76,8 @@ const COMMON: &str = "
     Sgt Sr St Supt Surg vs Nos Nr
 ";
 
-// Abbreviations with a period inside (z.B., u.a.) need no entry: letters around a period are never split.
+// Abbreviations with a period inside (z.B., u.a.) need no entry: letters around a period are never
+// split.
 const GERMAN: &str = "
     Mio Mrd bzw usw etc MwSt ggf vgl sogen ff Buchst sog Std evtl Zt Chr Ltd spp sen SA jun dgl dergl Co zzt
     usf Dkr bzgl BSE No Art pp ca Ca

@@ -10,7 +10,8 @@ pub(crate) fn tokenize_13a(line: &str) -> String {
     split_punctuation(&format!(" {} ", unescape(&plain)))
 }
 
-/// The rules for Western languages, which 13a and zh share: four substitutions, then repeated spaces are removed.
+/// The rules for Western languages, which 13a and zh share: four substitutions, then repeated
+/// spaces are removed.
 pub(crate) fn split_punctuation(line: &str) -> String {
     squeeze(&points_and_dashes_spaced(&pad_ascii(line)))
 }

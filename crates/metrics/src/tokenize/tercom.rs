@@ -1,17 +1,19 @@
-//! The options of TER, and the words that it compares: the tokeniser of Tercom, as sacreBLEU ports it.
+//! The options of TER, and the words that it compares: the tokeniser of Tercom, as sacreBLEU ports
+//! it.
 
 use super::mteval::{self, unescape};
 use crate::text::{pad_chars, squeeze};
 
-/// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words, separated by spaces.
+/// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words,
+/// separated by spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ter {
     /// Whether punctuation is split off and XML escapes are undone.
     pub normalized: bool,
     /// Whether punctuation is removed.
     pub no_punct: bool,
-    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation is removed (with
-    /// `no_punct`).
+    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation
+    /// is removed (with `no_punct`).
     pub asian_support: bool,
     /// Whether case is kept.
     pub case_sensitive: bool,
@@ -43,7 +45,8 @@ fn normalize(line: &str) -> String {
     mteval::points_and_dashes_spaced(&line.replace("'s ", " 's "))
 }
 
-// Tercom also splits runs of kana, but only where they begin the line, and a normalised line begins with a space.
+// Tercom also splits runs of kana, but only where they begin the line, and a normalised line begins
+// with a space.
 fn is_asian(c: char) -> bool {
     matches!(c,
         '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{31c0}'..='\u{31ef}' | '\u{2e80}'..='\u{2eff}'

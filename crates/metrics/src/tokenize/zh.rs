@@ -1,4 +1,5 @@
-//! The Chinese tokeniser of sacreBLEU (by Shujian Huang for WMT 2017): every Chinese character is a word.
+//! The Chinese tokeniser of sacreBLEU (by Shujian Huang for WMT 2017): every Chinese character is a
+//! word.
 
 use super::mteval::split_punctuation;
 use crate::text::{is_space, pad_chars};
@@ -15,9 +16,10 @@ fn is_chinese(c: char) -> bool {
         | '\u{31c0}'..='\u{31ef}' | '\u{2f00}'..='\u{2fdf}' | '\u{2ff0}'..='\u{2fff}' | '\u{3100}'..='\u{312f}'
         | '\u{31a0}'..='\u{31bf}' | '\u{fe10}'..='\u{fe1f}' | '\u{fe30}'..='\u{fe4f}' | '\u{2600}'..='\u{27bf}'
         | '\u{3200}'..='\u{33ff}'
-        // sacreBLEU writes Extension B as '\u20000' to '\u2a6d6', which Python reads as four hexadecimal digits and
-        // one more character. Its scores come from this range, so this function has it too; 𠀀 itself is not in it.
-        // The Compatibility Supplement, written in the same way, is within U+2F00 to U+2FDF.
+        // sacreBLEU writes Extension B as '\u20000' to '\u2a6d6', which Python reads as four
+        // hexadecimal digits and one more character. Its scores come from this range, so this
+        // function has it too; 𠀀 itself is not in it. The Compatibility Supplement, written in the
+        // same way, is within U+2F00 to U+2FDF.
         | '\u{2001}'..='\u{2a6d}'
     )
 }

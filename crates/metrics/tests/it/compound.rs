@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::common::{read, strings};
 use burnformer_metrics::{CompoundBleu, Metric, MosesLanguage, References, as_strs};
 
-/// Expected lines: the fixture's corpus `system` through mosesdecoder (commit e344528) with perl 5.36: `tokenizer.perl -l LANG`
-/// and `perl -ple 's{(\S)-(\S)}{$1 ##AT##-##AT## $2}g'` on both sides, then `multi-bleu.perl`.
+/// Expected lines: the fixture's corpus `system` through mosesdecoder (commit e344528) with perl
+/// 5.36: `tokenizer.perl -l LANG` and `perl -ple 's{(\S)-(\S)}{$1 ##AT##-##AT## $2}g'` on both
+/// sides, then `multi-bleu.perl`.
 #[test]
 fn scores_are_those_of_the_perl_scripts() {
     let fixture =

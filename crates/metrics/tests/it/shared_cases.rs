@@ -1,4 +1,5 @@
-//! Cases scored by sacreBLEU 2.6.0 that are kept beside the repository; without them only the fixtures are tested.
+//! Cases scored by sacreBLEU 2.6.0 that are kept beside the repository; without them only the
+//! fixtures are tested.
 
 use std::path::Path;
 

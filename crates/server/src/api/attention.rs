@@ -47,7 +47,8 @@ pub(crate) struct AttentionResponse {
     source: String,
     /// Its translation.
     target: String,
-    /// Pairs of a word of the sentence and the word of the translation that comes from it, both counted from 0.
+    /// Pairs of a word of the sentence and the word of the translation that comes from it, both
+    /// counted from 0.
     alignment: Vec<[usize; 2]>,
     /// Each kind of attention that the model has.
     panels: Vec<AttentionPanel>,
@@ -57,7 +58,8 @@ pub(crate) struct AttentionResponse {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct AttentionPanel {
-    /// `encoder` or `decoder` for self-attention, `cross` for attention of the decoder to the encoder.
+    /// `encoder` or `decoder` for self-attention, `cross` for attention of the decoder to the
+    /// encoder.
     kind: String,
     /// The tokens that attend, one per row.
     queries: Vec<String>,
@@ -131,7 +133,8 @@ async fn translated(
     Ok(best(all).concat())
 }
 
-/// The weights of `engine`, computed by a thread of its own; `looking` limits the number of these threads.
+/// The weights of `engine`, computed by a thread of its own; `looking` limits the number of these
+/// threads.
 async fn weights(
     looking: &Arc<Semaphore>,
     engine: Arc<dyn Engine>,

@@ -20,9 +20,10 @@ use crate::compute::compute;
 /// The most fields of a form beside the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
 
-/// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded` or
-/// `multipart/form-data`, or from the query. Fields that the request does not have are refused; if it is `LENIENT`, as clients of
-/// LibreTranslate expect, only those whose name is nearly that of one that it has.
+/// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded`
+/// or `multipart/form-data`, or from the query. Fields that the request does not have are refused;
+/// if it is `LENIENT`, as clients of LibreTranslate expect, only those whose name is nearly that of
+/// one that it has.
 pub(crate) struct Fields<T, const LENIENT: bool = false>(pub T);
 
 impl<T, const LENIENT: bool> FromRequest<Shared> for Fields<T, LENIENT>
@@ -168,7 +169,8 @@ fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
     })
 }
 
-/// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them (`q[]`, `q[0]`), has a list.
+/// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them
+/// (`q[]`, `q[0]`), has a list.
 fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
     lenient: bool,
@@ -223,8 +225,8 @@ fn names<T: PartialSchema>() -> Vec<String> {
     }
 }
 
-/// The error for a field that is none of `known`; if that is `lenient`, only where it is nearly one of them: as far from it as a
-/// third of its letters at most, in any case, with or without `_`.
+/// The error for a field that is none of `known`; if that is `lenient`, only where it is nearly one
+/// of them: as far from it as a third of its letters at most, in any case, with or without `_`.
 fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     const LONGEST: usize = 30;
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();

@@ -79,8 +79,8 @@ pub(crate) async fn translate_file(
     Ok(Json(FileResponse { translated_file_url }))
 }
 
-/// The address of the client, of which one in IPv6 has a network of 64 bits. A proxy on this machine tells it at the end of
-/// `X-Forwarded-For`.
+/// The address of the client, of which one in IPv6 has a network of 64 bits. A proxy on this
+/// machine tells it at the end of `X-Forwarded-For`.
 fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let told = headers.get_all("x-forwarded-for").iter().next_back();
     let told = told.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
@@ -90,7 +90,8 @@ fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     }
 }
 
-/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value that is no host is ignored.
+/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value
+/// that is no host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
@@ -99,7 +100,8 @@ fn origin(headers: &HeaderMap) -> String {
     format!("{scheme}://{host}")
 }
 
-/// The beginning of every path as the client sees it: a proxy that adds one says so in `X-Forwarded-Prefix`.
+/// The beginning of every path as the client sees it: a proxy that adds one says so in
+/// `X-Forwarded-Prefix`.
 pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a str {
     let told = headers.get("x-forwarded-prefix").and_then(|value| value.to_str().ok());
     let told = told.map(|text| text.trim_end_matches('/'));

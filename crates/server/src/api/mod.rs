@@ -43,7 +43,8 @@ pub(crate) struct Service {
     pub files: KeptFiles,
     /// Room for the bodies of requests.
     pub bodies: Arc<Semaphore>,
-    /// Permits to compute attention weights, one for each batch that may be translated at the same time.
+    /// Permits to compute attention weights, one for each batch that may be translated at the same
+    /// time.
     pub looking: Arc<Semaphore>,
     /// The beginning of every path as clients see it, where no proxy tells it.
     pub prefix: String,
@@ -60,7 +61,8 @@ impl Service {
         }
     }
 
-    /// Fails if there are more than `count` texts allowed, or if `texts` together have more characters than the limits allow.
+    /// Fails if there are more than `count` texts allowed, or if `texts` together have more
+    /// characters than the limits allow.
     pub fn check_texts<'a>(
         &self,
         field: &'static str,

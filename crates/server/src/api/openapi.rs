@@ -21,7 +21,8 @@ pub(crate) fn document(service: &Service, paths: OpenApi) -> Value {
     document
 }
 
-/// Says that requests with a body need a key, in a header or as their field `api_key`, if the server asks for one.
+/// Says that requests with a body need a key, in a header or as their field `api_key`, if the
+/// server asks for one.
 fn secure(document: &mut Value, required: bool) {
     document["components"]["securitySchemes"] = json!({"key": {
         "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."

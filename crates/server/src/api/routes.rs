@@ -23,7 +23,8 @@ use super::{Shared, attention, files, libretranslate, page, status, v1};
 )]
 struct Description;
 
-/// The paths with their description. A new one is a line here and `#[utoipa::path]` above its handler.
+/// The paths with their description. A new one is a line here and `#[utoipa::path]` above its
+/// handler.
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(libretranslate::translate))
@@ -45,7 +46,8 @@ fn described() -> OpenApiRouter<Shared> {
 /// The paths of the description itself; LibreTranslate has the second.
 const DOCUMENT: [&str; 2] = ["/openapi.json", "/spec"];
 
-/// All paths: those that are described, the `document` of their description, and the files of the web page.
+/// All paths: those that are described, the `document` of their description, and the files of the
+/// web page.
 pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> {
     let (router, paths) = described().split_for_parts();
     let pages = page::FILES
@@ -73,7 +75,8 @@ mod tests {
 
     use super::*;
 
-    /// The paths that axum has, as it writes them for debugging (`RouteId(3): "/health"`), without its own for the rest.
+    /// The paths that axum has, as it writes them for debugging (`RouteId(3): "/health"`), without
+    /// its own for the rest.
     fn served(router: &Router<Shared>) -> BTreeSet<String> {
         let text = format!("{router:?}");
         let quoted = text.split("RouteId(").filter_map(|rest| rest.split('"').nth(1));

@@ -24,7 +24,8 @@ pub(crate) async fn health() -> Json<Status> {
     Json(Status { status: "ok" })
 }
 
-/// Answers 200 while requests are taken, 503 while a queue is full or after a model could not be loaded.
+/// Answers 200 while requests are taken, 503 while a queue is full or after a model could not be
+/// loaded.
 #[utoipa::path(get, path = "/ready", tag = "status",
     responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
 pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>, ApiError> {

@@ -1,4 +1,5 @@
-//! The interface of this server: scores, alternatives, links, forced prefixes, the search's options.
+//! The interface of this server: scores, alternatives, links, forced prefixes, the search's
+//! options.
 
 use axum::Json;
 use axum::extract::State;
@@ -31,7 +32,8 @@ pub(crate) struct DocumentsRequest {
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
     pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
+    /// Prescribed translations: pairs of a source term and its translation, or several separated by
+    /// `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
     /// The key, where the server asks for one.
@@ -45,7 +47,8 @@ pub(crate) struct DocumentsResponse {
     pub translations: Vec<String>,
     /// The code of the language that the first of them was translated from.
     pub source: String,
-    /// The language that was found out, or that of each in a list of texts, where no `source` was given.
+    /// The language that was found out, or that of each in a list of texts, where no `source` was
+    /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<OneOrMany<Detected>>,
 }
@@ -94,7 +97,8 @@ pub(crate) struct SentencesRequest {
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
     pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
+    /// Prescribed translations: pairs of a source term and its translation, or several separated by
+    /// `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
     /// The key, where the server asks for one.
@@ -151,8 +155,9 @@ pub(crate) struct ScoredTranslation {
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<&'static str>,
-    /// The confidence in it, from 0 to 1: the chrF, over 100, that translations of this probability had on a text that the
-    /// model did not learn from, and 0 where there is a doubt. Missing for models without calibration.
+    /// The confidence in it, from 0 to 1: the chrF, over 100, that translations of this probability
+    /// had on a text that the model did not learn from, and 0 where there is a doubt. Missing for
+    /// models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Whether it was found by a second search, because the first had found a loop.
@@ -160,7 +165,8 @@ pub(crate) struct ScoredTranslation {
     pub second_search: bool,
 }
 
-/// A token of a translation and the part of the sentence that it comes from; places are counted in characters.
+/// A token of a translation and the part of the sentence that it comes from; places are counted in
+/// characters.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkedPlaces {
     /// Beginning and end in the sentence.

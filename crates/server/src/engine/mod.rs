@@ -18,7 +18,8 @@ use burnformer_view::Sentence;
 pub struct Choice {
     /// The number of hypotheses of the beam search; the model's own where it is `None`.
     pub beam: Option<usize>,
-    /// The exponent α of the length penalty, in thousandths; the model's own penalty where it is `None`.
+    /// The exponent α of the length penalty, in thousandths; the model's own penalty where it is
+    /// `None`.
     pub alpha: Option<u32>,
     /// The number of translations per sentence, from 1.
     pub n_best: usize,
@@ -31,7 +32,8 @@ pub struct Work {
     pub text: String,
     /// What its translation has to begin with; nothing where it is empty.
     pub prefix: String,
-    /// What its translation has to contain as whole words: terms with translations of which any one will do.
+    /// What its translation has to contain as whole words: terms with translations of which any one
+    /// will do.
     pub terms: Vec<Wanted>,
     /// Whether the translations are to be linked to the sentence.
     pub links: bool,
@@ -72,13 +74,15 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// What translates sentences for a [`Queue`](crate::Queue). It is called from several threads at once.
+/// What translates sentences for a [`Queue`](crate::Queue). It is called from several threads at
+/// once.
 pub trait Engine: Send + Sync + 'static {
-    /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in the order of `work`.
-    /// A sentence that is too long is translated as far as it fits.
+    /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in
+    /// the order of `work`. A sentence that is too long is translated as far as it fits.
     ///
-    /// `left` has a flag for each sentence. It becomes true when nobody waits for the sentence any more. An engine should look
-    /// at it often and leave the sentence then; its candidates are not used.
+    /// `left` has a flag for each sentence. It becomes true when nobody waits for the sentence any
+    /// more. An engine should look at it often and leave the sentence then; its candidates are not
+    /// used.
     ///
     /// # Errors
     /// [`EngineError`]; then no sentence of `work` is translated.
@@ -89,11 +93,13 @@ pub trait Engine: Send + Sync + 'static {
         left: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// What the search for `work` costs: its tokens times the hypotheses of the beam. It is asked before `work` waits in the
-    /// queue, and bounds what a batch has. This default counts four bytes as a token.
+    /// What the search for `work` costs: its tokens times the hypotheses of the beam. It is asked
+    /// before `work` waits in the queue, and bounds what a batch has. This default counts four
+    /// bytes as a token.
     ///
     /// # Errors
-    /// [`EngineError::Request`] if the sentence, its prefix or its terms cannot be translated by this model.
+    /// [`EngineError::Request`] if the sentence, its prefix or its terms cannot be translated by
+    /// this model.
     fn cost(&self, work: &Work, choice: Choice) -> Result<usize, EngineError> {
         let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
         Ok(tokens * choice.beam.unwrap_or(1).max(choice.n_best))
@@ -102,7 +108,8 @@ pub trait Engine: Send + Sync + 'static {
     /// Whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;
 
-    /// The attention weights with which the model gives `translation` for `sentence`. An engine need not have any.
+    /// The attention weights with which the model gives `translation` for `sentence`. An engine
+    /// need not have any.
     ///
     /// # Errors
     /// [`EngineError`].

@@ -13,8 +13,8 @@ use burnformer_view::Sentence;
 use super::{Candidate, Choice, Engine, EngineError, Work};
 use crate::language::LanguagePair;
 
-/// The longest sentence whose attention is shown. The weights of a model of six layers with eight heads each are about ten
-/// megabytes of JSON then.
+/// The longest sentence whose attention is shown. The weights of a model of six layers with eight
+/// heads each are about ten megabytes of JSON then.
 const MOST_ATTENTION_TOKENS: usize = 100;
 
 /// A [`Translator`] for one pair of languages.
@@ -25,7 +25,8 @@ pub struct TranslatorEngine {
 }
 
 impl TranslatorEngine {
-    /// An engine that translates `pair` by `translator`. A model of several languages is told the codes of the pair.
+    /// An engine that translates `pair` by `translator`. A model of several languages is told the
+    /// codes of the pair.
     ///
     /// # Errors
     /// [`InferError::Language`] if the model knows several languages and not those of `pair`.
@@ -39,7 +40,8 @@ impl TranslatorEngine {
         Ok(Self { translator, options })
     }
 
-    /// Translates with the tokens that `shortlist` lists for each sentence; with all tokens if it is `None`.
+    /// Translates with the tokens that `shortlist` lists for each sentence; with all tokens if it
+    /// is `None`.
     ///
     /// # Errors
     /// [`InferError::Shortlist`] if it was made for another model.

@@ -22,10 +22,11 @@ use crate::lock::locked;
 
 /// What a batch may cost per sentence that it may have: 32 tokens and a beam of four.
 const COST_PER_SENTENCE: usize = 128;
-/// Requests of at most so many sentences are taken as long as there is room. Larger ones leave a quarter of it, so that they
-/// cannot shut out the others.
+/// Requests of at most so many sentences are taken as long as there is room. Larger ones leave a
+/// quarter of it, so that they cannot shut out the others.
 const FEW: usize = 16;
-/// A request waits in portions of this share of the room, two at a time, so that a large one leaves room to others.
+/// A request waits in portions of this share of the room, two at a time, so that a large one leaves
+/// room to others.
 const PORTIONS: usize = 16;
 /// How long a portion waits before it looks for room again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -33,17 +34,17 @@ const AGAIN: Duration = Duration::from_millis(20);
 /// The sizes of a [`Queue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted in tokens × beam, so that
-    /// long sentences and wide searches have smaller batches.
+    /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted
+    /// in tokens × beam, so that long sentences and wide searches have smaller batches.
     pub batch: usize,
-    /// The most sentences that wait; a request beyond it is refused. A large request waits in portions, so that it can have any
-    /// size.
+    /// The most sentences that wait; a request beyond it is refused. A large request waits in
+    /// portions, so that it can have any size.
     pub waiting: usize,
-    /// How long a batch that is not full waits for more sentences. Zero is best on a processor: while one batch is
-    /// translated, the next gathers.
+    /// How long a batch that is not full waits for more sentences. Zero is best on a processor:
+    /// while one batch is translated, the next gathers.
     pub patience: Duration,
-    /// The number of batches that are translated at the same time; at least 1. They share the processors equally. If all
-    /// of them are long sentences, there is one more for the others.
+    /// The number of batches that are translated at the same time; at least 1. They share the
+    /// processors equally. If all of them are long sentences, there is one more for the others.
     pub workers: usize,
 }
 
@@ -64,7 +65,8 @@ impl Default for QueueSettings {
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
-/// Dropping it ends the threads once the batches that they work on are done. It does not wait for them.
+/// Dropping it ends the threads once the batches that they work on are done. It does not wait for
+/// them.
 pub struct Queue {
     shared: Arc<Shared>,
 }
@@ -99,7 +101,8 @@ impl Queue {
         // One more than the workers, for short sentences while all others have long ones.
         for _ in 0..=workers {
             let shared = shared.clone();
-            // Each has a pool of its own, in which a batch is not divided further unless processors are left.
+            // Each has a pool of its own, in which a batch is not divided further unless processors
+            // are left.
             let pool = ThreadPoolBuilder::new().num_threads((threads / workers).max(1));
             let pool = pool.thread_name(|_| "translate".into()).panic_handler(drop);
             pool.build().map_err(std::io::Error::other)?.spawn(move || shared.work());
@@ -118,7 +121,8 @@ impl Queue {
         move || shared.strong_count() > 0
     }
 
-    /// Ends the queue even if requests still have it: they are answered by what is translated already.
+    /// Ends the queue even if requests still have it: they are answered by what is translated
+    /// already.
     pub(crate) fn unload(&self) -> impl Fn() + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || {
@@ -134,7 +138,8 @@ impl Queue {
         self.shared.lock().sentences
     }
 
-    /// The number of sentences that wait, and how long they will take, if a request would be refused.
+    /// The number of sentences that wait, and how long they will take, if a request would be
+    /// refused.
     pub fn full(&self) -> Option<(usize, Duration)> {
         let state = self.shared.lock();
         let QueueSettings { waiting, workers, .. } = self.shared.settings;
@@ -147,8 +152,9 @@ impl Queue {
         self.shared.lock().stopped
     }
 
-    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences whose translations are not
-    /// finished when the returned future is dropped are left, and have no candidates when the model is unloaded.
+    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences whose
+    /// translations are not finished when the returned future is dropped are left, and have no
+    /// candidates when the model is unloaded.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
@@ -176,8 +182,8 @@ impl Queue {
         Ok(answers)
     }
 
-    /// The candidates of `items`. If there is no room for them, it `waits` where an earlier portion of the request is
-    /// translated already.
+    /// The candidates of `items`. If there is no room for them, it `waits` where an earlier portion
+    /// of the request is translated already.
     async fn portion(
         &self,
         mut items: VecDeque<Item>,
@@ -224,8 +230,8 @@ impl Queue {
     }
 }
 
-/// Each of `work` with its cost, the most expensive first: sentences that follow each other share batches, and those of
-/// similar length do so best.
+/// Each of `work` with its cost, the most expensive first: sentences that follow each other share
+/// batches, and those of similar length do so best.
 ///
 /// # Errors
 /// That of the first one that cannot be translated.
@@ -307,7 +313,8 @@ impl Shared {
             .unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// Translates the sentences of each request by themselves after `error`, so that one at fault does not harm others.
+    /// Translates the sentences of each request by themselves after `error`, so that one at fault
+    /// does not harm others.
     fn translate_apart(&self, batch: Vec<Taken>, choice: Choice, error: EngineError) {
         let mut parts: Vec<Vec<Taken>> = Vec::new();
         for taken in batch {

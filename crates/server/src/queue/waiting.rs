@@ -1,8 +1,9 @@
 //! The requests that wait, and the batches taken from them.
 //!
-//! Turns are those of weighted fair queueing (Demers, Keshav and Shenker, 1989). A clock runs at the speed at which each
-//! request would be served if all of them were served at the same time, and the sentence goes first that would be done
-//! first then. So a request waits for as much work as it asks for itself, and nobody waits for ever.
+//! Turns are those of weighted fair queueing (Demers, Keshav and Shenker, 1989). A clock runs at
+//! the speed at which each request would be served if all of them were served at the same time, and
+//! the sentence goes first that would be done first then. So a request waits for as much work as it
+//! asks for itself, and nobody waits for ever.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,20 +25,23 @@ pub(super) struct State {
     pub(super) sentences: usize,
     /// The requests so far.
     arrived: u64,
-    /// The clock: the cost that each request would have been served if all were served at the same time.
+    /// The clock: the cost that each request would have been served if all were served at the same
+    /// time.
     clock: u64,
     /// The batches that are translated now.
     running: usize,
     /// How many of them are a single sentence beyond the bound on the cost of a batch.
     long: usize,
-    /// Sentences translated and the seconds it took, fading. The time of the waiting sentences is estimated from it.
+    /// Sentences translated and the seconds it took, fading. The time of the waiting sentences is
+    /// estimated from it.
     pub(super) pace: Pace,
     pub(super) stopped: bool,
     /// The requests that are not answered.
     asked: Vec<Weak<Mutex<Gathered>>>,
 }
 
-/// When the next sentence of a request has its turn: the clock when it would be done, then the number of the request.
+/// When the next sentence of a request has its turn: the clock when it would be done, then the
+/// number of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     done: u64,
@@ -105,15 +109,16 @@ pub(super) struct Batch {
 pub(super) struct Bounds {
     /// The most sentences.
     pub(super) sentences: usize,
-    /// The most that they cost, all counted like the most expensive one, since the others wait for it.
+    /// The most that they cost, all counted like the most expensive one, since the others wait for
+    /// it.
     pub(super) cost: usize,
     /// The most batches at the same time.
     pub(super) workers: usize,
 }
 
 impl State {
-    /// Adds a request for `items`, at least one, of which `answer` will be the reply. Nobody waits for it any more when
-    /// `left` is true.
+    /// Adds a request for `items`, at least one, of which `answer` will be the reply. Nobody waits
+    /// for it any more when `left` is true.
     pub(super) fn put(
         &mut self,
         choice: Choice,
@@ -159,8 +164,8 @@ impl State {
         self.sentences = 0;
     }
 
-    /// Whether a batch may begin whose next sentence costs `cost`. Long sentences leave a worker more to the others, so
-    /// that those do not wait for them.
+    /// Whether a batch may begin whose next sentence costs `cost`. Long sentences leave a worker
+    /// more to the others, so that those do not wait for them.
     fn may_begin(&self, cost: usize, bounds: Bounds) -> bool {
         let all_are_long = self.long >= bounds.workers && self.running <= self.long;
         self.running < bounds.workers || (cost <= bounds.cost && all_are_long)
@@ -174,7 +179,8 @@ impl State {
         Some(first.arrived)
     }
 
-    /// Takes a batch with one choice, beginning with the request whose turn it is; `None` if none may begin.
+    /// Takes a batch with one choice, beginning with the request whose turn it is; `None` if none
+    /// may begin.
     pub(super) fn take(&mut self, bounds: Bounds) -> Option<Batch> {
         let mut requests = self.requests.values();
         let first = requests.find(|request| self.may_begin(request.next(), bounds))?;
@@ -200,7 +206,8 @@ impl State {
         Some(Batch { choice, taken, is_long })
     }
 
-    /// Takes the next sentence of the request at `turn`, with its cost, and moves the request to its next turn.
+    /// Takes the next sentence of the request at `turn`, with its cost, and moves the request to
+    /// its next turn.
     fn take_one(&mut self, turn: Turn) -> (usize, Taken) {
         let sharing = self.requests.len() as u64;
         let mut request = self.requests.remove(&turn).expect("a request that waits");

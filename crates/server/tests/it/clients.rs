@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A form of `multipart/form-data` as `client` writes it: its boundary, and headers that it adds to each part.
+/// A form of `multipart/form-data` as `client` writes it: its boundary, and headers that it adds to
+/// each part.
 fn multipart(boundary: &str, headers: &str, fields: &[(&str, &str)]) -> (String, Vec<u8>) {
     let part = |(name, value): &(&str, &str)| {
         format!(
@@ -38,7 +39,8 @@ fn requests_as_real_clients_send_them_are_answered() {
     let body = json!({"q": text, "source": "de", "target": "en"}).to_string();
     let json = "application/json; charset=utf-8";
     assert_eq!(server.send("/translate", json, &[], body.as_bytes()), (200, one.clone()));
-    // FormData of browsers and of Node.js, curl -F, PHP's curl with an array, requests with `files`.
+    // FormData of browsers and of Node.js, curl -F, PHP's curl with an array, requests with
+    // `files`.
     for (boundary, headers) in [
         ("----WebKitFormBoundary7MA4YWxkTrZu0gW", ""),
         ("----formdata-undici-018171940373", ""),
@@ -164,8 +166,8 @@ fn a_key_is_taken_wherever_libretranslate_takes_it() {
 }
 
 /// Runs `libretranslatepy`, `deep-translator` and npm's `translate` where they are installed:
-/// `BURNFORMER_CLIENT_PYTHON` is a Python that has the first two, `BURNFORMER_CLIENT_NODE` the file of the third
-/// (`node_modules/translate/index.min.js`).
+/// `BURNFORMER_CLIENT_PYTHON` is a Python that has the first two, `BURNFORMER_CLIENT_NODE` the file
+/// of the third (`node_modules/translate/index.min.js`).
 #[test]
 fn installed_clients_work_unchanged() {
     let server = server();

@@ -11,8 +11,9 @@ const GERMAN: &str = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
 const ENGLISH: &str = "The old man lives by the sea and goes fishing every day.";
 const FRENCH: &str = "Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.";
 
-/// A model that knows the words of its languages: its own translation is likely for a text of its target language, and any
-/// translation for one of its source language. It writes its pair behind the text.
+/// A model that knows the words of its languages: its own translation is likely for a text of its
+/// target language, and any translation for one of its source language. It writes its pair behind
+/// the text.
 struct Knowing {
     pair: &'static str,
     words: [&'static [&'static str]; 2],

@@ -21,7 +21,8 @@ fn file(server: &Running, path: &str, headers: &[(&str, &str)]) -> String {
     answer["translatedFileUrl"].as_str().unwrap().to_owned()
 }
 
-/// A proxy that takes the prefix away (`location /mt/ { proxy_pass http://127.0.0.1:5000/; }`) is played by paths without it.
+/// A proxy that takes the prefix away (`location /mt/ { proxy_pass http://127.0.0.1:5000/; }`) is
+/// played by paths without it.
 #[test]
 fn addresses_have_the_prefix_of_the_proxy() {
     let server = server("");

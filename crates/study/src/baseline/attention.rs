@@ -5,8 +5,8 @@ use burnformer_kernels::masked_softmax;
 
 use crate::baseline::config::RnnConfig;
 
-/// Additive attention (Bahdanau et al., 2015). The weight of source position j is the softmax over j of
-/// v·tanh(Q·state + K·annotation_j + b).
+/// Additive attention (Bahdanau et al., 2015). The weight of source position j is the softmax over
+/// j of v·tanh(Q·state + K·annotation_j + b).
 #[derive(Module, Debug)]
 pub struct AdditiveAttention {
     /// The matrix Q, `[d_attention, d_hidden]`, without bias.
@@ -34,8 +34,8 @@ impl AdditiveAttention {
         self.key.forward(annotations)
     }
 
-    /// The weights with which decoder states attend to source positions. The rows of a sentence are next to each
-    /// other, and every sentence has the same number of rows.
+    /// The weights with which decoder states attend to source positions. The rows of a sentence are
+    /// next to each other, and every sentence has the same number of rows.
     ///
     /// # Shapes
     /// `states`: `[rows, d_hidden]`, `keys`: `[batch, source_len, d_attention]`, `padding`:

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct RnnConfig {
     /// Number of tokens in the source vocabulary.
     pub source_vocab: usize,
-    /// Number of tokens in the target vocabulary; equal to `source_vocab` if all embeddings are shared.
+    /// Number of tokens in the target vocabulary; equal to `source_vocab` if all embeddings are
+    /// shared.
     pub target_vocab: usize,
     /// Width of the embeddings, and of the readout, which is multiplied by the output embedding.
     pub d_model: usize,
-    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
+    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1
+    /// to 65,536.
     pub d_hidden: usize,
     /// The inner width of the additive attention; from 1 to 65,536.
     pub d_attention: usize,
@@ -90,7 +92,8 @@ mod tests {
         assert!((own / other - 1.0).abs() < 0.01, "{own} against {other}");
     }
 
-    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, states of 176, attention of 128.
+    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, states of 176,
+    /// attention of 128.
     #[test]
     fn the_counts_are_those_by_hand() {
         let logits = 128 * 6_000;

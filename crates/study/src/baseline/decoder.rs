@@ -7,8 +7,9 @@ use crate::baseline::attention::AdditiveAttention;
 use crate::baseline::config::RnnConfig;
 use crate::baseline::gru::{Gru, at};
 
-/// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the context that
-/// additive attention computes from the state before. A maxout readout combines state, context and embedding.
+/// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the
+/// context that additive attention computes from the state before. A maxout readout combines state,
+/// context and embedding.
 #[derive(Module, Debug)]
 pub struct RnnDecoder {
     /// Makes the first decoder state from an encoder state: tanh(W·state + b).
@@ -17,8 +18,8 @@ pub struct RnnDecoder {
     pub attention: AdditiveAttention,
     /// The recurrent unit, with the input `[embedding, context]`.
     pub cell: Gru,
-    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of which the larger
-    /// is used.
+    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of
+    /// which the larger is used.
     pub readout: Linear,
 }
 
@@ -35,7 +36,8 @@ pub struct RnnMemory {
     pub padding: Tensor<2, Bool>,
 }
 
-/// The state that decoding keeps between steps: one recurrent state per row, and the encoded source once per sentence.
+/// The state that decoding keeps between steps: one recurrent state per row, and the encoded source
+/// once per sentence.
 ///
 /// The rows of a sentence are next to each other, and every sentence has the same number of rows.
 #[derive(Clone, Debug)]
@@ -98,8 +100,9 @@ impl RnnDecoder {
         RnnCache { state: memory.initial.clone(), memory }
     }
 
-    /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past them. Inputs and
-    /// readouts of all positions are computed at once; attention and recurrence go step by step.
+    /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past
+    /// them. Inputs and readouts of all positions are computed at once; attention and recurrence go
+    /// step by step.
     ///
     /// # Shapes
     /// `x`: `[rows, len, d_model]` → the same shape
@@ -109,8 +112,9 @@ impl RnnDecoder {
         pieces.reshape([rows, len, 2, d_model]).max_dim(2).reshape([rows, len, d_model])
     }
 
-    /// Takes one step of attention and recurrence for each position of `x`, and moves the cache past them. Returns
-    /// states and contexts, `[rows, len, 3·d_hidden]`, and the attention weights, `[rows, len, source_len]`.
+    /// Takes one step of attention and recurrence for each position of `x`, and moves the cache
+    /// past them. Returns states and contexts, `[rows, len, 3·d_hidden]`, and the attention
+    /// weights, `[rows, len, source_len]`.
     fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> (Tensor<3>, Tensor<3>) {
         let ([rows, len, d_model], weight) = (x.dims(), self.cell.weight_ih.val());
         let [gates, all] = weight.dims();

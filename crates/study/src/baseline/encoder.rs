@@ -5,7 +5,8 @@ use burnformer_core::{Precision, RandomKey};
 use crate::baseline::config::RnnConfig;
 use crate::baseline::gru::{Direction, Gru};
 
-/// The bidirectional encoder. The annotation of a position depends on the positions before and after it.
+/// The bidirectional encoder. The annotation of a position depends on the positions before and
+/// after it.
 #[derive(Module, Debug)]
 pub struct RnnEncoder {
     /// The unit that reads from the first position to the last.

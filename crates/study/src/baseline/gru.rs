@@ -13,8 +13,8 @@ pub enum Direction {
     Backward,
 }
 
-/// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in the order reset,
-/// update, new.
+/// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in
+/// the order reset, update, new.
 #[derive(Module, Debug)]
 pub struct Gru {
     /// Weights of the input, `[3·width, in]`.
@@ -31,8 +31,8 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// A unit for `input` features with states of `width`. The weights are Xavier-uniform, a function of `key`;
-    /// biases are zero.
+    /// A unit for `input` features with states of `width`. The weights are Xavier-uniform, a
+    /// function of `key`; biases are zero.
     pub fn new(input: usize, width: usize, key: RandomKey, device: &Device) -> Self {
         let gates = 3 * width;
         Self {
@@ -44,8 +44,9 @@ impl Gru {
         }
     }
 
-    /// The states after each position of whole sequences, starting from a state of zeros. A padded position (`true`)
-    /// does not change the state. The inputs of all positions are projected in one product.
+    /// The states after each position of whole sequences, starting from a state of zeros. A padded
+    /// position (`true`) does not change the state. The inputs of all positions are projected in
+    /// one product.
     ///
     /// # Shapes
     /// `x`: `[batch, len, in]`, `padding`: `[batch, len]` → `[batch, len, width]`
@@ -71,8 +72,8 @@ impl Gru {
         Tensor::stack(states, 1)
     }
 
-    /// The state after `state`: r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n + r ∘ (U_n·h + b_n)),
-    /// h' = (1 − z) ∘ n + z ∘ h, where x = W·input + b.
+    /// The state after `state`: r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n +
+    /// r ∘ (U_n·h + b_n)), h' = (1 − z) ∘ n + z ∘ h, where x = W·input + b.
     ///
     /// # Shapes
     /// `input`: x, `[rows, 3·width]`, `state`: h, `[rows, width]` → `[rows, width]`

@@ -96,8 +96,9 @@ impl Seq2Seq for Rnn {
         self.embeddings.pack(compute);
     }
 
-    /// Only products over all positions at once have that number type: the inputs of the units, the keys of attention, the
-    /// readout and the output projection. The recurrence itself stays in float32.
+    /// Only products over all positions at once have that number type: the inputs of the units, the
+    /// keys of attention, the readout and the output projection. The recurrence itself stays in
+    /// float32.
     fn set_precision(&mut self, precision: Precision) {
         self.encoder.set_precision(precision);
         self.decoder.set_precision(precision);
@@ -106,8 +107,9 @@ impl Seq2Seq for Rnn {
 }
 
 impl RnnConfig {
-    /// Builds the model on `device`, with Xavier-uniform weights, normally distributed embeddings (standard deviation
-    /// d_model^−½) and zero biases, all a function of `seed`. Pass `device.autodiff()` to train.
+    /// Builds the model on `device`, with Xavier-uniform weights, normally distributed embeddings
+    /// (standard deviation d_model^−½) and zero biases, all a function of `seed`. Pass
+    /// `device.autodiff()` to train.
     ///
     /// # Errors
     /// The error of [`validate`](Self::validate).
@@ -160,8 +162,8 @@ impl Seq2SeqConfig for RnnConfig {
         Ok(self.init(seed, device)?.into())
     }
 
-    /// A unit keeps the inputs of its gates, four values per gate, and their gradients. An annotation keeps its keys
-    /// and its gradient. Attention keeps one weight per source position.
+    /// A unit keeps the inputs of its gates, four values per gate, and their gradients. An
+    /// annotation keeps its keys and its gradient. Attention keeps one weight per source position.
     fn cost(&self, source: usize, _target: usize, _precision: Precision) -> [Cost; 2] {
         let &Self { d_model, d_hidden, d_attention, .. } = self;
         let (annotation, unit) = (self.annotation(), 13 * d_hidden);

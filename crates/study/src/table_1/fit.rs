@@ -1,5 +1,6 @@
-/// The exponent p of the power law y = c·xᵖ that fits the points best (least squares of the logarithms). Returns
-/// `None` if there are not two points with different x, or if a value is not positive.
+/// The exponent p of the power law y = c·xᵖ that fits the points best (least squares of the
+/// logarithms). Returns `None` if there are not two points with different x, or if a value is not
+/// positive.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs = points.iter().map(|&(x, y)| (x.ln(), y.ln()));
     let logs: Vec<(f64, f64)> = logs.collect();

@@ -26,8 +26,8 @@ pub enum Kind {
     Gru,
     /// A convolution with kernel size k.
     Convolution,
-    /// A separable convolution: one with kernel size k in each feature, then a linear map at each position (Chollet,
-    /// 2016).
+    /// A separable convolution: one with kernel size k in each feature, then a linear map at each
+    /// position (Chollet, 2016).
     SeparableConvolution,
 }
 
@@ -54,9 +54,10 @@ impl Kind {
         }
     }
 
-    /// What the paper says of it: the complexity per layer, the number of sequential operations and the maximum path length
-    /// (Table 1; for separable convolutions §4), and the exponents of n and of d in the complexity. Table 1 gives log_k(n) for
-    /// convolutions, which are dilated then; §4 gives n/k for the contiguous kernels that are measured here.
+    /// What the paper says of it: the complexity per layer, the number of sequential operations and
+    /// the maximum path length (Table 1; for separable convolutions §4), and the exponents of n and
+    /// of d in the complexity. Table 1 gives log_k(n) for convolutions, which are dilated then; §4
+    /// gives n/k for the contiguous kernels that are measured here.
     pub fn in_the_paper(self) -> ([&'static str; 3], [f64; 2]) {
         let path = "n/k; dilated log_k(n)";
         match self {
@@ -74,10 +75,11 @@ impl Kind {
 pub struct LayerSizes {
     /// Width of every position, d.
     pub d: usize,
-    /// The largest distance that restricted self-attention sees. The paper's r is the size of the neighbourhood,
-    /// 2·radius + 1 positions.
+    /// The largest distance that restricted self-attention sees. The paper's r is the size of the
+    /// neighbourhood, 2·radius + 1 positions.
     pub radius: usize,
-    /// Kernel size of convolutions, k. It must be odd, so that the output has the length of the input.
+    /// Kernel size of convolutions, k. It must be odd, so that the output has the length of the
+    /// input.
     pub kernel: usize,
 }
 
@@ -146,7 +148,8 @@ impl Layer {
         window_attention(query, key, value, heads, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// How many positions away a change of the input has an effect after one layer, measured on `len` positions.
+    /// How many positions away a change of the input has an effect after one layer, measured on
+    /// `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;
@@ -156,15 +159,16 @@ impl Layer {
         felt.iter().rposition(|&change| change > 0.0).unwrap_or(0)
     }
 
-    /// The longest path between two of `len` positions in a stack of such layers, in steps: the number of layers
-    /// needed to reach that far, times the steps of each layer.
+    /// The longest path between two of `len` positions in a stack of such layers, in steps: the
+    /// number of layers needed to reach that far, times the steps of each layer.
     pub fn path(&self, len: usize, device: &Device) -> usize {
         if matches!(self.kind, Kind::Lstm | Kind::Gru) {
             return len;
         }
         let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
         let reach = self.reach(tried, device);
-        // If a change has an effect at the far end of the measured sequence, only the sequence itself limits the reach.
+        // If a change has an effect at the far end of the measured sequence, only the sequence
+        // itself limits the reach.
         if reach + 1 == tried { 1 } else { (len - 1).div_ceil(reach.max(1)) }
     }
 }

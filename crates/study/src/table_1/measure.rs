@@ -17,7 +17,8 @@ pub struct Measurement {
     pub d: usize,
     /// Time of a forward pass in seconds, the median of several passes.
     pub seconds: f64,
-    /// Largest memory use during the pass in bytes, above what was in use before; the output is included.
+    /// Largest memory use during the pass in bytes, above what was in use before; the output is
+    /// included.
     pub bytes: usize,
     /// The number of sequential steps.
     pub steps: usize,
@@ -30,7 +31,8 @@ const FEWEST: usize = 3;
 /// Largest number of measured passes.
 const MOST: usize = 100;
 
-/// Measures one layer on one sequence of `n` positions, for about `patience`. `memory` is the allocator of the program.
+/// Measures one layer on one sequence of `n` positions, for about `patience`. `memory` is the
+/// allocator of the program.
 pub fn measure(
     kind: Kind,
     sizes: LayerSizes,

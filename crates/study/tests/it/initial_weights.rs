@@ -1,4 +1,5 @@
-//! Initial weights are pinned: a seed means the same model in every version, unless the changelog says otherwise.
+//! Initial weights are pinned: a seed means the same model in every version, unless the changelog
+//! says otherwise.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 const SEED: u64 = 17;
 
-/// What is drawn for a model: the SHA-256, to 16 digits, of all names, shapes and values but those of normal distributions; and
-/// of each parameter that is drawn from one, its first values.
+/// What is drawn for a model: the SHA-256, to 16 digits, of all names, shapes and values but those
+/// of normal distributions; and of each parameter that is drawn from one, its first values.
 struct Pinned {
     config: ModelConfig,
     others: &'static str,
@@ -62,7 +63,8 @@ fn initial(config: &ModelConfig, seed: u64) -> BTreeMap<String, TensorData> {
     named_parameters(&config.build(seed, &Device::default()).expect("it is valid"))
 }
 
-/// Whether a parameter is drawn from a normal distribution: the tables of vectors for pieces and positions.
+/// Whether a parameter is drawn from a normal distribution: the tables of vectors for pieces and
+/// positions.
 fn is_normal(name: &str) -> bool {
     name.contains("embedding") || name.contains("position")
 }

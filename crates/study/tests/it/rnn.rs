@@ -1,5 +1,5 @@
-//! The recurrent baseline against numbers of PyTorch's own GRU in float64 (`tests/reference/README.md`), and
-//! what padding, neighbours and caching must not change.
+//! The recurrent baseline against numbers of PyTorch's own GRU in float64
+//! (`tests/reference/README.md`), and what padding, neighbours and caching must not change.
 
 use crate::of_core::{Tensors, folder, tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};

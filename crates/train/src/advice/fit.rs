@@ -1,4 +1,5 @@
-//! Chooses the size of the model and the length of the run by the speed of the machine: `training.fit`.
+//! Chooses the size of the model and the length of the run by the speed of the machine:
+//! `training.fit`.
 
 use crate::config::TrainConfig;
 
@@ -21,11 +22,13 @@ const SIZES: [Size; 3] = [
 /// The share of the time in which updates are made; validations and checkpoints take the rest.
 const UPDATING: f64 = 0.97;
 
-/// The largest share of the updates in which the learning rate rises: 300 of the 5,027 of the record.
+/// The largest share of the updates in which the learning rate rises: 300 of the 5,027 of the
+/// record.
 const WARMUP: f64 = 0.06;
 
-/// Whether the size of the run is to be chosen: `training.fit` is set, the run is limited by minutes alone, starts from
-/// random weights, and has the largest of the sizes. Whoever names another size or a number of updates gets it.
+/// Whether the size of the run is to be chosen: `training.fit` is set, the run is limited by
+/// minutes alone, starts from random weights, and has the largest of the sizes. Whoever names
+/// another size or a number of updates gets it.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let (training, model) = (&config.training, &config.model.transformer);
     let Size { d_model, heads, d_ff, .. } = SIZES[0];
@@ -36,12 +39,15 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
         && [model.d_model, model.heads, model.d_ff] == [d_model, heads, d_ff]
 }
 
-/// Chooses the largest size of which the minutes of `config` hold enough updates. Returns the configuration with the size and
-/// the warm-up that were chosen, and without `training.fit`, so that it has this size on any machine; and in a sentence what
-/// was measured and chosen. `seconds` measures the mean seconds of an update of a configuration. A size that seems too slow is
-/// measured twice, since other programs may have had the machine, and none counts as slower than a larger one.
+/// Chooses the largest size of which the minutes of `config` hold enough updates. Returns the
+/// configuration with the size and the warm-up that were chosen, and without `training.fit`, so
+/// that it has this size on any machine; and in a sentence what was measured and chosen. `seconds`
+/// measures the mean seconds of an update of a configuration. A size that seems too slow is
+/// measured twice, since other programs may have had the machine, and none counts as slower than a
+/// larger one.
 ///
-/// The run is limited by its minutes, and its schedule by their share, so that it uses all of them however fast it is.
+/// The run is limited by its minutes, and its schedule by their share, so that it uses all of them
+/// however fast it is.
 ///
 /// # Errors
 /// Those of `seconds`.
@@ -88,7 +94,8 @@ mod tests {
         TrainConfig::resolve(Some("speedrun"), None, &settings).unwrap()
     }
 
-    /// What is chosen where an update of the largest size takes `seconds`, and the others in proportion to their width.
+    /// What is chosen where an update of the largest size takes `seconds`, and the others in
+    /// proportion to their width.
     fn fitted(seconds: f64) -> (TrainConfig, String) {
         let time = |config: &TrainConfig| seconds * config.model.transformer.d_model as f64 / 192.0;
         fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()

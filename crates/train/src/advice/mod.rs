@@ -1,4 +1,5 @@
-//! Warnings: about the texts before a run begins, and while it does not go well, each with a remedy.
+//! Warnings: about the texts before a run begins, and while it does not go well, each with a
+//! remedy.
 
 pub(crate) mod fit;
 pub(crate) mod text_check;
@@ -31,7 +32,8 @@ pub(crate) struct Measured {
     pub nll: f64,
     /// The score of translations by which models are compared, if they are.
     pub score: Option<f64>,
-    /// The characters of all translations over those of their references, if the text was translated.
+    /// The characters of all translations over those of their references, if the text was
+    /// translated.
     pub length_ratio: Option<f64>,
 }
 
@@ -42,7 +44,8 @@ pub(crate) struct Adviser {
     warmup: u64,
     /// The loss of a model that guesses: all tokens of the target are equally probable.
     guessing: f64,
-    /// The loss of the first update, and the number of updates in a row, and the sum of their losses, above `guessing`.
+    /// The loss of the first update, and the number of updates in a row, and the sum of their
+    /// losses, above `guessing`.
     first: Option<f64>,
     above: (u64, f64),
     validations: Vec<Measured>,
@@ -52,7 +55,8 @@ pub(crate) struct Adviser {
 /// What can be seen to go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
-    /// The loss on the validation text stays high, or rises. One explanation is given: two would contradict each other.
+    /// The loss on the validation text stays high, or rises. One explanation is given: two would
+    /// contradict each other.
     Loss,
     /// The loss on the training text is above that of guessing.
     Guessing,
@@ -65,20 +69,23 @@ enum Trouble {
 }
 
 impl Adviser {
-    /// An adviser of a run whose warm-up ends with update `warmup`, for a model with `target_vocab` tokens.
+    /// An adviser of a run whose warm-up ends with update `warmup`, for a model with `target_vocab`
+    /// tokens.
     pub fn new(warmup: u64, target_vocab: usize) -> Self {
         let guessing = (target_vocab as f64).ln();
         let (validations, given) = (Vec::new(), Vec::new());
         Self { warmup, guessing, first: None, above: (0, 0.0), validations, given }
     }
 
-    /// The warning after update `step`, in which the negative log-likelihood per token was `nll`. It is given once.
+    /// The warning after update `step`, in which the negative log-likelihood per token was `nll`.
+    /// It is given once.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;
         self.above = if nll > self.guessing { (count + 1, sum + nll) } else { (0, 0.0) };
         let (count, sum) = self.above;
-        // Random weights are a little worse than guessing, until the warm-up has brought them below.
+        // Random weights are a little worse than guessing, until the warm-up has brought them
+        // below.
         let has_begun = step > self.warmup || sum > first * (1.0 + NOTABLE) * count as f64;
         if count < GUESSING || !has_begun || self.given.contains(&Trouble::Guessing) {
             return None;
@@ -173,7 +180,8 @@ impl Adviser {
         Some((Trouble::Long, text))
     }
 
-    /// The last ratio of lengths, if those of the last two validations are `wrong` and the model translates already.
+    /// The last ratio of lengths, if those of the last two validations are `wrong` and the model
+    /// translates already.
     fn ratios(&self, wrong: impl Fn(f64) -> bool) -> Option<f64> {
         let last = self.last(2)?;
         let is_wrong =
@@ -264,7 +272,8 @@ mod tests {
         }
     }
 
-    /// The updates after which a warning comes, of 200 updates with these losses, 4,000 of warm-up and 300 tokens.
+    /// The updates after which a warning comes, of 200 updates with these losses, 4,000 of warm-up
+    /// and 300 tokens.
     fn guesses(warmup: u64, nll: impl Fn(u64) -> f64) -> Vec<u64> {
         let mut adviser = Adviser::new(warmup, 300);
         (1..=200).filter(|&step| adviser.after_update(step, nll(step)).is_some()).collect()

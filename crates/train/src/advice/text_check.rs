@@ -1,5 +1,5 @@
-//! What can be seen of the texts before a run begins: sides that are swapped, lines that do not belong together, texts that
-//! are learned and measured on, and tokens that are unknown.
+//! What can be seen of the texts before a run begins: sides that are swapped, lines that do not
+//! belong together, texts that are learned and measured on, and tokens that are unknown.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -21,15 +21,18 @@ use crate::validation::as_saved;
 const MOST_PAIRS: usize = 100_000;
 /// The number of lines from which the language of a side is detected.
 const LANGUAGE_LINES: usize = 200;
-/// The number of pairs whose alignment is looked at together: a text may be shifted from some line on.
+/// The number of pairs whose alignment is looked at together: a text may be shifted from some line
+/// on.
 const BLOCK: usize = 500;
 /// The smallest number of pairs whose alignment is judged.
 const FEWEST_PAIRS: usize = 100;
 /// The lines of a shifted text belong to lines at most this far away.
 const FARTHEST: isize = 2;
-/// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to 0.97.)
+/// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to
+/// 0.97.)
 const TOGETHER: f64 = 0.35;
-/// Lines of the same number do not belong together if their correlation is below this share of the best one.
+/// Lines of the same number do not belong together if their correlation is below this share of the
+/// best one.
 const APART: f64 = 0.5;
 /// The smallest number of lines with a mark, and without, for its correlation to count.
 const FEWEST_MARKS: usize = 10;
@@ -94,7 +97,8 @@ fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     measured.iter().filter_map(warning).collect()
 }
 
-/// Tells how many tokens of the training text are unknown to the tokenisers, if there are any, and some of the characters.
+/// Tells how many tokens of the training text are unknown to the tokenisers, if there are any, and
+/// some of the characters.
 ///
 /// # Errors
 /// If the corpus can no longer be read.
@@ -199,8 +203,9 @@ fn shift(block: &[Pair]) -> Option<isize> {
     })
 }
 
-/// What lines and their translations have in common, per line of source and target: how much longer a line is than the
-/// one before it (a sorted text has long lines beside long ones), whether it asks, and whether it has a number.
+/// What lines and their translations have in common, per line of source and target: how much longer
+/// a line is than the one before it (a sorted text has long lines beside long ones), whether it
+/// asks, and whether it has a number.
 fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
     let both = |signal: fn(&str) -> f64| {
         let sides: (Vec<_>, Vec<_>) = block.iter().map(|(a, b)| (signal(a), signal(b))).unzip();
@@ -218,8 +223,8 @@ fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
     std::iter::once(growth).chain(marks).collect()
 }
 
-/// The correlation of each value of `source` with the value of `target` that stands `lag` further on; 0 if either side
-/// does not vary.
+/// The correlation of each value of `source` with the value of `target` that stands `lag` further
+/// on; 0 if either side does not vary.
 fn correlation(source: &[f64], target: &[f64], lag: isize) -> f64 {
     let (before, after) = ((-lag).max(0) as usize, lag.max(0) as usize);
     let count = source.len() - lag.unsigned_abs();
@@ -233,8 +238,8 @@ fn correlation(source: &[f64], target: &[f64], lag: isize) -> f64 {
     if variances > 0.0 { product(source, a, target, b) / variances.sqrt() } else { 0.0 }
 }
 
-/// A warning if `model`, from which the run starts, predicts the source of the training text from its target much better
-/// than the target from the source.
+/// A warning if `model`, from which the run starts, predicts the source of the training text from
+/// its target much better than the target from the source.
 pub(crate) fn other_direction(
     model: &Model,
     texts: &Texts,

@@ -12,41 +12,47 @@ use super::error::ConfigFileError;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
-    /// The text to learn from: two texts (source, target) or one TSV text of `source<TAB>target`; plain, gzip or
-    /// zstd. Each is a file, a text inside the program (`embedded:tatoeba-de-en/train.de`) or a text in the folder
-    /// of the configuration file (`run:corpus/train.tsv`, where a run keeps what came through a pipe). An empty
-    /// list stands for the embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
+    /// The text to learn from: two texts (source, target) or one TSV text of `source<TAB>target`;
+    /// plain, gzip or zstd. Each is a file, a text inside the program
+    /// (`embedded:tatoeba-de-en/train.de`) or a text in the folder of the configuration file
+    /// (`run:corpus/train.tsv`, where a run keeps what came through a pipe). An empty list stands
+    /// for the embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
     pub train: Vec<PathBuf>,
-    /// The text to validate on, given like `data.train`. An empty list means no validation, or the embedded
-    /// validation text if the training text is the embedded one. `--valid` sets it on the command line.
-    pub valid: Vec<PathBuf>,
-    /// The text that is translated and scored after training, given like `data.train`. An empty list means no
-    /// test, or the embedded test text if the training text is the embedded one. `--test` sets it on the
+    /// The text to validate on, given like `data.train`. An empty list means no validation, or the
+    /// embedded validation text if the training text is the embedded one. `--valid` sets it on the
     /// command line.
+    pub valid: Vec<PathBuf>,
+    /// The text that is translated and scored after training, given like `data.train`. An empty
+    /// list means no test, or the embedded test text if the training text is the embedded one.
+    /// `--test` sets it on the command line.
     pub test: Vec<PathBuf>,
-    /// The folder that holds trained tokenisers and tokenised corpora, so that the next run on the same text
-    /// starts at once. It may be deleted at any time between runs. An empty path stands for the user's cache
-    /// folder (`$XDG_CACHE_HOME/burnformer`, usually `~/.cache/burnformer`); name another one where that disk
-    /// is small or slow.
+    /// The folder that holds trained tokenisers and tokenised corpora, so that the next run on the
+    /// same text starts at once. It may be deleted at any time between runs. An empty path stands
+    /// for the user's cache folder (`$XDG_CACHE_HOME/burnformer`, usually `~/.cache/burnformer`);
+    /// name another one where that disk is small or slow.
     pub cache: PathBuf,
-    /// The longest source sentence, in tokens, that is kept in the training text; at least 1. Longer sentences
-    /// cost memory and are often misaligned; raise it to learn from paragraphs.
+    /// The longest source sentence, in tokens, that is kept in the training text; at least 1.
+    /// Longer sentences cost memory and are often misaligned; raise it to learn from paragraphs.
     pub max_source_len: usize,
     /// The longest target sentence, in tokens, that is kept in the training text; at least 1.
     pub max_target_len: usize,
-    /// Pairs of which one side has more than this many times the tokens of the other are dropped from the
-    /// training text, since they are rarely translations of each other; at least 1, or 0 to keep all pairs.
+    /// Pairs of which one side has more than this many times the tokens of the other are dropped
+    /// from the training text, since they are rarely translations of each other; at least 1, or 0
+    /// to keep all pairs.
     pub max_length_ratio: f64,
-    /// Whether a pair whose two texts occurred before is dropped from the training text. Switch it on for text
-    /// collected from the web; it costs 16 bytes of memory per pair while the text is prepared.
+    /// Whether a pair whose two texts occurred before is dropped from the training text. Switch it
+    /// on for text collected from the web; it costs 16 bytes of memory per pair while the text is
+    /// prepared.
     pub drop_duplicates: bool,
     /// What to do with a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
-    /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named like `data.train`, and a
-    /// `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are drawn in the proportions of the weights,
-    /// whatever the sizes of the texts; that of `data.train` is 1. An epoch is as many pairs as all texts
-    /// together have, so that a text of little weight is gone through over several epochs and one of much weight several
-    /// times in one. A tokeniser that is trained learns from `data.train` alone. `--mix` sets it on the command line.
+    /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named
+    /// like `data.train`, and a `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are
+    /// drawn in the proportions of the weights, whatever the sizes of the texts; that of
+    /// `data.train` is 1. An epoch is as many pairs as all texts together have, so that a text of
+    /// little weight is gone through over several epochs and one of much weight several times in
+    /// one. A tokeniser that is trained learns from `data.train` alone. `--mix` sets it on the
+    /// command line.
     pub mix: Vec<MixedText>,
 }
 

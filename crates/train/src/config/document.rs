@@ -132,8 +132,8 @@ pub(super) fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
     Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), nearest })
 }
 
-/// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes a configuration of a part
-/// of the table.
+/// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes
+/// a configuration of a part of the table.
 fn first_wrong<'i>(
     table: &DeTable<'i>,
     whole: &dyn Fn(DeTable<'i>) -> DeTable<'i>,
@@ -158,7 +158,8 @@ fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// A parser's message without its line breaks and Rust's names of types, and with the key as users write it.
+/// A parser's message without its line breaks and Rust's names of types, and with the key as users
+/// write it.
 pub(super) fn one_line(error: &Error) -> String {
     let whole = error.to_string();
     let inner = |line: &&str| line.trim_start().starts_with("in `");

@@ -1,7 +1,7 @@
 //! Which settings stay as they are once a run has begun.
 
-/// Settings, or whole sections, that the state of a run belongs to: under others the position in the
-/// corpus, the random state or the best validation so far would mean nothing.
+/// Settings, or whole sections, that the state of a run belongs to: under others the position in
+/// the corpus, the random state or the best validation so far would mean nothing.
 pub(crate) const FIXED: &str = "\
     model. training.from training.freeze training.seed training.budget \
     training.multiple training.accumulate optimizer.algorithm validation.metric validation.bleu \

@@ -21,9 +21,10 @@ pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
 }
 
 impl TrainConfig {
-    /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over the
-    /// one before. Without `preset` the file's own `preset` key is the start; without either,
-    /// [`DEFAULT_PRESET`]. Where `training.from` names a model directory, that is read and decides the section `model`.
+    /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over
+    /// the one before. Without `preset` the file's own `preset` key is the start; without either,
+    /// [`DEFAULT_PRESET`]. Where `training.from` names a model directory, that is read and decides
+    /// the section `model`.
     ///
     /// # Errors
     /// A [`ConfigFileError`] naming the file or setting, the key, and what would be right.
@@ -35,8 +36,8 @@ impl TrainConfig {
         Self::resolve_in(preset, file, settings, None)
     }
 
-    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: its own copy of the model that it starts
-    /// from is read in the place of `training.from`, if there is one.
+    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: its own copy of the
+    /// model that it starts from is read in the place of `training.from`, if there is one.
     ///
     /// # Errors
     /// Those of [`resolve`](Self::resolve).
@@ -63,7 +64,8 @@ pub(super) fn resolve(
         Some(Document { preset, table }) => (preset, table),
         None => (None, Table::new()),
     };
-    // A whole configuration, such as a run's config.toml, replaces every key of the preset under it.
+    // A whole configuration, such as a run's config.toml, replaces every key of the preset under
+    // it.
     let named = preset.or(named.as_deref());
     let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
     let mut given = user;
@@ -82,7 +84,8 @@ pub(super) fn resolve(
     Ok(TrainConfig { model, ..config })
 }
 
-/// The section `[model]` of a run that starts from the model directory `dir`, where the user gives the keys `given`.
+/// The section `[model]` of a run that starts from the model directory `dir`, where the user gives
+/// the keys `given`.
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
     let shape = model_dir::load_config(dir);
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;

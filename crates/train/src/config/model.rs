@@ -1,8 +1,9 @@
 //! The section `[model]`: the configuration of a model without what the tokeniser determines.
 //!
-//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, the sizes that only the recurrent baseline has.
-//! Keys, defaults and documentation are read from these structs, so that a field that is added there is a key here. A field
-//! that serde leaves out of the default configuration is no key.
+//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, the sizes that
+//! only the recurrent baseline has. Keys, defaults and documentation are read from these structs,
+//! so that a field that is added there is a key here. A field that serde leaves out of the default
+//! configuration is no key.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -53,7 +54,8 @@ impl Architecture {
 /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RnnSizes {
-    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
+    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1
+    /// to 65,536.
     pub d_hidden: usize,
     /// The inner width of the additive attention; from 1 to 65,536.
     pub d_attention: usize,
@@ -64,8 +66,8 @@ pub struct RnnSizes {
 pub struct ModelSettings {
     /// The kind of model.
     pub architecture: Architecture,
-    /// The keys of the section. A `d_k` or `d_v` of 0 stands for `d_model / heads`. The fields that the tokeniser decides
-    /// have no meaning here.
+    /// The keys of the section. A `d_k` or `d_v` of 0 stands for `d_model / heads`. The fields that
+    /// the tokeniser decides have no meaning here.
     pub transformer: TransformerConfig,
     /// The keys of the table `rnn`.
     pub rnn: RnnSizes,
@@ -82,8 +84,8 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// The largest number of positions per side, `</s>` included, if positions are learned; `None` if there is no
-    /// limit.
+    /// The largest number of positions per side, `</s>` included, if positions are learned; `None`
+    /// if there is no limit.
     pub(crate) fn positions_known(&self) -> Option<usize> {
         let &TransformerConfig { positions, max_positions, .. } = &self.transformer;
         let learned =
@@ -91,7 +93,8 @@ impl ModelSettings {
         learned.then_some(max_positions)
     }
 
-    /// The configuration over vocabularies of these sizes, `[source, target]`, with these special ids.
+    /// The configuration over vocabularies of these sizes, `[source, target]`, with these special
+    /// ids.
     ///
     /// # Errors
     /// [`ConfigFileError::Value`] if this process does not know the architecture
@@ -131,8 +134,8 @@ impl ModelSettings {
         Ok(config.expect("these are its fields"))
     }
 
-    /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions of other systems) is
-    /// left out. `None` if its architecture has no settings.
+    /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions
+    /// of other systems) is left out. `None` if its architecture has no settings.
     pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Option<Self> {
         let mut table = Self::default().table();
         table.insert(ARCHITECTURE.into(), shape.architecture().into());
@@ -168,8 +171,8 @@ impl ModelSettings {
         Ok(Self::from_table(table).expect("the types of a configuration are checked"))
     }
 
-    /// The first key, dotted, that is set to something, and that something, though the architecture has
-    /// no such part.
+    /// The first key, dotted, that is set to something, and that something, though the architecture
+    /// has no such part.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
         let (own, default) = (self.table(), Self::default().table());
         let idle = |key: &str| match self.architecture {
@@ -210,8 +213,8 @@ impl ModelSettings {
     }
 }
 
-/// The first key at or below `key` where `given` is not what the model has: the key, and both values. A `d_k` or `d_v` of
-/// 0 leaves it to the model.
+/// The first key at or below `key` where `given` is not what the model has: the key, and both
+/// values. A `d_k` or `d_v` of 0 leaves it to the model.
 fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, String)> {
     match (given, own) {
         (Value::Table(given), Value::Table(own)) => given

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrecisionSetting {
-    /// [`Precision::BFloat16`] on a CPU that multiplies faster in it, otherwise [`Precision::Float32`]. A new run
-    /// writes what was chosen into its `config.toml`.
+    /// [`Precision::BFloat16`] on a CPU that multiplies faster in it, otherwise
+    /// [`Precision::Float32`]. A new run writes what was chosen into its `config.toml`.
     Auto,
     /// [`Precision::Float32`].
     #[default]

@@ -1,6 +1,7 @@
 //! The presets.
 
-/// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
+/// The presets by name. Each lists only what differs from the defaults, which are those of the
+/// paper.
 pub(super) const PRESETS: [(&str, &str); 7] = [
     ("speedrun", include_str!("../../presets/speedrun.toml")),
     ("tiny", include_str!("../../presets/tiny.toml")),
@@ -18,8 +19,8 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
-/// What the preset `name` is for, in a sentence: the first paragraph of the comment at the top of its file. Empty if there is
-/// no such preset.
+/// What the preset `name` is for, in a sentence: the first paragraph of the comment at the top of
+/// its file. Empty if there is no such preset.
 pub fn preset_description(name: &str) -> String {
     let text = PRESETS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
     let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();

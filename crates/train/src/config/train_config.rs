@@ -13,16 +13,17 @@ use crate::optimizer::settings::OptimizerSettings;
 
 /// Everything that decides a training run.
 ///
-/// The doc comments of these structs are the configuration reference that users read, in the guide and from
-/// `burnformer config`: see [`reference`](mod@super::reference).
+/// The doc comments of these structs are the configuration reference that users read, in the guide
+/// and from `burnformer config`: see [`reference`](mod@super::reference).
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// The corpora, and which of their sentence pairs are kept. A corpus is two files, source and target, whose
-    /// lines are translations of each other, or one TSV file of `source<TAB>target` lines; each may be plain
-    /// text, `.gz` or `.zst`.
+    /// The corpora, and which of their sentence pairs are kept. A corpus is two files, source and
+    /// target, whose lines are translations of each other, or one TSV file of `source<TAB>target`
+    /// lines; each may be plain text, `.gz` or `.zst`.
     pub data: DataSettings,
-    /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from files.
+    /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from
+    /// files.
     pub tokenizer: TokenizerSection,
     /// The model's architecture and its sizes (paper §3 and Table 3).
     pub model: ModelSettings,
@@ -44,8 +45,9 @@ pub struct TrainConfig {
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenizerSection {
-    /// Existing `tokenizer.json` files to use instead of training one: one file for both sides, or two (source,
-    /// target). With an empty list a tokeniser is trained by the settings of `tokenizer.train`.
+    /// Existing `tokenizer.json` files to use instead of training one: one file for both sides, or
+    /// two (source, target). With an empty list a tokeniser is trained by the settings of
+    /// `tokenizer.train`.
     pub files: Vec<PathBuf>,
     /// How a tokeniser is trained; without effect where `tokenizer.files` names some.
     pub train: TokenizerSettings,
@@ -55,12 +57,14 @@ pub struct TokenizerSection {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecoverySettings {
-    /// An update whose loss or gradient is not finite is skipped; after this many skipped updates in a row the
-    /// run goes back to its last checkpoint. 0 and 1 go back at once.
+    /// An update whose loss or gradient is not finite is skipped; after this many skipped updates
+    /// in a row the run goes back to its last checkpoint. 0 and 1 go back at once.
     pub skips: u64,
-    /// The number of times that the run goes back before it stops with an error; 0 stops it the first time.
+    /// The number of times that the run goes back before it stops with an error; 0 stops it the
+    /// first time.
     pub rollbacks: u64,
-    /// The factor by which the learning rate is multiplied each time the run goes back; above 0 and at most 1.
+    /// The factor by which the learning rate is multiplied each time the run goes back; above 0 and
+    /// at most 1.
     pub rate: f64,
 }
 
@@ -74,14 +78,16 @@ impl Default for RecoverySettings {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointSettings {
-    /// The number of updates between two checkpoints, from which a run can be resumed and averaged; 0 writes
-    /// only the last one. A checkpoint holds the weights and twice as many numbers of the optimiser.
+    /// The number of updates between two checkpoints, from which a run can be resumed and averaged;
+    /// 0 writes only the last one. A checkpoint holds the weights and twice as many numbers of the
+    /// optimiser.
     pub every: u64,
-    /// The number of newest checkpoints that are kept on disk, but at least as many as `checkpoints.average` takes;
-    /// 0 keeps all of them.
+    /// The number of newest checkpoints that are kept on disk, but at least as many as
+    /// `checkpoints.average` takes; 0 keeps all of them.
     pub keep: usize,
-    /// The number of newest checkpoints whose weights are averaged after training (paper §6.1: 5 for the base
-    /// model, 20 for the big one); 0 or 1 for no averaging. Averaging costs nothing when translating.
+    /// The number of newest checkpoints whose weights are averaged after training (paper §6.1: 5
+    /// for the base model, 20 for the big one); 0 or 1 for no averaging. Averaging costs nothing
+    /// when translating.
     pub average: usize,
 }
 

@@ -12,72 +12,80 @@ use crate::update::ranks::ExchangePrecision;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
-    /// The model directory that the run starts from, to fine-tune its model: weights, tokenisers and the section `model`
-    /// come from it, and only the rates of dropout may be set otherwise. A run keeps a copy of the directory (`start/`).
-    /// An empty path starts from random weights. `--from` sets it on the command line.
+    /// The model directory that the run starts from, to fine-tune its model: weights, tokenisers
+    /// and the section `model` come from it, and only the rates of dropout may be set otherwise. A
+    /// run keeps a copy of the directory (`start/`). An empty path starts from random weights.
+    /// `--from` sets it on the command line.
     pub from: PathBuf,
-    /// The parameters that stay as they are, by their names in `model.safetensors` or the first parts of these:
-    /// `["encoder", "embedding.weight", "decoder.layers.0"]`; a part `*` stands for any (`*.layers.*.self_attention`).
-    /// They need no memory for gradients and moments.
+    /// The parameters that stay as they are, by their names in `model.safetensors` or the first
+    /// parts of these: `["encoder", "embedding.weight", "decoder.layers.0"]`; a part `*` stands for
+    /// any (`*.layers.*.self_attention`). They need no memory for gradients and moments.
     pub freeze: Vec<String>,
-    /// The seed of every random choice: initial weights, order of batches, dropout. Two runs with one
-    /// configuration and one seed on one kind of device give the same bits; change it to see how much a result
-    /// owes to chance.
+    /// The seed of every random choice: initial weights, order of batches, dropout. Two runs with
+    /// one configuration and one seed on one kind of device give the same bits; change it to see
+    /// how much a result owes to chance.
     pub seed: u64,
-    /// The run ends after this many updates; 0 sets no limit. The paper trains its base model for 100,000 and
-    /// its big model for 300,000 updates (§5.2).
+    /// The run ends after this many updates; 0 sets no limit. The paper trains its base model for
+    /// 100,000 and its big model for 300,000 updates (§5.2).
     pub max_updates: u64,
-    /// The run ends after this many minutes, validation included; 0 sets no limit. A run that is resumed goes on
-    /// counting where it stopped. With a limit in minutes the learning rate follows the clock where
-    /// `schedule.cooldown` is above 0, so that a run made again has other bits.
+    /// The run ends after this many minutes, validation included; 0 sets no limit. A run that is
+    /// resumed goes on counting where it stopped. With a limit in minutes the learning rate follows
+    /// the clock where `schedule.cooldown` is above 0, so that a run made again has other bits.
     pub max_minutes: f64,
     /// The run ends after this many passes over the training text; 0 sets no limit.
     pub max_epochs: u64,
-    /// Whether a new run measures the machine for some seconds, and then takes the largest of three models (`model.d_model`
-    /// 192, 128 or 96) of which `training.max_minutes` hold enough updates. `config.toml` in the run's folder has the size
-    /// that was chosen, and a warm-up of at most 6 % of the updates. It has no effect on a run that is limited by `training.max_updates` or `max_epochs`, whose
-    /// model has other sizes than the preset `speedrun`, that starts from a model, or that several processes make.
+    /// Whether a new run measures the machine for some seconds, and then takes the largest of three
+    /// models (`model.d_model` 192, 128 or 96) of which `training.max_minutes` hold enough updates.
+    /// `config.toml` in the run's folder has the size that was chosen, and a warm-up of at most 6 %
+    /// of the updates. It has no effect on a run that is limited by `training.max_updates` or
+    /// `max_epochs`, whose model has other sizes than the preset `speedrun`, that starts from a
+    /// model, or that several processes make.
     pub fit: bool,
-    /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding, stays within it on
-    /// each side; from the length of the longest sentence to 16,777,216. It decides memory and, on a GPU, speed. The
-    /// paper learns from about 25,000 source and 25,000 target tokens per update (§5.1): where memory does not
-    /// hold that much, take a smaller budget and raise `training.accumulate` in proportion.
+    /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding,
+    /// stays within it on each side; from the length of the longest sentence to 16,777,216. It
+    /// decides memory and, on a GPU, speed. The paper learns from about 25,000 source and 25,000
+    /// target tokens per update (§5.1): where memory does not hold that much, take a smaller budget
+    /// and raise `training.accumulate` in proportion.
     pub budget: usize,
-    /// Lengths of a batch are padded to a multiple of this number of tokens, from 1 to 512. Take 8 or 16 on a
-    /// GPU, so that its kernels are compiled and tuned for few shapes; 1, no further padding, is best on a CPU.
+    /// Lengths of a batch are padded to a multiple of this number of tokens, from 1 to 512. Take 8
+    /// or 16 on a GPU, so that its kernels are compiled and tuned for few shapes; 1, no further
+    /// padding, is best on a CPU.
     pub multiple: usize,
-    /// The number of batches whose gradients are added up into one update, averaged over all their real target
-    /// tokens; at least 1. Raise it to learn from more text per update than memory holds at once. Several
-    /// devices share these batches: a new run takes at least one for each, and as many for all.
+    /// The number of batches whose gradients are added up into one update, averaged over all their
+    /// real target tokens; at least 1. Raise it to learn from more text per update than memory
+    /// holds at once. Several devices share these batches: a new run takes at least one for each,
+    /// and as many for all.
     pub accumulate: usize,
-    /// The number type in which [several processes](https://www.mpi-forum.org) that train together exchange gradients:
-    /// `float32`, or `bfloat16`, which halves the bytes on the network and rounds each gradient. It has no effect on one
-    /// process.
+    /// The number type in which [several processes](https://www.mpi-forum.org) that train together
+    /// exchange gradients: `float32`, or `bfloat16`, which halves the bytes on the network and
+    /// rounds each gradient. It has no effect on one process.
     pub exchange: ExchangePrecision,
-    /// The number of updates between two exchanges of several processes, at least 1. With 1 they exchange gradients at each
-    /// update. With more, each makes updates of its own over its own batches, and then all take the mean of their weights,
-    /// also before the model is measured or saved: a network is needed that much less often, and the model is a little
-    /// worse. It has no effect on one process.
+    /// The number of updates between two exchanges of several processes, at least 1. With 1 they
+    /// exchange gradients at each update. With more, each makes updates of its own over its own
+    /// batches, and then all take the mean of their weights, also before the model is measured or
+    /// saved: a network is needed that much less often, and the model is a little worse. It has no
+    /// effect on one process.
     pub exchange_every: u64,
-    /// The number type in which matrices are multiplied during training. Weights, sums, normalisation and losses
-    /// stay in float32, and so do validation and translation. A type of 16 bits saves time on GPUs that have
-    /// units for it. On a CPU, `bfloat16` saves time where the processor has the instructions AVX-512 BF16 (a run
-    /// in float32 says so when it starts); elsewhere, and in `float16`, it only costs time. `auto` is `bfloat16`
-    /// on such a CPU and `float32` everywhere else; `config.toml` in the run's folder names the one that was chosen.
+    /// The number type in which matrices are multiplied during training. Weights, sums,
+    /// normalisation and losses stay in float32, and so do validation and translation. A type of 16
+    /// bits saves time on GPUs that have units for it. On a CPU, `bfloat16` saves time where the
+    /// processor has the instructions AVX-512 BF16 (a run in float32 says so when it starts);
+    /// elsewhere, and in `float16`, it only costs time. `auto` is `bfloat16` on such a CPU and
+    /// `float32` everywhere else; `config.toml` in the run's folder names the one that was chosen.
     pub precision: PrecisionSetting,
-    /// The share of probability that the training target spreads over the whole vocabulary instead of the one
-    /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4). Fixed once a
-    /// run has begun where `validation.metric` is `loss`.
+    /// The share of probability that the training target spreads over the whole vocabulary instead
+    /// of the one right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU
+    /// (paper §5.4). Fixed once a run has begun where `validation.metric` is `loss`.
     pub label_smoothing: f64,
-    /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
-    /// most every 100 updates, whether its numbers are finite.
+    /// The number of updates between two log lines; at least 1. On a GPU the run also looks this
+    /// often, at most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
-    /// The number of batches that a background thread prepares ahead, at most 4,096; 0 prepares each when it is
-    /// needed.
+    /// The number of batches that a background thread prepares ahead, at most 4,096; 0 prepares
+    /// each when it is needed.
     pub prefetch: usize,
-    /// The most memory that the run may use, in GB (10⁹ bytes); 0 stands for what the machine has free at the
-    /// start. A run whose largest batch would need more is refused, with the name of a budget that fits.
-    /// `--max-memory` sets it on the command line.
+    /// The most memory that the run may use, in GB (10⁹ bytes); 0 stands for what the machine has
+    /// free at the start. A run whose largest batch would need more is refused, with the name of a
+    /// budget that fits. `--max-memory` sets it on the command line.
     pub max_memory: f64,
 }
 

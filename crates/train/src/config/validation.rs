@@ -10,12 +10,12 @@ use crate::float_text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EarlyStoppingMetric {
-    /// `bleu`, or `chrf` where the target text is Korean or has no spaces between words, as in Japanese and Thai: BLEU
-    /// counts words. The log says so.
+    /// `bleu`, or `chrf` where the target text is Korean or has no spaces between words, as in
+    /// Japanese and Thai: BLEU counts words. The log says so.
     #[default]
     Auto,
-    /// BLEU of the translated validation text, on Chinese with sacreBLEU's tokeniser `zh`, on other scripts without spaces
-    /// with `char`; higher is better.
+    /// BLEU of the translated validation text, on Chinese with sacreBLEU's tokeniser `zh`, on other
+    /// scripts without spaces with `char`; higher is better.
     Bleu,
     /// chrF of the translated validation text, which counts characters; higher is better.
     Chrf,
@@ -26,7 +26,8 @@ pub enum EarlyStoppingMetric {
 }
 
 impl EarlyStoppingMetric {
-    /// Whether `new` is better than `other`, or is the first one. Of equal values the lower loss is better. NaN never is.
+    /// Whether `new` is better than `other`, or is the first one. Of equal values the lower loss is
+    /// better. NaN never is.
     pub(crate) fn is_better(self, new: Standing, other: Option<Standing>) -> bool {
         let Some(other) = other else { return !new.value.is_nan() };
         let is_ahead = match self {
@@ -45,7 +46,8 @@ impl EarlyStoppingMetric {
         }
     }
 
-    /// The score of translations into a text of `writing`; the one that fits, if the metric is none of translations.
+    /// The score of translations into a text of `writing`; the one that fits, if the metric is none
+    /// of translations.
     pub fn of_translations(self, writing: WritingSystem) -> Box<dyn Metric> {
         match self {
             Self::Bleu => Box::new(writing.bleu()),
@@ -55,7 +57,8 @@ impl EarlyStoppingMetric {
     }
 }
 
-/// What a validation found of a model: the value of the metric, and what decides among equal values.
+/// What a validation found of a model: the value of the metric, and what decides among equal
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// The metric's value.
@@ -76,32 +79,36 @@ fn nan() -> f64 {
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// Whether a validation translates its text and scores it by BLEU and chrF, beside measuring the loss. Switch it off
-    /// to validate faster, and choose another `validation.metric` with it.
+    /// Whether a validation translates its text and scores it by BLEU and chrF, beside measuring
+    /// the loss. Switch it off to validate faster, and choose another `validation.metric` with it.
     pub bleu: bool,
     /// The number of sentences, from the start of the validation text, that are translated; 0 takes
     /// all. The loss is always that of the whole text.
     pub max_sentences: usize,
-    /// The number of hypotheses of the beam search that translates the validation text, from 1, which is greedy
-    /// search and fastest, to 1,000.
+    /// The number of hypotheses of the beam search that translates the validation text, from 1,
+    /// which is greedy search and fastest, to 1,000.
     pub beam: usize,
-    /// The length penalty α of that search (paper §6.1); 0 or more. Larger values favour longer translations.
+    /// The length penalty α of that search (paper §6.1); 0 or more. Larger values favour longer
+    /// translations.
     pub alpha: f64,
-    /// The number that decides which model becomes `best/` and when `validation.patience` is used up.
+    /// The number that decides which model becomes `best/` and when `validation.patience` is used
+    /// up.
     pub metric: EarlyStoppingMetric,
     /// The run ends after this many validations in a row without a better one; 0 never ends it.
     pub patience: u64,
-    /// The number of hypotheses of the beam search with which the run's models translate, the test text too, from 1 to
-    /// 1,000; the paper has 4 (§6.1). It is written into their `generation.json`. A run from another model
-    /// (`training.from`) keeps that model's, unless `test_alphas` choose.
+    /// The number of hypotheses of the beam search with which the run's models translate, the test
+    /// text too, from 1 to 1,000; the paper has 4 (§6.1). It is written into their
+    /// `generation.json`. A run from another model (`training.from`) keeps that model's, unless
+    /// `test_alphas` choose.
     pub test_beam: usize,
     /// The length penalty α of that search, likewise; 0 or more. The paper has 0.6 (§6.1).
     pub test_alpha: f64,
-    /// Length penalties α to choose from when the run ends, each 0 or more: the model in `best/` translates the validation
-    /// text (`max_sentences` of it) with a beam of `test_beam` under each of them, and the one with the highest BLEU or chrF
-    /// is written into its `generation.json` and takes the place of `test_alpha`. If that is the first or last of the list,
-    /// further ones are tried. An empty list chooses nothing. Short runs give models that end their sentences early, which a
-    /// larger α mends.
+    /// Length penalties α to choose from when the run ends, each 0 or more: the model in `best/`
+    /// translates the validation text (`max_sentences` of it) with a beam of `test_beam` under each
+    /// of them, and the one with the highest BLEU or chrF is written into its `generation.json` and
+    /// takes the place of `test_alpha`. If that is the first or last of the list, further ones are
+    /// tried. An empty list chooses nothing. Short runs give models that end their sentences early,
+    /// which a larger α mends.
     pub test_alphas: Vec<f64>,
 }
 

@@ -27,17 +27,18 @@ use crate::update::ranks::Workers;
 use crate::validation::Validator;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint. It computes on the devices of
-    /// this process, and with the processes that [`follow`](crate::follow) it: each device takes its share of the batches
-    /// of an update. The first device holds the weights, and validates. A new run rounds `training.accumulate` up to a
-    /// multiple of the devices. A resumed run keeps its value, because its result depends on it. The batch that needs the
-    /// most memory is tried before anything is written.
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint. It
+    /// computes on the devices of this process, and with the processes that
+    /// [`follow`](crate::follow) it: each device takes its share of the batches of an update. The
+    /// first device holds the weights, and validates. A new run rounds `training.accumulate` up to
+    /// a multiple of the devices. A resumed run keeps its value, because its result depends on it.
+    /// The batch that needs the most memory is tried before anything is written.
     ///
     /// # Errors
-    /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use (or,
-    /// resuming, holds nothing, or belongs to another corpus, tokeniser or configuration, or came to its
-    /// end, or has updates of fewer batches than there are devices), the configuration describes no model,
-    /// the data cannot be batched, or the memory does not suffice.
+    /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use
+    /// (or, resuming, holds nothing, or belongs to another corpus, tokeniser or configuration, or
+    /// came to its end, or has updates of fewer batches than there are devices), the configuration
+    /// describes no model, the data cannot be batched, or the memory does not suffice.
     ///
     /// # Panics
     /// Without a device.
@@ -190,8 +191,8 @@ pub(super) fn updater(
     }
 }
 
-/// What is known of the model in `best/`. A run that starts again from its beginning may be another by its
-/// configuration: its own best replaces what is there.
+/// What is known of the model in `best/`. A run that starts again from its beginning may be another
+/// by its configuration: its own best replaces what is there.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
     goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()
@@ -221,8 +222,9 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
     })
 }
 
-/// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
-/// where some devices would have fewer than others; the result of a resumed one depends on their number.
+/// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run
+/// takes more where some devices would have fewer than others; the result of a resumed one depends
+/// on their number.
 fn share_out(
     accumulate: &mut usize,
     devices: usize,

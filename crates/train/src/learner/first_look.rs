@@ -1,7 +1,7 @@
 //! The first look at a run, so that a model is on disk before its first validation or checkpoint.
 //!
-//! Its time depends on the clock. Therefore it changes nothing of the run, neither its state nor `metrics.jsonl`, and the
-//! first validation replaces its model even if that model is better.
+//! Its time depends on the clock. Therefore it changes nothing of the run, neither its state nor
+//! `metrics.jsonl`, and the first validation replaces its model even if that model is better.
 
 use super::Learner;
 use crate::config::TrainConfig;
@@ -12,12 +12,14 @@ use crate::run::dir::RunDir;
 /// The number of seconds of training after which the first look comes.
 const AFTER: f64 = 60.0;
 
-/// What a run would wait for otherwise: the validation that writes `best/`, or the checkpoint that writes `last/`.
+/// What a run would wait for otherwise: the validation that writes `best/`, or the checkpoint that
+/// writes `last/`.
 fn first_model(config: &TrainConfig, validates: bool) -> u64 {
     if validates { config.validation.every } else { config.checkpoints.every }
 }
 
-/// The number of seconds after which the first look at the run in `run` is due; `None` if it has a model already.
+/// The number of seconds after which the first look at the run in `run` is due; `None` if it has a
+/// model already.
 pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
     let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
     let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;
@@ -30,8 +32,8 @@ impl Learner {
         self.look_after.is_some_and(|after| self.clock.seconds() >= after)
     }
 
-    /// Measures the loss on the validation text and writes the model to `best/`, or without such a text to `last/`, unless
-    /// that comes within about as long again by itself.
+    /// Measures the loss on the validation text and writes the model to `best/`, or without such a
+    /// text to `last/`, unless that comes within about as long again by itself.
     pub(super) fn first_look(&mut self) -> Result<(), TrainError> {
         self.look_after = None;
         let (step, next) =

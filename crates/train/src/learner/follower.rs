@@ -1,4 +1,5 @@
-//! A process that makes the updates of a run together with others, and leaves everything else to process 0.
+//! A process that makes the updates of a run together with others, and leaves everything else to
+//! process 0.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -75,12 +76,12 @@ fn received(
     values.into_iter().map(refilled).collect()
 }
 
-/// Makes the updates of the run of process 0 until it ends. `corpora` are those of the same texts; the configuration is
-/// that of process 0.
+/// Makes the updates of the run of process 0 until it ends. `corpora` are those of the same texts;
+/// the configuration is that of process 0.
 ///
 /// # Errors
-/// [`TrainError::OtherTexts`] if the texts are not those of process 0; those with which [`Learner::new`] refuses
-/// devices or a configuration.
+/// [`TrainError::OtherTexts`] if the texts are not those of process 0; those with which
+/// [`Learner::new`] refuses devices or a configuration.
 ///
 /// # Panics
 /// If process 0 gives orders that do not follow each other.

@@ -5,9 +5,9 @@ use crate::run::recovery::Recovery;
 use crate::run::state::{CheckpointKind, RunState};
 
 impl Learner {
-    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left, and from which
-    /// something finite followed, with a lower learning rate. Newer ones are set aside. The best model so far stays the
-    /// best.
+    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,
+    /// and from which something finite followed, with a lower learning rate. Newer ones are set
+    /// aside. The best model so far stays the best.
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
@@ -35,7 +35,8 @@ impl Learner {
         self.reporter.go_back(self.state.reported())
     }
 
-    /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes there again.
+    /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes
+    /// there again.
     fn set_aside_after(&mut self, step: u64) -> Result<(), TrainError> {
         for newer in self.setup.run.checkpoint_steps()?.into_iter().filter(|&at| at > step) {
             let aside = self.setup.run.set_aside(newer)?;

@@ -4,8 +4,8 @@ use super::outcome::StopReason;
 use crate::config::TrainConfig;
 use crate::run::state::RunState;
 
-/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that comes first; 0 if there
-/// is no limit.
+/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that
+/// comes first; 0 if there is no limit.
 pub(super) fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f64 {
     let t = &config.training;
     let share = |done: f64, limit: f64| if limit > 0.0 { done / limit } else { 0.0 };
@@ -17,8 +17,8 @@ pub(super) fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs:
 /// The limit of `config` that a run in `state` has reached.
 pub(super) fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
     let (t, patience) = (&config.training, config.validation.patience);
-    // Patience last: the validation at the end of a run, which comes after the other limits, may exhaust it too, and a
-    // process that makes that end again has to find the reason of the first.
+    // Patience last: the validation at the end of a run, which comes after the other limits, may
+    // exhaust it too, and a process that makes that end again has to find the reason of the first.
     let reached = [
         (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
         (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),

@@ -52,7 +52,8 @@ pub struct Learner {
     reporter: Reporter,
     /// Warns when validations show that the run does not go well.
     adviser: Adviser,
-    /// The model that `best/` holds, which may be from after the checkpoint that this process goes on from.
+    /// The model that `best/` holds, which may be from after the checkpoint that this process goes
+    /// on from.
     best_on_disk: Option<BestModel>,
     /// The number of seconds after which the first look is due; `None` if there is none to come.
     look_after: Option<f64>,
@@ -82,18 +83,20 @@ impl Learner {
         &self.state
     }
 
-    /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted` is set before,
-    /// finishes the update and writes a checkpoint.
+    /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted`
+    /// is set before, finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::Diverged`] if loss or gradient stay infinite or NaN; errors of data, decoding and the file system.
+    /// [`TrainError::Diverged`] if loss or gradient stay infinite or NaN; errors of data, decoding
+    /// and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
         self.train_killable(interrupted, |_| ())
     }
 
-    /// [`train`](Self::train) that calls `killable` with true when the checkpoint of the last update has been written:
-    /// from then on the process may be ended at any moment, and a resumed run makes the rest of the end with the same
-    /// outcome. It calls `killable` with false if updates follow after all.
+    /// [`train`](Self::train) that calls `killable` with true when the checkpoint of the last
+    /// update has been written: from then on the process may be ended at any moment, and a resumed
+    /// run makes the rest of the end with the same outcome. It calls `killable` with false if
+    /// updates follow after all.
     ///
     /// # Errors
     /// Those of [`train`](Self::train).
@@ -150,7 +153,8 @@ impl Learner {
         limit_reached(&self.setup.config, &self.state)
     }
 
-    /// Makes updates until something ends the run. Each time the run goes back, the batches start again from there.
+    /// Makes updates until something ends the run. Each time the run goes back, the batches start
+    /// again from there.
     fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason, TrainError> {
         loop {
             let mut batches = self.batches()?;
@@ -220,7 +224,8 @@ impl Learner {
         self.reporter.train(&self.state.log_point(self.unread.last_rate, waited))
     }
 
-    /// Stops the run before the system would kill it for its memory, with a checkpoint if the model may be saved.
+    /// Stops the run before the system would kill it for its memory, with a checkpoint if the model
+    /// may be saved.
     fn check_memory(&mut self) -> Result<(), TrainError> {
         let checked = self.setup.check_memory();
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {

@@ -43,7 +43,8 @@ pub struct Outcome {
 pub struct Rehearsal {
     /// The number of trained numbers of the model.
     pub parameters: usize,
-    /// The memory of the process after the worst batch and these updates, in bytes, if the system reports it.
+    /// The memory of the process after the worst batch and these updates, in bytes, if the system
+    /// reports it.
     pub memory: Option<u64>,
     /// The number of updates that were measured; at least 1.
     pub measured: u32,

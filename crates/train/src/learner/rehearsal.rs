@@ -10,8 +10,8 @@ use crate::error::TrainError;
 const MOST: u32 = 20;
 
 impl Learner {
-    /// Makes updates for about `time`, at least two. The first one is slower and is not measured. None of them is
-    /// kept.
+    /// Makes updates for about `time`, at least two. The first one is slower and is not measured.
+    /// None of them is kept.
     ///
     /// # Errors
     /// [`TrainError::Data`] if the text can no longer be read.

@@ -21,8 +21,9 @@ impl Learner {
         }
     }
 
-    /// Writes the checkpoint of this update unless it exists, and `last`, then removes old checkpoints. If the
-    /// configuration asks for a checkpoint here, it is a scheduled one; otherwise it is of the kind `otherwise`.
+    /// Writes the checkpoint of this update unless it exists, and `last`, then removes old
+    /// checkpoints. If the configuration asks for a checkpoint here, it is a scheduled one;
+    /// otherwise it is of the kind `otherwise`.
     pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<(), TrainError> {
         // The weights are further than the state otherwise.
         let unread = self.unread.made.len();
@@ -44,9 +45,9 @@ impl Learner {
         self.setup.run.prune(self.setup.config.checkpoints.kept(), |step| self.setup.kind_of(step))
     }
 
-    /// The end of a run after its last checkpoint: writes the average, and `best` if that or the last model is better. If
-    /// it is killed, the end is made again from that checkpoint, with the same outcome. Returns false if the output of
-    /// the last model is not finite.
+    /// The end of a run after its last checkpoint: writes the average, and `best` if that or the
+    /// last model is better. If it is killed, the end is made again from that checkpoint, with the
+    /// same outcome. Returns false if the output of the last model is not finite.
     pub(super) fn finish(&mut self, reason: StopReason) -> Result<bool, TrainError> {
         let step = self.state.step;
         if self.state.validation.validated != step && !self.validate(Subject::Model)? {
@@ -81,8 +82,9 @@ impl Learner {
         self.validate(Subject::Average).map(drop)
     }
 
-    /// Finds the length penalty with which the model in `best/` translates the validation text best, and writes it into
-    /// its `generation.json` whenever a better one is found: the process may be ended before the last.
+    /// Finds the length penalty with which the model in `best/` translates the validation text
+    /// best, and writes it into its `generation.json` whenever a better one is found: the process
+    /// may be ended before the last.
     fn choose_alpha(&mut self) -> Result<(), TrainError> {
         let settings = &self.setup.config.validation;
         let (beam, mut coming) = (settings.test_beam, settings.test_alphas.clone());
@@ -148,8 +150,8 @@ fn highest(scores: &[(f64, f64)]) -> f64 {
     scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
 }
 
-/// The next α beyond the best of `scores`, if that is the smallest or the largest and no other is as good: as far from it as
-/// its neighbour.
+/// The next α beyond the best of `scores`, if that is the smallest or the largest and no other is
+/// as good: as far from it as its neighbour.
 fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
     alphas.sort_by(f64::total_cmp);

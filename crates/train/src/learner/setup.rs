@@ -37,8 +37,8 @@ pub(super) struct Setup {
     pub origin: Origin,
     pub run: RunDir,
     pub memory: MemoryLimit,
-    /// The batch that needs the most memory, on which a model has to have a finite loss before it is kept, and the number of
-    /// its rows, source and target columns.
+    /// The batch that needs the most memory, on which a model has to have a finite loss before it
+    /// is kept, and the number of its rows, source and target columns.
     pub worst: (Batch, [usize; 3]),
 }
 
@@ -83,9 +83,9 @@ impl Setup {
         })
     }
 
-    /// Computes the gradients of the batch that needs the most memory once on each device, all at the same time, and drops
-    /// them: this needs the memory of an update without making one. Then checks the memory of the process. Model and random
-    /// state do not change.
+    /// Computes the gradients of the batch that needs the most memory once on each device, all at
+    /// the same time, and drops them: this needs the memory of an update without making one. Then
+    /// checks the memory of the process. Model and random state do not change.
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<(), TrainError> {
         let batches = vec![self.worst.0.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
@@ -142,8 +142,8 @@ fn sampler(
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
 
-/// The batch that needs the most memory, and its shape. For a corpus of several windows it is a made-up one, of the most
-/// tokens that any epoch can give a batch.
+/// The batch that needs the most memory, and its shape. For a corpus of several windows it is a
+/// made-up one, of the most tokens that any epoch can give a batch.
 fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,

@@ -10,9 +10,9 @@ use crate::update::train_step::batch_loss;
 use crate::validation::as_saved;
 
 impl Learner {
-    /// Whether the model may be kept: its weights and moments are finite, and so is its loss on the batch that needs
-    /// the most memory. The loss of an update is computed before its weights change, so that it does not show whether
-    /// the new weights are sound.
+    /// Whether the model may be kept: its weights and moments are finite, and so is its loss on the
+    /// batch that needs the most memory. The loss of an update is computed before its weights
+    /// change, so that it does not show whether the new weights are sound.
     pub(super) fn is_sound(&self) -> bool {
         self.has_finite_weights() && self.updater.optimizer.has_finite_moments() && {
             let model = as_saved(self.model());

@@ -39,8 +39,8 @@ impl Setup {
     /// The state from which the run starts.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so that what the run
-    /// reported at its end stays.
+    /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so
+    /// that what the run reported at its end stays.
     pub fn start(&self, mode: RunMode) -> Result<Start, TrainError> {
         let start = match mode {
             RunMode::New => self.fresh()?,
@@ -64,9 +64,9 @@ impl Setup {
         Ok(Start { model, optimizer, state, notes: Vec::new() }.in_precision(self))
     }
 
-    /// The newest whole checkpoint among those of the updates that `wanted` names; the start of the run if there is none
-    /// yet. Damaged ones that are newer are named and set aside. A checkpoint at which the run came to its end knows what
-    /// that end has shown.
+    /// The newest whole checkpoint among those of the updates that `wanted` names; the start of the
+    /// run if there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
+    /// at which the run came to its end knows what that end has shown.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start, TrainError> {
         let Self { config, origin, run, replicas, .. } = self;
         let mut steps = run.checkpoint_steps()?;
@@ -113,8 +113,8 @@ impl Setup {
     }
 }
 
-/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to something else or to a
-/// newer version of the program, or cannot be read now by this process.
+/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to
+/// something else or to a newer version of the program, or cannot be read now by this process.
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,

@@ -4,7 +4,8 @@ use crate::run::log_interval::Extent;
 use crate::run::state::RunState;
 use crate::update::statistics::PendingStatistics;
 
-/// The largest number of updates between two readings. It bounds how long a run continues after it has diverged.
+/// The largest number of updates between two readings. It bounds how long a run continues after it
+/// has diverged.
 const MOST_UNREAD: usize = 100;
 
 /// An update that was made but not checked yet.

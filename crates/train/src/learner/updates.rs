@@ -1,8 +1,9 @@
 //! An update, and what the run does once its statistics are read.
 //!
-//! On the CPU they are read at once. A device that computes asynchronously is asked only when the run needs an answer
-//! (before a log line, a validation, a checkpoint, and at the end), for all updates since the last time together. Until
-//! then the state of the run does not change, so that nothing is saved or reported about updates that were not checked.
+//! On the CPU they are read at once. A device that computes asynchronously is asked only when the
+//! run needs an answer (before a log line, a validation, a checkpoint, and at the end), for all
+//! updates since the last time together. Until then the state of the run does not change, so that
+//! nothing is saved or reported about updates that were not checked.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +55,8 @@ impl Learner {
             || self.needs_model(&ahead, interrupted)
     }
 
-    /// Whether the model is exchanged, measured or saved in `state`. Processes that make updates apart exchange before.
+    /// Whether the model is exchanged, measured or saved in `state`. Processes that make updates
+    /// apart exchange before.
     pub(super) fn needs_model(&self, state: &RunState, interrupted: &AtomicBool) -> bool {
         let TrainConfig { training, validation, .. } = &self.setup.config;
         let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
@@ -68,8 +70,8 @@ impl Learner {
             || interrupted.load(Ordering::Relaxed)
     }
 
-    /// Reads the statistics of the updates and advances the state over them, one by one: to the last, whose norm is
-    /// returned, or to the one because of which the run has to go back.
+    /// Reads the statistics of the updates and advances the state over them, one by one: to the
+    /// last, whose norm is returned, or to the one because of which the run has to go back.
     pub(super) fn read(&mut self) -> Result<ControlFlow<Left, f64>, TrainError> {
         let unread = std::mem::take(&mut self.unread.made);
         let pending: Vec<_> = unread.iter().map(|made| made.statistics.clone()).collect();
@@ -115,7 +117,8 @@ impl Learner {
         Ok(back.then_some(Left::Diverged(loss, norm)))
     }
 
-    /// An update that is skipped while the loss scale adapts says nothing about the model: it is not divergence.
+    /// An update that is skipped while the loss scale adapts says nothing about the model: it is
+    /// not divergence.
     fn note_overflow(&mut self) -> Result<(), TrainError> {
         let (step, factor) =
             (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));

@@ -11,8 +11,9 @@ use crate::run::checkpoint;
 use crate::validation::{Subject, Validation};
 
 impl Learner {
-    /// Measures `subject`, which is the present model, and keeps it as `best` if it is the best of all. Returns false if its
-    /// weights or its output are not finite. An average does not count for early stopping.
+    /// Measures `subject`, which is the present model, and keeps it as `best` if it is the best of
+    /// all. Returns false if its weights or its output are not finite. An average does not count
+    /// for early stopping.
     pub(super) fn validate(&mut self, subject: Subject) -> Result<bool, TrainError> {
         let Some(validator) = &self.setup.validator else { return Ok(true) };
         if !self.has_finite_weights() {
@@ -37,9 +38,9 @@ impl Learner {
         Ok(true)
     }
 
-    /// Puts the model into `best/`, unless the one there is better. That one may be better: it may have been found
-    /// after the checkpoint from which the run was resumed, with other settings or on another device, and will not
-    /// necessarily be found again.
+    /// Puts the model into `best/`, unless the one there is better. That one may be better: it may
+    /// have been found after the checkpoint from which the run was resumed, with other settings or
+    /// on another device, and will not necessarily be found again.
     fn save_best(&mut self) -> Result<(), TrainError> {
         let metric = self.setup.metric();
         let best = self.state.validation.best_model.expect("a validation was recorded");

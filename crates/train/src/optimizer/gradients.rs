@@ -2,7 +2,8 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use burnformer_kernels::{global_norm, sum_of_squares};
 
-/// The gradients of a module's trained parameters, flat, in the order in which the module is visited.
+/// The gradients of a module's trained parameters, flat, in the order in which the module is
+/// visited.
 #[derive(Clone, Debug)]
 pub struct FlatGradients(Vec<Tensor<1>>);
 
@@ -14,7 +15,8 @@ impl From<Vec<Tensor<1>>> for FlatGradients {
 }
 
 impl FlatGradients {
-    /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no part.
+    /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no
+    /// part.
     pub fn take<M: Module>(module: &M, gradients: &mut Gradients) -> Self {
         struct Take<'a>(Vec<Tensor<1>>, &'a mut Gradients);
         impl ModuleVisitor for Take<'_> {
@@ -41,14 +43,14 @@ impl FlatGradients {
         Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
     }
 
-    /// The norm of all gradients taken as one vector, summed in a fixed order. It is infinite if float32 cannot hold
-    /// its square, as on a device: Adam squares the gradients in float32.
+    /// The norm of all gradients taken as one vector, summed in a fixed order. It is infinite if
+    /// float32 cannot hold its square, as on a device: Adam squares the gradients in float32.
     pub fn global_norm(&self) -> f64 {
         norm_of(self.0.iter().map(|g| sum_of_squares(g.clone())).sum())
     }
 
-    /// The [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the gradients, for which the host does
-    /// not wait.
+    /// The [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the gradients, for
+    /// which the host does not wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
         global_norm(&self.0)
     }
@@ -70,7 +72,8 @@ fn norm_of(squares: f64) -> f64 {
     if narrow.is_finite() { squares.sqrt() } else { f64::from(narrow) }
 }
 
-/// The factor that limits gradients of norm `norm` to the norm `limit`; 1 if they are within it, or if `limit` is 0.
+/// The factor that limits gradients of norm `norm` to the norm `limit`; 1 if they are within it, or
+/// if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 { (limit / (norm + 1e-6)).min(1.0) } else { 1.0 }
 }
@@ -101,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_norm_whose_square_float32_cannot_hold_is_infinite_everywhere() {
-        // 1.8446744e19 is the root of float32's largest number; the last exceeds it in three parts only together.
+        // 1.8446744e19 is the root of float32's largest number; the last exceeds it in three parts
+        // only together.
         let too_long: [&[&[f32]]; 3] =
             [&[&[2e19]], &[&[1.0, 2.0], &[-3e30]], &[&[1.2e19], &[1.2e19], &[1.2e19]]];
         for values in too_long {

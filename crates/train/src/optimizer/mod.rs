@@ -20,7 +20,8 @@ pub(crate) use self::moments::is_finite;
 use self::muon::{MOMENTUM, Matrix};
 pub use self::settings::{Algorithm, OptimizerSettings};
 
-/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters have none.
+/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters
+/// have none.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
     settings: OptimizerSettings,
@@ -28,7 +29,8 @@ pub struct Optimizer {
     precision: Precision,
     moments: Moments,
     step: u64,
-    /// 1 − βᵗ of both moments of Adam, each `[1]`, if the device decides about steps, so that only the device knows t.
+    /// 1 − βᵗ of both moments of Adam, each `[1]`, if the device decides about steps, so that only
+    /// the device knows t.
     bias: Option<[Tensor<1>; 2]>,
 }
 
@@ -41,19 +43,20 @@ impl Optimizer {
         Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
     }
 
-    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 on a CPU that is faster in it, float32
-    /// otherwise.
+    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 on a CPU that is
+    /// faster in it, float32 otherwise.
     pub fn in_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// The number of steps made, without those that the device decided about and the host has not read yet.
+    /// The number of steps made, without those that the device decided about and the host has not
+    /// read yet.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)) with the learning rate
-    /// `rate`, in place if nothing else shares the module's parameters.
+    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor))
+    /// with the learning rate `rate`, in place if nothing else shares the module's parameters.
     pub fn step<M: Module>(
         &mut self,
         module: M,
@@ -90,8 +93,8 @@ impl Optimizer {
         self.moments.named()
     }
 
-    /// Continues from saved moments after `step` steps. Returns `None` if the moments belong to another module or to
-    /// another algorithm.
+    /// Continues from saved moments after `step` steps. Returns `None` if the moments belong to
+    /// another module or to another algorithm.
     pub fn restore(
         mut self,
         step: u64,

@@ -14,7 +14,8 @@ use super::settings::Algorithm;
 
 const EXPECTED: &str = "a gradient and moments for each trained parameter";
 
-/// The names of what Adam keeps of a parameter between two steps: the running means of its gradient and of its square.
+/// The names of what Adam keeps of a parameter between two steps: the running means of its gradient
+/// and of its square.
 const ADAM: &[&str] = &["first", "second"];
 /// The name of what Muon keeps: the running sum of the gradients.
 const MUON: &[&str] = &["momentum"];
@@ -46,9 +47,9 @@ impl Moments {
         Self { names: shapes.into_iter().map(|(name, _)| name).collect(), moments }
     }
 
-    /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the order in which the module
-    /// visits them. On a CPU the steps of Muon are made side by side: each is a chain of products too small for several
-    /// cores.
+    /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the
+    /// order in which the module visits them. On a CPU the steps of Muon are made side by side:
+    /// each is a chain of products too small for several cores.
     pub fn map<M: Module>(
         &mut self,
         module: M,
@@ -92,7 +93,8 @@ impl Moments {
         self.names.iter().zip(&self.moments).flat_map(named).collect()
     }
 
-    /// The moments of these names in the place of the present ones; `None` if a name or a size differs.
+    /// The moments of these names in the place of the present ones; `None` if a name or a size
+    /// differs.
     pub fn restore(
         mut self,
         mut all: BTreeMap<String, TensorData>,
@@ -114,8 +116,8 @@ pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
     x.is_finite().all().into_scalar::<bool>()
 }
 
-/// Whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and the output layer, whose rows
-/// belong to single tokens, are none.
+/// Whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and the
+/// output layer, whose rows belong to single tokens, are none.
 fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
 }

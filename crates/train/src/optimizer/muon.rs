@@ -6,8 +6,9 @@ use burn::tensor::Tensor;
 use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_bfloat16};
 
-/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al. chose them: singular
-/// values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five iterations can bring them.
+/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al.
+/// chose them: singular values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five
+/// iterations can bring them.
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 
 /// The decay rate of the running sum of the gradients, as Jordan et al. have it.
@@ -16,11 +17,12 @@ pub(super) const MOMENTUM: f64 = 0.95;
 /// The number of Newton–Schulz iterations.
 const ITERATIONS: usize = 5;
 
-/// Matrices whose largest entry lies in this range have squares and sums of squares that float32 can hold.
+/// Matrices whose largest entry lies in this range have squares and sums of squares that float32
+/// can hold.
 const USUAL: Range<f32> = 1e-12..1e12;
 
-/// The root mean square of an entry in Adam's steps, which Muon's are scaled to (Liu et al., 2025), so that both go by
-/// the same learning rates.
+/// The root mean square of an entry in Adam's steps, which Muon's are scaled to (Liu et al., 2025),
+/// so that both go by the same learning rates.
 const ADAM_RMS: f64 = 0.2;
 
 /// A matrix and the running sum of its gradients, both flat.
@@ -35,8 +37,9 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns) · orthogonal(G + μM),
-    /// with μ = `momentum` (Nesterov's form, as Jordan et al. have it). The products in it are computed in `precision`.
+    /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns)
+    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as Jordan et al. have it). The
+    /// products in it are computed in `precision`.
     pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
         let Self { parameter, momentum: sum, shape } = self;
         let sum = sum * momentum + gradient.clone();
@@ -48,8 +51,8 @@ impl Matrix {
     }
 }
 
-/// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between 0.7 and 1.2. A matrix of
-/// zeros stays as it is.
+/// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between
+/// 0.7 and 1.2. A matrix of zeros stays as it is.
 fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
     let [rows, columns] = x.dims();
@@ -71,7 +74,8 @@ fn scaled(x: Tensor<2>) -> Tensor<2> {
 fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     let [a, b, c] = COEFFICIENTS;
     let x = scaled(x);
-    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: what it loses is less than the iterations leave open.
+    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: what it loses is less than the iterations
+    // leave open.
     let product = |a: Tensor<2>, b: Tensor<2>| match in_half {
         true => linear_bfloat16(a, b, None, Epilogue::None),
         false => linear(a, b, None),
@@ -99,7 +103,8 @@ mod tests {
         Tensor::from_data(TensorData::new(values, shape), &Device::default())
     }
 
-    /// The product of the smaller side's vectors with one another: the identity, if they are orthonormal.
+    /// The product of the smaller side's vectors with one another: the identity, if they are
+    /// orthonormal.
     fn gram(x: Tensor<2>) -> Tensor<2> {
         let [rows, columns] = x.dims();
         match rows > columns {
@@ -110,7 +115,8 @@ mod tests {
 
     #[test]
     fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
-        // From the smallest normal numbers of float32, whose squares are 0, to those whose squares are infinite.
+        // From the smallest normal numbers of float32, whose squares are 0, to those whose squares
+        // are infinite.
         let scales = [1e-36, 1e-30, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e36];
         let shapes = [[8, 8], [5, 16], [16, 5], [1, 16]];
         let precisions = [Precision::Float32, Precision::BFloat16];
@@ -181,7 +187,8 @@ mod tests {
         let gradient = normal(2, shape).reshape([-1]);
         let zeros = Tensor::<1>::zeros([6], &Device::default());
         let matrix = Matrix { parameter: zeros.clone(), momentum: gradient, shape };
-        // No gradient comes any more, and the momentum falls through all of float32, to a few times its smallest number.
+        // No gradient comes any more, and the momentum falls through all of float32, to a few times
+        // its smallest number.
         let moved = (0..1000).fold(matrix, |matrix, _| {
             let moved = matrix.step(zeros.clone(), 0.9, 0.01, Precision::Float32);
             assert!(moved.parameter.clone().is_finite().all().into_scalar::<bool>());

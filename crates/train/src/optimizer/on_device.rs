@@ -1,4 +1,5 @@
-//! Steps of the optimiser for which the device decides whether they are made, so that the host need not wait.
+//! Steps of the optimiser for which the device decides whether they are made, so that the host need
+//! not wait.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -9,9 +10,10 @@ use super::gradients::FlatGradients;
 use super::muon::{MOMENTUM, Matrix};
 
 impl Optimizer {
-    /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments stay unchanged.
-    /// `scale` is `[1]` too. The host does not learn which of the two happened, and so does not know the number of
-    /// steps: tell it with [`settle`](Self::settle) before the moments are saved.
+    /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments
+    /// stay unchanged. `scale` is `[1]` too. The host does not learn which of the two happened, and
+    /// so does not know the number of steps: tell it with [`settle`](Self::settle) before the
+    /// moments are saved.
     pub fn step_where<M: Module>(
         &mut self,
         finite: Tensor<1, Bool>,
@@ -58,8 +60,8 @@ impl Optimizer {
         [self.settings.beta1, self.settings.beta2]
     }
 
-    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`. It is summed as the device does it,
-    /// so that a resumed run continues with the same bits.
+    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`. It is summed as
+    /// the device does it, so that a resumed run continues with the same bits.
     fn bias(&self, device: &Device) -> [Tensor<1>; 2] {
         self.betas().map(|beta| {
             let next = |bias: f32, _| bias * beta as f32 + (1.0 - beta) as f32;
@@ -68,8 +70,9 @@ impl Optimizer {
     }
 }
 
-/// 1 − βᵗ after one more step, if it is made: the moving average of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1 − β). Unlike a
-/// power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β = 0.98.
+/// 1 − βᵗ after one more step, if it is made: the moving average of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1
+/// − β). Unlike a power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β =
+/// 0.98.
 fn next_bias(
     before: [Tensor<1>; 2],
     [beta1, beta2]: [f64; 2],

@@ -5,34 +5,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleShape {
-    /// The learning rate falls with the inverse square root of the update's number, as in the paper (§5.3).
+    /// The learning rate falls with the inverse square root of the update's number, as in the paper
+    /// (§5.3).
     #[default]
     InverseSqrt,
     /// The learning rate stays at its peak until `cooldown` lowers it.
     Constant,
 }
 
-/// The learning rate over a run: the paper's (§5.3) is a linear warm-up, then the inverse square root of the step.
+/// The learning rate over a run: the paper's (§5.3) is a linear warm-up, then the inverse square
+/// root of the step.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScheduleSettings {
-    /// The highest learning rate of the run, such as 1e-4 to fine-tune a model; 0 takes the paper's, which is
-    /// `factor` · d_model^−½ · warmup^−½. Where it is set, `factor` has no effect.
+    /// The highest learning rate of the run, such as 1e-4 to fine-tune a model; 0 takes the
+    /// paper's, which is `factor` · d_model^−½ · warmup^−½. Where it is set, `factor` has no
+    /// effect.
     pub peak: f64,
-    /// The factor by which the whole curve d_model^−½ · min(t^−½, t · warmup^−3/2) is multiplied; above 0. The
-    /// paper has 1. Lower it when training diverges, raise it for small models in short runs.
+    /// The factor by which the whole curve d_model^−½ · min(t^−½, t · warmup^−3/2) is multiplied;
+    /// above 0. The paper has 1. Lower it when training diverges, raise it for small models in
+    /// short runs.
     pub factor: f64,
-    /// The number of updates over which the learning rate rises linearly to its peak, before it falls with the
-    /// square root of the update's number; at least 1, which is no warm-up. The paper has 4,000; short runs need fewer,
-    /// about a tenth of their updates.
+    /// The number of updates over which the learning rate rises linearly to its peak, before it
+    /// falls with the square root of the update's number; at least 1, which is no warm-up. The
+    /// paper has 4,000; short runs need fewer, about a tenth of their updates.
     pub warmup: u64,
     /// How the learning rate moves after the warm-up.
     pub shape: ScheduleShape,
-    /// The last part of the run, as a share from 0 to 1 of its updates, minutes or epochs (whichever of
-    /// `training.max_updates`, `max_minutes` and `max_epochs` ends it first), over which the learning rate is lowered
-    /// linearly to 0. The paper has 0, no such part. A short run gains from 1 (Bergsma et al., 2025): the noise of large
-    /// steps is gone from the last model, which then needs no averaging of checkpoints. Since the rate depends on the end,
-    /// continuing such a run beyond it raises the rate again.
+    /// The last part of the run, as a share from 0 to 1 of its updates, minutes or epochs
+    /// (whichever of `training.max_updates`, `max_minutes` and `max_epochs` ends it first), over
+    /// which the learning rate is lowered linearly to 0. The paper has 0, no such part. A short run
+    /// gains from 1 (Bergsma et al., 2025): the noise of large steps is gone from the last model,
+    /// which then needs no averaging of checkpoints. Since the rate depends on the end, continuing
+    /// such a run beyond it raises the rate again.
     pub cooldown: f64,
 }
 
@@ -49,7 +54,8 @@ impl Default for ScheduleSettings {
 }
 
 impl ScheduleSettings {
-    /// The rate of update `step`, counted from 1, for a model of width `d_model`, when the share `progress` (from 0 to
+    /// The rate of update `step`, counted from 1, for a model of width `d_model`, when the share
+    /// `progress` (from 0 to
     /// 1) of the run was made before it; `progress` counts only where there is a cooldown.
     pub fn rate(&self, step: u64, d_model: usize, progress: f64) -> f64 {
         let step = match self.shape {
@@ -67,8 +73,8 @@ impl ScheduleSettings {
     }
 }
 
-/// What the rate is multiplied by after the share `progress` of a run whose last share `length` is its cooldown: 1
-/// before, then linearly to 0 at the end.
+/// What the rate is multiplied by after the share `progress` of a run whose last share `length` is
+/// its cooldown: 1 before, then linearly to 0 at the end.
 fn cooldown(progress: f64, length: f64) -> f64 {
     if length == 0.0 { 1.0 } else { ((1.0 - progress) / length).clamp(0.0, 1.0) }
 }

@@ -16,8 +16,8 @@ pub(super) fn utc(seconds: u64) -> String {
 
 /// The year, month and day of a day that is counted from 1970-01-01.
 ///
-/// This is Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day is the last day of its year,
-/// and repeat every 146,097 days (400 years).
+/// This is Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day is the
+/// last day of its year, and repeat every 146,097 days (400 years).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -10,7 +10,8 @@ use super::record::TrainRecord;
 
 /// The number of steps of the bar itself, finer than any terminal shows.
 const RESOLUTION: u64 = 1000;
-/// The bar of a run with a limit. It takes the space that the numbers leave, about ten of eighty columns.
+/// The bar of a run with a limit. It takes the space that the numbers leave, about ten of eighty
+/// columns.
 const WITH_END: &str = "[{wide_bar}] {msg}";
 /// The spinner of a run without a limit. The message is cut at the end of the terminal.
 const ENDLESS: &str = "{spinner} {wide_msg}";

@@ -14,8 +14,9 @@ pub(super) fn train_line(point: &TrainRecord) -> String {
     )
 }
 
-/// Formats a validation: `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | chrF 44.20 | best`, with the
-/// last three if they apply.
+/// Formats a validation:
+/// `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | chrF 44.20 | best`, with
+/// the last three if they apply.
 pub(super) fn valid_line(point: &ValidRecord) -> String {
     let scores = [("BLEU", point.bleu), ("chrF", point.chrf)];
     let scores =
@@ -46,7 +47,8 @@ pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
     )
 }
 
-/// Formats the text beside the bar: `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`.
+/// Formats the text beside the bar:
+/// `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`.
 pub(super) fn bar_line(now: &TrainRecord, max_steps: Option<u64>, eta: Option<f64>) -> String {
     let of = max_steps.map(|max| format!("/{max}")).unwrap_or_default();
     let eta = eta.map(|seconds| format!(" | eta {}", duration(seconds)));

@@ -19,8 +19,8 @@ pub struct ResumePoint {
     pub validated: u64,
     /// The update at whose end the average was last validated; 0 before the first time.
     pub averaged: u64,
-    /// The validation of the model in `best/`: its update, and whether it is that of an average. Its record stays even
-    /// if the run went back behind it.
+    /// The validation of the model in `best/`: its update, and whether it is that of an average.
+    /// Its record stays even if the run went back behind it.
     pub best: Option<(u64, bool)>,
     /// The number of records of divergence.
     pub divergences: u64,
@@ -31,8 +31,8 @@ impl ResumePoint {
     fn includes(&self, record: &Record) -> bool {
         match record {
             Record::Train(point) => point.step <= self.step,
-            // The average is measured at the end of a run, after its last checkpoint: an end that was interrupted
-            // is made again.
+            // The average is measured at the end of a run, after its last checkpoint: an end that
+            // was interrupted is made again.
             Record::Valid(point) if point.averaged => {
                 point.step < self.step || point.step <= self.averaged
             }
@@ -41,8 +41,9 @@ impl ResumePoint {
         }
     }
 
-    /// Whether `record` is the validation of the model in `best/`, if it is called for the records of a file in their
-    /// order: only the first one that could be it is. A later one is that of a model that will be made again.
+    /// Whether `record` is the validation of the model in `best/`, if it is called for the records
+    /// of a file in their order: only the first one that could be it is. A later one is that of a
+    /// model that will be made again.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -55,7 +56,8 @@ impl ResumePoint {
     }
 }
 
-/// Reads the metrics file at `path`, in its order. A last line that is still being written is left out.
+/// Reads the metrics file at `path`, in its order. A last line that is still being written is left
+/// out.
 ///
 /// # Errors
 /// [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a [`Record`].
@@ -105,7 +107,8 @@ impl MetricsFile {
         Ok(Self { path, file })
     }
 
-    /// Appends a record in one write, so that programs that read the file while the run goes on see complete lines.
+    /// Appends a record in one write, so that programs that read the file while the run goes on see
+    /// complete lines.
     pub(super) fn write(&mut self, record: &Record) -> Result<(), TrainError> {
         let mut line = serde_json::to_vec(record).map_err(std::io::Error::from).at(&self.path)?;
         line.push(b'\n');

@@ -6,11 +6,11 @@
 //! | `events.out.tfevents.*` | TensorBoard: the same numbers as curves | a new file each start, as TensorBoard expects |
 //! | `train.log` | people: every line that was printed, with its UTC time | appended, across resumes |
 //!
-//! On a terminal, a bar shows the progress and the lines scroll above it; otherwise the lines go to standard error
-//! without change. Standard output is for results and is never written here.
+//! On a terminal, a bar shows the progress and the lines scroll above it; otherwise the lines go to
+//! standard error without change. Standard output is for results and is never written here.
 //!
-//! A [`Reporter`] only formats and stores. It measures nothing and reads the clock only for time stamps, so that every
-//! number that it shows was passed in by its caller.
+//! A [`Reporter`] only formats and stores. It measures nothing and reads the clock only for time
+//! stamps, so that every number that it shows was passed in by its caller.
 
 mod clock;
 mod console;

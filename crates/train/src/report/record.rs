@@ -27,7 +27,8 @@ impl Record {
 
 /// The training numbers of several consecutive updates, of which the last is `step`.
 ///
-/// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read back as NaN.
+/// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read
+/// back as NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainRecord {
     /// The epoch (pass over the corpus), from 1.
@@ -67,7 +68,8 @@ pub struct TrainRecord {
     pub pairs: u64,
 }
 
-/// The result of one validation. Floats that are not finite are written in the way of [`TrainRecord`].
+/// The result of one validation. Floats that are not finite are written in the way of
+/// [`TrainRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValidRecord {
     /// The number of updates done.
@@ -98,7 +100,8 @@ pub struct ValidRecord {
     pub averaged: bool,
 }
 
-/// What was done about a loss or gradient that is not finite, or a model whose output is not finite.
+/// What was done about a loss or gradient that is not finite, or a model whose output is not
+/// finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {

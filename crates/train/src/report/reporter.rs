@@ -17,18 +17,20 @@ use crate::error::{At, TrainError};
 pub struct ReporterOptions {
     /// The number of updates after which the run ends, which is the end of the bar.
     pub max_steps: Option<u64>,
-    /// The number of seconds of training, including those before a resume, after which the run ends. It is the end of
-    /// the bar if it comes first.
+    /// The number of seconds of training, including those before a resume, after which the run
+    /// ends. It is the end of the bar if it comes first.
     pub max_seconds: Option<f64>,
     /// What to print. The files are written in any case.
     pub verbosity: Verbosity,
-    /// Where a resumed run continues (update 0: from the start, replacing an earlier attempt); `None` for a new run.
+    /// Where a resumed run continues (update 0: from the start, replacing an earlier attempt);
+    /// `None` for a new run.
     pub resume: Option<ResumePoint>,
 }
 
 /// The reports of a run: the files in its directory and the terminal.
 ///
-/// Every method that takes numbers writes them before it returns, so that a killed run has reported all that it knew.
+/// Every method that takes numbers writes them before it returns, so that a killed run has reported
+/// all that it knew.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -39,8 +41,9 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Opens the reports in the run directory `dir`, which is created if necessary. What a killed run reported after
-    /// `resume` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
+    /// Opens the reports in the run directory `dir`, which is created if necessary. What a killed
+    /// run reported after `resume` is removed from `metrics.jsonl` and hidden in TensorBoard;
+    /// `train.log` keeps it.
     ///
     /// # Errors
     /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;

@@ -6,8 +6,8 @@ use burnformer_core::{Model, ModelConfig, model_dir, named_parameters, with_para
 
 use crate::error::TrainError;
 
-/// The model in which every parameter is the mean of those of the models in `dirs` (paper §6.1). The sums are taken in
-/// float64, in the given order.
+/// The model in which every parameter is the mean of those of the models in `dirs` (paper §6.1).
+/// The sums are taken in float64, in the given order.
 ///
 /// # Errors
 /// [`TrainError::Average`] for no directory or models of different shapes; errors of loading.

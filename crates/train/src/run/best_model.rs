@@ -11,7 +11,8 @@ use crate::error::{At, TrainError};
 /// The file of `best/` with the value of its model.
 const FILE: &str = "validation.json";
 
-/// The validation that made a model the best of its run: a model of the run itself, or an average of checkpoints.
+/// The validation that made a model the best of its run: a model of the run itself, or an average
+/// of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestModel {
     /// The number of updates made.

@@ -1,10 +1,11 @@
 //! Checkpoints: everything that a run needs to go on, in one folder.
 //!
-//! A checkpoint is a model directory, which translates as it is, with three more files: `optimizer.safetensors` has the
-//! moments of the optimiser, `state.json` a [`RunState`] with the hashes of the data ([`Origin`]) and the reason why the
-//! checkpoint was written ([`CheckpointKind`]), and `config.toml` the resolved configuration. The random state of shuffling
-//! and dropout is the seed, the update and the sampler's position. A checkpoint exists completely or not at all: see
-//! `folder.rs`.
+//! A checkpoint is a model directory, which translates as it is, with three more files:
+//! `optimizer.safetensors` has the moments of the optimiser, `state.json` a [`RunState`] with the
+//! hashes of the data ([`Origin`]) and the reason why the checkpoint was written
+//! ([`CheckpointKind`]), and `config.toml` the resolved configuration. The random state of
+//! shuffling and dropout is the seed, the update and the sampler's position. A checkpoint exists
+//! completely or not at all: see `folder.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -80,8 +81,8 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
     save_folder(path, |folder| write_model(folder, saved))
 }
 
-/// Writes a model directory to `path`, replacing what is there, with a file that holds the value of its model, measured
-/// by `metric`.
+/// Writes a model directory to `path`, replacing what is there, with a file that holds the value of
+/// its model, measured by `metric`.
 ///
 /// # Errors
 /// Those of [`save_model`].
@@ -132,7 +133,8 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
     save_folder(to, |folder| copy_model(from, folder))
 }
 
-/// Sets the search settings of the model directory `dir` to `search`, and keeps its other files; folders in it are lost.
+/// Sets the search settings of the model directory `dir` to `search`, and keeps its other files;
+/// folders in it are lost.
 ///
 /// # Errors
 /// If `dir` cannot be replaced, or a file cannot be copied or written; it is left as it is then.
@@ -157,8 +159,8 @@ pub struct Loaded {
     pub changes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` onto `device`, to go on under `config` with the texts and tokenisers of `origin`.
-/// Every file is checked against its hash before any of it is used.
+/// Reads the checkpoint at `path` onto `device`, to go on under `config` with the texts and
+/// tokenisers of `origin`. Every file is checked against its hash before any of it is used.
 ///
 /// # Errors
 /// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
@@ -187,7 +189,8 @@ pub fn load(
 /// The state of the newest checkpoint of the run in `run`.
 ///
 /// # Errors
-/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
+/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged
+/// one.
 pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
@@ -196,8 +199,8 @@ pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
     }
 }
 
-/// The reason why the checkpoint at `path` was written. A checkpoint that cannot be read counts as scheduled: it is
-/// kept as long as one, and loading it reports the error.
+/// The reason why the checkpoint at `path` was written. A checkpoint that cannot be read counts as
+/// scheduled: it is kept as long as one, and loading it reports the error.
 pub(crate) fn kind(path: &Path) -> CheckpointKind {
     read_state(path).map_or(CheckpointKind::Scheduled, |file| file.kind)
 }

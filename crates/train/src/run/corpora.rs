@@ -22,8 +22,8 @@ pub struct Corpora {
     pub report: CleaningReport,
     /// Whether tokenisers and tokens were found in the cache.
     pub reused: bool,
-    /// Validation pairs, tokenised: all but those with a side of more than `longest_validated` tokens, and those that
-    /// `data.utf8` skips.
+    /// Validation pairs, tokenised: all but those with a side of more than `longest_validated`
+    /// tokens, and those that `data.utf8` skips.
     pub valid: Option<Arc<TokenizedCorpus>>,
     /// The text of the same validation pairs: source and target lines.
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
@@ -38,7 +38,8 @@ pub struct Corpora {
 }
 
 impl Corpora {
-    /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in the cache.
+    /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in
+    /// the cache.
     ///
     /// # Errors
     /// A [`TrainError`] naming file and line.
@@ -50,8 +51,8 @@ impl Corpora {
         Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
     }
 
-    /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in place of `training.from`: a
-    /// resumed run has its own copy of that model.
+    /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in
+    /// place of `training.from`: a resumed run has its own copy of that model.
     ///
     /// # Errors
     /// Those of [`prepare`](Self::prepare).
@@ -95,8 +96,8 @@ impl Corpora {
         Ok(corpora)
     }
 
-    /// Validation keeps what training would drop: a model is measured on the whole text, and by loss, perplexity and
-    /// BLEU on the same.
+    /// Validation keeps what training would drop: a model is measured on the whole text, and by
+    /// loss, perplexity and BLEU on the same.
     fn prepare_valid(
         &mut self,
         config: &TrainConfig,
@@ -177,8 +178,8 @@ fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
     }
 }
 
-/// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what training takes if
-/// that is more, as far as learned positions reach.
+/// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what
+/// training takes if that is more, as far as learned positions reach.
 fn longest_validated(config: &TrainConfig) -> usize {
     let data = &config.data;
     let longest = data.max_source_len.max(data.max_target_len).max(LONGEST_SENTENCE - 1);

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{EarlyStoppingMetric, Standing};
 
-/// The best validation of a run's models so far, and the number of validations since then. Averages of checkpoints are
-/// not counted: they are better than the models that they average, so that a run that is continued after its end would
-/// seem to have stopped improving.
+/// The best validation of a run's models so far, and the number of validations since then. Averages
+/// of checkpoints are not counted: they are better than the models that they average, so that a run
+/// that is continued after its end would seem to have stopped improving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
     /// The best value of the metric, with its loss.
@@ -28,13 +28,14 @@ impl EarlyStopping {
         }
     }
 
-    /// Whether `patience` consecutive validations were not better. A patience of 0 never ends the run.
+    /// Whether `patience` consecutive validations were not better. A patience of 0 never ends the
+    /// run.
     pub fn exhausted(&self, patience: u64) -> bool {
         patience > 0 && self.waited >= patience
     }
 
-    /// The state after the run has gone back to where it was at `then`. The best validation stays; of the validations
-    /// that were not better, only those before that point count.
+    /// The state after the run has gone back to where it was at `then`. The best validation stays;
+    /// of the validations that were not better, only those before that point count.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let since_then = self.step != then.step;
         Self { waited: if since_then { 0 } else { then.waited }, ..self }

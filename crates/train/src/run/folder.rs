@@ -1,8 +1,9 @@
 //! Folders that exist completely or not at all, at whatever moment the machine stops.
 //!
-//! A folder is first written beside its final place: every file is flushed to the disk, and the manifest is written
-//! last. Then it is renamed to its place (or exchanged with the old one, in one step if the system can do so), and
-//! the parent folder is flushed too. [`recover`] repairs what a killed process leaves behind.
+//! A folder is first written beside its final place: every file is flushed to the disk, and the
+//! manifest is written last. Then it is renamed to its place (or exchanged with the old one, in one
+//! step if the system can do so), and the parent folder is flushed too. [`recover`] repairs what a
+//! killed process leaves behind.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,11 +17,12 @@ use crate::error::{At, TrainError};
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
-/// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one step.
+/// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one
+/// step.
 pub(crate) const OLD: &str = "old";
 
-/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`, replacing what is
-/// there.
+/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
+/// replacing what is there.
 fn write_folder(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
@@ -60,10 +62,12 @@ pub(crate) fn save_folder(
     write_folder(path, fill).map_err(not_saved)
 }
 
-/// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other files; folders in it are lost.
+/// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other
+/// files; folders in it are lost.
 ///
 /// # Errors
-/// If `path` is not a folder that can be replaced, or a file cannot be copied or written; what was there is left as it is.
+/// If `path` is not a folder that can be replaced, or a file cannot be copied or written; what was
+/// there is left as it is.
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
@@ -89,13 +93,14 @@ pub(crate) fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), Tra
     Ok(())
 }
 
-/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the new file, complete.
+/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the
+/// new file, complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
     burnformer_files::write(path, bytes).at(path)
 }
 
-/// Repairs what a killed process left of the folder `path`: removes incomplete folders, and restores a folder that was
-/// moved aside but not yet replaced.
+/// Repairs what a killed process left of the folder `path`: removes incomplete folders, and
+/// restores a folder that was moved aside but not yet replaced.
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&beside(path, PARTIAL))?;
     let old = beside(path, OLD);

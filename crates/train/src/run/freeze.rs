@@ -5,14 +5,15 @@ use burnformer_core::{freeze_parameters, parameter_sizes};
 
 use crate::config::{ConfigFileError, nearest};
 
-/// Stops training of the parameters of `module` that `patterns` name (`training.freeze`): they get no gradient, and the
-/// optimiser passes them by.
+/// Stops training of the parameters of `module` that `patterns` name (`training.freeze`): they get
+/// no gradient, and the optimiser passes them by.
 ///
-/// A pattern is the name of a parameter or the first parts of one, `decoder.layers.0`; a part `*` stands for any.
+/// A pattern is the name of a parameter or the first parts of one, `decoder.layers.0`; a part `*`
+/// stands for any.
 ///
 /// # Errors
-/// [`ConfigFileError::Freeze`] for a pattern that names no parameter, [`ConfigFileError::Value`] if nothing is left to
-/// train.
+/// [`ConfigFileError::Freeze`] for a pattern that names no parameter, [`ConfigFileError::Value`] if
+/// nothing is left to train.
 pub(crate) fn freeze<M: Module>(module: M, patterns: &[String]) -> Result<M, ConfigFileError> {
     if patterns.is_empty() {
         return Ok(module);

@@ -31,8 +31,8 @@ impl Extent {
     }
 }
 
-/// The sums over the updates since the last log line. They are a part of the run's state, so that a line whose updates
-/// were interrupted by a kill shows the same numbers as without the kill.
+/// The sums over the updates since the last log line. They are a part of the run's state, so that a
+/// line whose updates were interrupted by a kill shows the same numbers as without the kill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogInterval {
     updates: u64,
@@ -67,8 +67,8 @@ impl LogInterval {
         Self { since, ..Self::default() }
     }
 
-    /// The means over the interval until `now` seconds of training; NaN if every update was skipped. `waited` is the number
-    /// of seconds of the interval that were spent waiting for data.
+    /// The means over the interval until `now` seconds of training; NaN if every update was
+    /// skipped. `waited` is the number of seconds of the interval that were spent waiting for data.
     pub(super) fn means(self, now: f64, waited: f64) -> TrainRecord {
         let tokens = self.tokens as f64;
         let nll = self.nll / tokens;

@@ -1,4 +1,5 @@
-//! The data and the settings with which a checkpoint was made, and whether a run may continue from it with others.
+//! The data and the settings with which a checkpoint was made, and whether a run may continue from
+//! it with others.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -47,8 +48,8 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`. Returns the changes that a
-/// run may make, each in words.
+/// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`.
+/// Returns the changes that a run may make, each in words.
 ///
 /// # Errors
 /// The changes that prevent the run from continuing, in words.
@@ -91,7 +92,8 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
     parts.into_iter().filter(|(different, _)| *different).map(|(_, name)| name).collect()
 }
 
-/// Settings whose values differ. A setting that the checkpoint does not know is new in this version.
+/// Settings whose values differ. A setting that the checkpoint does not know is new in this
+/// version.
 fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
     let now = Table::try_from(now).expect("a configuration is plain data");
     let (mut old, mut new) = (Vec::new(), Vec::new());

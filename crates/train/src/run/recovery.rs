@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::RecoverySettings;
 use crate::float_text;
 
-/// What a run has done about divergence so far. It is a part of the run's state, so that a resumed run behaves in the
-/// same way as one that was not killed.
+/// What a run has done about divergence so far. It is a part of the run's state, so that a resumed
+/// run behaves in the same way as one that was not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// The number of consecutive updates skipped until now.
@@ -33,7 +33,8 @@ impl Recovery {
         self.skipped > 0 && self.skipped >= settings.skips
     }
 
-    /// The state after going back, with the rate lowered; `None` if the run has already gone back as often as allowed.
+    /// The state after going back, with the rate lowered; `None` if the run has already gone back
+    /// as often as allowed.
     pub(crate) fn go_back(&self, settings: &RecoverySettings) -> Option<Self> {
         (self.rollbacks < settings.rollbacks).then_some(Self {
             skipped: 0,

@@ -14,8 +14,8 @@ use crate::config::{ModelSettings, TrainConfig, start_model_in};
 use crate::error::TrainError;
 use crate::run::folder::{copy_files, save_folder};
 
-/// The model directory from which a run starts (`training.from`): its configuration, tokenisers and search settings.
-/// The weights are read when they are needed.
+/// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
+/// search settings. The weights are read when they are needed.
 #[derive(Clone, Debug)]
 pub struct StartModel {
     dir: PathBuf,
@@ -52,8 +52,9 @@ impl StartModel {
         }
     }
 
-    /// The model from which a run with `config` starts: that of `training.from` for a new run, the run's own copy for
-    /// one that is resumed in the folder `run`. `None` if it starts from random weights.
+    /// The model from which a run with `config` starts: that of `training.from` for a new run, the
+    /// run's own copy for one that is resumed in the folder `run`. `None` if it starts from random
+    /// weights.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -95,7 +96,8 @@ impl StartModel {
         shape.expect("it was read before").expect("a rate is a number")
     }
 
-    /// Copies the directory to `place`, unless it is already there, and reads the weights from there from now on.
+    /// Copies the directory to `place`, unless it is already there, and reads the weights from
+    /// there from now on.
     ///
     /// # Errors
     /// [`TrainError::NotSaved`] if a file cannot be copied.
@@ -123,8 +125,8 @@ impl FirstModel {
     /// The first model of a run with `config` and `tokenizers`.
     ///
     /// # Errors
-    /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do not agree on their
-    /// special ids.
+    /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do
+    /// not agree on their special ids.
     pub fn new(
         config: &TrainConfig,
         tokenizers: &Tokenizers,

@@ -46,7 +46,8 @@ pub struct RunState {
 pub enum CheckpointKind {
     /// `checkpoints.every` asked for it. It is kept until there are enough newer ones.
     Scheduled,
-    /// The run ended here, between two scheduled checkpoints. If the run goes on, it is kept only if all are kept.
+    /// The run ended here, between two scheduled checkpoints. If the run goes on, it is kept only
+    /// if all are kept.
     Final,
     /// The run was interrupted here. It is removed as soon as there is a newer one.
     Interrupted,
@@ -66,8 +67,8 @@ pub struct ValidationState {
 }
 
 impl ValidationState {
-    /// Notes that the model at `step`, or the average of the checkpoints up to there, has this standing. Returns
-    /// true if it is the best of all.
+    /// Notes that the model at `step`, or the average of the checkpoints up to there, has this
+    /// standing. Returns true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
@@ -88,7 +89,8 @@ impl ValidationState {
         best
     }
 
-    /// The results after the run has gone back to the state that it had at `then`: the best model stays the best.
+    /// The results after the run has gone back to the state that it had at `then`: the best model
+    /// stays the best.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let early_stopping = self.early_stopping.back_at(then.early_stopping);
         Self { early_stopping, best_model: self.best_model, ..then }
@@ -108,8 +110,8 @@ impl RunState {
         }
     }
 
-    /// The means over the interval that ends here; the next one begins. `lr` is the last learning rate, and `waited` the
-    /// number of seconds of the interval that were spent waiting for data.
+    /// The means over the interval that ends here; the next one begins. `lr` is the last learning
+    /// rate, and `waited` the number of seconds of the interval that were spent waiting for data.
     pub(crate) fn log_point(&mut self, lr: f64, waited: f64) -> TrainRecord {
         let done = std::mem::replace(&mut self.interval, LogInterval::since(self.seconds));
         TrainRecord {

@@ -120,7 +120,8 @@ impl Texts {
         }
     }
 
-    /// Checks that a new run in the folder `run` would not overwrite anything with the texts that it keeps.
+    /// Checks that a new run in the folder `run` would not overwrite anything with the texts that
+    /// it keeps.
     ///
     /// # Errors
     /// [`TrainError::FolderTaken`] if it would.
@@ -137,7 +138,8 @@ impl Texts {
         }
     }
 
-    /// Copies the texts that belong to the run into its folder `run`, each completely or not at all.
+    /// Copies the texts that belong to the run into its folder `run`, each completely or not at
+    /// all.
     ///
     /// # Errors
     /// Those of [`check`](Self::check); [`TrainError::Io`].
@@ -156,7 +158,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies the file `from` to `to`, with the permissions of a new file, unless both are the same file.
+/// Copies the file `from` to `to`, with the permissions of a new file, unless both are the same
+/// file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());

@@ -10,8 +10,8 @@ use crate::error::TrainError;
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
 
-/// An estimate, in bytes, of the most memory that an update needs for a batch of `budget` padded tokens per side in
-/// sentences of `longest` tokens; see [`update_bytes`].
+/// An estimate, in bytes, of the most memory that an update needs for a batch of `budget` padded
+/// tokens per side in sentences of `longest` tokens; see [`update_bytes`].
 pub fn worst_batch_bytes(
     config: &ModelConfig,
     budget: usize,
@@ -23,13 +23,14 @@ pub fn worst_batch_bytes(
     parameter_bytes(config, 1, precision) + budget as u64 * both
 }
 
-/// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
-/// tokens needs: weights, gradients and two moments, and what the backward pass keeps of one batch.
+/// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and
+/// `target` tokens needs: weights, gradients and two moments, and what the backward pass keeps of
+/// one batch.
 ///
-/// Of each position are kept the float32 values of [`Cost`](burnformer_core::cost::Cost), the logits and their
-/// gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept
-/// rounded too. (Measured at d 256, 2,048 tokens per side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
-/// where it says 1.31 for 1,024.)
+/// Of each position are kept the float32 values of [`Cost`](burnformer_core::cost::Cost), the
+/// logits and their gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a
+/// `precision` of 16 bits weights are kept rounded too. (Measured at d 256, 2,048 tokens per side:
+/// 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17 where it says 1.31 for 1,024.)
 pub fn update_bytes(
     config: &ModelConfig,
     [rows, source, target]: Shape,
@@ -41,8 +42,8 @@ pub fn update_bytes(
     parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a precision of 16 bits
-/// also keeps a copy of the weights.
+/// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a
+/// precision of 16 bits also keeps a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
     let sum = if accumulate > 1 { 4 } else { 0 };
     let rounded = if precision == Precision::Float32 { 0 } else { 2 };
@@ -74,7 +75,8 @@ pub(crate) fn worst_batch<'a>(
     shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
 }
 
-/// The batch of at most `columns` source and target columns that needs the most memory under the limits of `sampler`.
+/// The batch of at most `columns` source and target columns that needs the most memory under the
+/// limits of `sampler`.
 pub(crate) fn worst_shape(
     config: &ModelConfig,
     sampler: &BatchSampler,
@@ -83,7 +85,8 @@ pub(crate) fn worst_shape(
 ) -> Shape {
     let SamplerSettings { budget, max_sentences, multiple, .. } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
-    // As many sentences of full length as the budget holds, or one more that share it: more and shorter ones need less.
+    // As many sentences of full length as the budget holds, or one more that share it: more and
+    // shorter ones need less.
     let rows = [budget / longest, budget.div_ceil(longest)];
     let shape = |rows: usize| {
         let rows = rows.clamp(1, max_sentences.unwrap_or(usize::MAX));
@@ -162,8 +165,8 @@ impl MemoryLimit {
         self.system.process(process).map(|process| process.memory())
     }
 
-    /// The number of bytes that the machine, or the container, can still give; no limit if the system does not report
-    /// it.
+    /// The number of bytes that the machine, or the container, can still give; no limit if the
+    /// system does not report it.
     fn available(&mut self) -> u64 {
         self.system.refresh_memory();
         let machine = match self.system.available_memory() {

@@ -31,20 +31,21 @@ pub struct Updater {
     pub label_smoothing: f64,
     /// The largest norm of the gradient; 0 does not limit it.
     pub clip_norm: f64,
-    /// The factor of the loss of a float16 model. The host has to decide about updates then, because it sets the next
-    /// factor.
+    /// The factor of the loss of a float16 model. The host has to decide about updates then,
+    /// because it sets the next factor.
     pub loss_scale: Option<LossScale>,
-    /// Whether the host checks loss and gradient of an update before its optimiser step. This costs nothing on the CPU.
-    /// A GPU would make the host wait at each update, so there the device decides, and the host reads the result from
-    /// time to time.
+    /// Whether the host checks loss and gradient of an update before its optimiser step. This costs
+    /// nothing on the CPU. A GPU would make the host wait at each update, so there the device
+    /// decides, and the host reads the result from time to time.
     pub synchronous: bool,
 }
 
 impl Updater {
-    /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over the real target
-    /// tokens of all of them, as if they were one batch. If loss or gradient is not finite, model and optimiser stay
-    /// unchanged. Also returns the amount of text in the update. Where [several processes](crate::Ranks) train together,
-    /// `batches` are those of this one, and all make the same update over the batches of all.
+    /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over
+    /// the real target tokens of all of them, as if they were one batch. If loss or gradient is not
+    /// finite, model and optimiser stay unchanged. Also returns the amount of text in the update.
+    /// Where [several processes](crate::Ranks) train together, `batches` are those of this one, and
+    /// all make the same update over the batches of all.
     ///
     /// # Panics
     /// If there is no batch, or if there is a loss scale and the host does not decide.
@@ -121,8 +122,8 @@ impl Updater {
         self.loss_scale.map_or(1.0, LossScale::factor)
     }
 
-    /// Whether a lower loss scale, which is then set, is the answer to a gradient that is not finite. It does not help
-    /// if the loss itself is not finite.
+    /// Whether a lower loss scale, which is then set, is the answer to a gradient that is not
+    /// finite. It does not help if the loss itself is not finite.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
         let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
         else {
@@ -249,8 +250,9 @@ mod tests {
         }
     }
 
-    /// The norm of the gradient is finite, but its square is not in float32, in which Adam computes squares: one such
-    /// update would make the second moment infinite, so that the parameter would never change again.
+    /// The norm of the gradient is finite, but its square is not in float32, in which Adam computes
+    /// squares: one such update would make the second moment infinite, so that the parameter would
+    /// never change again.
     #[test]
     fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_path() {
         let batches =

@@ -1,10 +1,12 @@
 //! Several processes that train one model, on one machine or on many.
 //!
-//! Process 0, the leader, trains as a process does that is alone: it alone has the run's folder, validates and logs.
-//! The others follow. They hold the same weights and the same optimiser, and make the same updates. A batch keeps its
-//! number in the update on whatever process it is computed, as on [several devices](crate::Replicas). The sums of an
-//! update are added in the order of the processes, so that the same number of processes gives the same bits. With
-//! [`Exchange::every`] above 1, each makes updates of its own, and they take the mean of their weights now and then.
+//! Process 0, the leader, trains as a process does that is alone: it alone has the run's folder,
+//! validates and logs. The others follow. They hold the same weights and the same optimiser, and
+//! make the same updates. A batch keeps its number in the update on whatever process it is
+//! computed, as on [several devices](crate::Replicas). The sums of an update are added in the order
+//! of the processes, so that the same number of processes gives the same bits. With
+//! [`Exchange::every`] above 1, each makes updates of its own, and they take the mean of their
+//! weights now and then.
 
 use std::rc::Rc;
 
@@ -18,8 +20,8 @@ use super::train_step::GradientSums;
 use crate::optimizer::gradients::FlatGradients;
 use crate::run::log_interval::Extent;
 
-/// The processes that train one model, and how they exchange numbers. All of them call the same methods in the same
-/// order. A process that cannot be reached any more ends all of them.
+/// The processes that train one model, and how they exchange numbers. All of them call the same
+/// methods in the same order. A process that cannot be reached any more ends all of them.
 pub trait Ranks {
     /// The number of this process, and the number of all.
     fn rank(&self) -> Rank;
@@ -27,7 +29,8 @@ pub trait Ranks {
     /// Replaces `bytes` by those of process 0.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
-    /// Replaces `values` by their sums over all processes, element by element, added in the order of the processes.
+    /// Replaces `values` by their sums over all processes, element by element, added in the order
+    /// of the processes.
     fn sum(&self, values: &mut [f32], precision: ExchangePrecision);
 
     /// Says that the run has ended everywhere: nothing is exchanged any more.
@@ -75,8 +78,8 @@ pub enum ExchangePrecision {
     /// Nothing is rounded.
     #[default]
     Float32,
-    /// Half of the bytes. Each gradient is rounded to 8 bits of precision before it is sent; sums are float32, and are
-    /// rounded once more before they are sent.
+    /// Half of the bytes. Each gradient is rounded to 8 bits of precision before it is sent; sums
+    /// are float32, and are rounded once more before they are sent.
     BFloat16,
 }
 
@@ -85,7 +88,8 @@ pub enum ExchangePrecision {
 pub struct Exchange {
     /// The number type of gradients.
     pub precision: ExchangePrecision,
-    /// The number of updates from one exchange to the next. From 2 on each process makes its own, and they exchange weights.
+    /// The number of updates from one exchange to the next. From 2 on each process makes its own,
+    /// and they exchange weights.
     pub every: u64,
 }
 
@@ -118,7 +122,8 @@ pub(super) fn sum_over(
     GradientSums { gradients, loss, nll }
 }
 
-/// `model` with the mean of the weights that it has in each process, added in the order of the processes.
+/// `model` with the mean of the weights that it has in each process, added in the order of the
+/// processes.
 pub(super) fn averaged(ranks: &dyn Ranks, model: Model) -> Model {
     let named = named_parameters(&model);
     let numbers = |value: &TensorData| value.try_to_vec::<f32>().expect("weights are float32");
@@ -134,8 +139,8 @@ pub(super) fn averaged(ranks: &dyn Ranks, model: Model) -> Model {
     with_parameters(model, weights).expect("these are the model's own parameters")
 }
 
-/// The extent of an update over all processes, given that of this one. Each number travels as two halves of 16 bits, whose
-/// sums float32 holds exactly for up to 256 processes.
+/// The extent of an update over all processes, given that of this one. Each number travels as two
+/// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
 pub(super) fn total(ranks: &dyn Ranks, extent: Extent) -> Extent {
     let Extent { pairs, positions, real, target } = extent;
     let numbers = [pairs, positions, real, target];

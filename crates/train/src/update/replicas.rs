@@ -1,9 +1,9 @@
 //! Data parallelism: the batches of an update divided among devices.
 //!
-//! Whole batches are divided among the devices. A batch keeps its number in the update on whatever device it is
-//! computed, so that its dropout, and with it the result, does not depend on the number of devices (except for the
-//! order in which gradients are added). `docs/decisions/devices.md` explains why Burn's own data parallelism is
-//! not used.
+//! Whole batches are divided among the devices. A batch keeps its number in the update on whatever
+//! device it is computed, so that its dropout, and with it the result, does not depend on the
+//! number of devices (except for the order in which gradients are added).
+//! `docs/decisions/devices.md` explains why Burn's own data parallelism is not used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -20,8 +20,9 @@ use crate::update::ranks::{self, Exchange, Ranks};
 use crate::update::train_step::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
-/// The devices of a run. The first one of each process holds the weights and the moments of the optimiser. The others
-/// receive a copy of the weights at each update and compute their share of the gradient.
+/// The devices of a run. The first one of each process holds the weights and the moments of the
+/// optimiser. The others receive a copy of the weights at each update and compute their share of
+/// the gradient.
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
@@ -90,7 +91,8 @@ impl Replicas {
         1 + self.others.len()
     }
 
-    /// The sums over `batches` of this process and, if all make the same update, those of all others, on the first device.
+    /// The sums over `batches` of this process and, if all make the same update, those of all
+    /// others, on the first device.
     ///
     /// # Panics
     /// Those of [`own_sums`](Self::own_sums).
@@ -109,9 +111,9 @@ impl Replicas {
         }
     }
 
-    /// The sums over `batches`, on the first device. Device i of N computes those of the batches i, i + N, …, all
-    /// devices at the same time, and the results are added in the order of the devices. Devices without a batch do
-    /// nothing.
+    /// The sums over `batches`, on the first device. Device i of N computes those of the batches i,
+    /// i + N, …, all devices at the same time, and the results are added in the order of the
+    /// devices. Devices without a batch do nothing.
     ///
     /// # Panics
     /// If there is no batch. A panic in the thread of a device is passed on.
@@ -147,8 +149,8 @@ struct Share {
     objective: Objective,
 }
 
-/// A device with a thread of its own, which lives as long as the run: for a GPU, work from another thread is another
-/// stream with memory of its own.
+/// A device with a thread of its own, which lives as long as the run: for a GPU, work from another
+/// thread is another stream with memory of its own.
 struct Replica {
     shares: Sender<Share>,
     sums: Receiver<thread::Result<GradientSums>>,
@@ -188,8 +190,8 @@ impl Replica {
 impl Share {
     /// The sums over these batches, computed on `device` and moved to `first`.
     fn sums(self, device: &Device, first: &Device) -> GradientSums {
-        // A graph of its own even where the weights are shared: Burn's autodiff would join two graphs that
-        // share a leaf, and put both under one lock.
+        // A graph of its own even where the weights are shared: Burn's autodiff would join two
+        // graphs that share a leaf, and put both under one lock.
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);

@@ -13,8 +13,8 @@ pub struct UpdateStatistics {
     pub norm: f64,
     /// The number of real target tokens.
     pub tokens: usize,
-    /// Whether the update was skipped because the scaled gradient left the range of float16. The scale has been
-    /// lowered. Never true if the device decides about updates.
+    /// Whether the update was skipped because the scaled gradient left the range of float16. The
+    /// scale has been lowered. Never true if the device decides about updates.
     pub overflowed: bool,
 }
 
@@ -33,8 +33,8 @@ pub enum PendingStatistics {
     Known(UpdateStatistics),
     /// The statistics are on the device. Reading them waits until the device has made the update.
     OnDevice {
-        /// The sum of the label-smoothed loss, the sum of the negative log-likelihood, and the norm of the gradient:
-        /// `[3]`.
+        /// The sum of the label-smoothed loss, the sum of the negative log-likelihood, and the norm
+        /// of the gradient: `[3]`.
         numbers: Tensor<1>,
         /// The number of real target tokens.
         tokens: usize,

@@ -1,4 +1,5 @@
-//! The forward and backward pass over the batches of an update: the sums of their gradients and losses.
+//! The forward and backward pass over the batches of an update: the sums of their gradients and
+//! losses.
 
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy, token_ids};
@@ -33,8 +34,8 @@ pub(crate) struct GradientSums {
 }
 
 impl GradientSums {
-    /// The sums over `batches`, added in their order. Each batch comes with its number in the update, on which its
-    /// dropout depends. `None` if there is no batch.
+    /// The sums over `batches`, added in their order. Each batch comes with its number in the
+    /// update, on which its dropout depends. `None` if there is no batch.
     pub fn over<'a>(
         model: &Model,
         batches: impl Iterator<Item = (usize, &'a Batch)>,

@@ -271,7 +271,8 @@ fn a_setting_that_contradicts_the_directory_is_named() {
     assert!(message.contains("--from") && message.contains("nowhere"), "{message}");
 }
 
-/// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids of a `vocab.json`.
+/// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids
+/// of a `vocab.json`.
 fn imported(place: &Place, dir: &str, conventions: Conventions) {
     const MODEL: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.spm");
     const VOCABULARY: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.json");
@@ -328,7 +329,8 @@ fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
         imported(&place, dir, conventions);
         let run = format!("{dir}-tuned");
         place.train(&run, &place.config("special.tsv", 30, &[&place.from(dir)])).unwrap();
-        // Training's loss and the scores of the saved model are of the same ids, masks and first input.
+        // Training's loss and the scores of the saved model are of the same ids, masks and first
+        // input.
         let (own, score) =
             (place.valid_nll(&run), nll_by_score(&place, &format!("{run}/last"), "special.tsv"));
         assert!((own - score).abs() < 1e-4, "{dir}: {own} in training, {score} by score");

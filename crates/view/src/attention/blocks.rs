@@ -5,8 +5,9 @@ use super::{AttentionMatrix, shown};
 /// The characters, each with the smallest weight for which it is used.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
-/// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column per key of
-/// `keys`, which are written downwards; `▁` is shown as `·`. The last line explains the characters.
+/// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column
+/// per key of `keys`, which are written downwards; `▁` is shown as `·`. The last line explains the
+/// characters.
 pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) -> String {
     let [queries, keys] =
         [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect::<Vec<_>>());

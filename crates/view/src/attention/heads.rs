@@ -16,8 +16,8 @@ pub enum HeadRole {
     Next,
     /// `<s>`, `</s>` or a punctuation mark: often a place to rest, where the head adds little.
     Separator,
-    /// Its own position and the two beside it. For the cross-attention, the source position at the same share of the
-    /// length and the two beside it.
+    /// Its own position and the two beside it. For the cross-attention, the source position at the
+    /// same share of the length and the two beside it.
     Diagonal,
 }
 
@@ -48,8 +48,8 @@ pub struct HeadHabit {
     pub head: usize,
     /// The role that has more than half of the weight, if there is one.
     pub role: Option<HeadRole>,
-    /// The share of the weight on each role: previous, same, next, separator, diagonal. The first three are 0 in the
-    /// cross-attention, whose queries and keys are different tokens.
+    /// The share of the weight on each role: previous, same, next, separator, diagonal. The first
+    /// three are 0 in the cross-attention, whose queries and keys are different tokens.
     pub shares: [f64; 5],
     /// The entropy of the weights of a query, in nats: 0 looks at one key, ln(n) at n keys alike.
     pub entropy: f64,
@@ -105,7 +105,8 @@ impl HeadHabit {
     /// Adds the rows of `matrix` and returns their number.
     fn add(&mut self, matrix: &AttentionMatrix, is_separator: &[bool]) -> f64 {
         let (queries, mut counted) = (matrix.rows().len(), 0.0);
-        // The first query of the decoder sees itself alone, and so does that of a sentence of one token.
+        // The first query of the decoder sees itself alone, and so does that of a sentence of one
+        // token.
         let alone = usize::from(self.part == PanelKind::Decoder || is_separator.len() == 1);
         for (query, row) in matrix.rows().enumerate().skip(alone) {
             counted += 1.0;

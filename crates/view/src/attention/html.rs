@@ -34,17 +34,19 @@ struct PagePanel<'a> {
     title: &'static str,
     queries: &'a [String],
     keys: &'a [String],
-    /// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as with floats.
+    /// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as
+    /// with floats.
     layers: Vec<Vec<Vec<u16>>>,
 }
 
-/// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses neither the
-/// network nor other files.
+/// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses
+/// neither the network nor other files.
 ///
-/// The page opens with a single head of the encoder's last layer, as a map and as lines like the paper's Figures 3 to 5. Heads
-/// have names by their habits over all sentences ([`HeadHabits`]). The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by pointing at them or with
-/// the arrow keys. The address of the page contains the choice after `#`, as
-/// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
+/// The page opens with a single head of the encoder's last layer, as a map and as lines like the
+/// paper's Figures 3 to 5. Heads have names by their habits over all sentences ([`HeadHabits`]).
+/// The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees
+/// single weights by pointing at them or with the arrow keys. The address of the page contains the
+/// choice after `#`, as `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
     let parts = Parts {
         policy: "style-src 'unsafe-inline'; script-src 'unsafe-inline'",
@@ -54,8 +56,8 @@ pub fn page(title: &str, sentences: &[Sentence]) -> String {
     filled(title, sentences, parts)
 }
 
-/// The page of [`page`] for a web server whose content security policy forbids scripts inside of pages: [`PAGE_STYLE`] and
-/// [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
+/// The page of [`page`] for a web server whose content security policy forbids scripts inside of
+/// pages: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
 pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
     let (style, script) = (escaped(style), escaped(script));
     let parts = Parts {

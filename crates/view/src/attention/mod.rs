@@ -38,7 +38,8 @@ impl AttentionMatrix {
         self.values.chunks_exact(self.columns.max(1))
     }
 
-    /// Makes the weights of later keys NaN, which pictures hatch: the mask of the decoder hides them.
+    /// Makes the weights of later keys NaN, which pictures hatch: the mask of the decoder hides
+    /// them.
     fn hide_later(&mut self) {
         for (query, row) in self.values.chunks_exact_mut(self.columns.max(1)).enumerate() {
             row.iter_mut().skip(query + 1).for_each(|weight| *weight = f32::NAN);
@@ -112,8 +113,8 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The weights of `head` in `layer` (both counted from 0), or the mean of all heads if `head` is `None`. Returns
-    /// `None` if there is no such layer or head.
+    /// The weights of `head` in `layer` (both counted from 0), or the mean of all heads if `head`
+    /// is `None`. Returns `None` if there is no such layer or head.
     pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<AttentionMatrix> {
         let heads = self.layers.get(layer)?;
         match head {
@@ -123,8 +124,8 @@ impl Panel {
     }
 }
 
-/// A token as pictures show it: the beginning of a word, which SentencePiece marks with `▁`, has a middle dot, because `▁`
-/// looks like a bar of the picture.
+/// A token as pictures show it: the beginning of a word, which SentencePiece marks with `▁`, has a
+/// middle dot, because `▁` looks like a bar of the picture.
 fn shown(token: &str) -> String {
     token.replace('▁', "·")
 }
@@ -136,7 +137,8 @@ pub struct Sentence {
     pub source: String,
     /// The translation.
     pub target: String,
-    /// Aligned words as pairs `(source, target)` of word indices, counted from 0; words are separated by white space.
+    /// Aligned words as pairs `(source, target)` of word indices, counted from 0; words are
+    /// separated by white space.
     pub alignment: Vec<(usize, usize)>,
     /// The weights for each kind of attention that the model has.
     pub panels: Vec<Panel>,

@@ -5,8 +5,8 @@ use super::{AttentionMatrix, Panel, PanelKind, shown};
 use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
 use crate::palette::sequential;
 
-/// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides (NaN) are hatched, since a
-/// weight of nearly 0 that a head chose is something else.
+/// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides
+/// (NaN) are hatched, since a weight of nearly 0 that a head chose is something else.
 #[derive(Clone, Debug)]
 pub struct HeadGrid {
     title: String,
@@ -48,7 +48,8 @@ impl HeadGrid {
         Self::of_maps(panel.kind.title(), [&panel.queries, &panel.keys], rows)
     }
 
-    /// Maps with names, row by row, over the same queries and keys; NaN is a cell that a mask hides.
+    /// Maps with names, row by row, over the same queries and keys; NaN is a cell that a mask
+    /// hides.
     pub fn of_maps(
         title: impl Into<String>,
         [queries, keys]: [&[String]; 2],
@@ -299,7 +300,8 @@ mod tests {
         assert!(!svg.contains('▁') && !svg.contains("masked"), "{svg}");
     }
 
-    /// Three positions have three pairs in which the key is later than the query: three cells, and one in the scale.
+    /// Three positions have three pairs in which the key is later than the query: three cells, and
+    /// one in the scale.
     #[test]
     fn cells_that_the_mask_hides_are_hatched() {
         let panel = Panel { kind: PanelKind::Decoder, ..sentence().panels[0].clone() };

@@ -5,8 +5,8 @@ use burnformer_infer::{AlignmentOptions, Attention, HeadWeights, Piece, word_ali
 use super::{AttentionMatrix, Panel, PanelKind, Sentence};
 
 impl Sentence {
-    /// `source` and its translation `target` with the weights `attention`, which a `Translator` gives for them. Words are
-    /// aligned by the cross-attention that `alignment` chooses.
+    /// `source` and its translation `target` with the weights `attention`, which a `Translator`
+    /// gives for them. Words are aligned by the cross-attention that `alignment` chooses.
     ///
     /// # Panics
     /// If the layer or the head of `alignment` does not exist.

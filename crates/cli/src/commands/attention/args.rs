@@ -11,7 +11,8 @@ use crate::commands::{Computing, model};
 /// Arguments of `attention`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default:
+    /// embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Option<PathBuf>,
     /// The source sentence
@@ -23,7 +24,8 @@ pub struct Args {
     /// Sentences with given translations: a TSV file, or a source file and a target file
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     pub(super) file: Vec<PathBuf>,
-    /// Write an HTML page with every kind of attention, layer and head, which shows a weight where the pointer is
+    /// Write an HTML page with every kind of attention, layer and head, which shows a weight where
+    /// the pointer is
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
     /// Draw a picture, .png or .svg; may be given several times
@@ -35,8 +37,9 @@ pub struct Args {
     /// Print word alignments, one line per sentence, in Pharaoh's format: `source-target`, from 0
     #[arg(long)]
     pub(super) alignments: bool,
-    /// Print a table of what each head does over all sentences: the share of its weight on the previous, same and next
-    /// position, on separators and on the diagonal, its entropy (nats) and the mean distance (positions)
+    /// Print a table of what each head does over all sentences: the share of its weight on the
+    /// previous, same and next position, on separators and on the diagonal, its entropy (nats) and
+    /// the mean distance (positions)
     #[arg(long, conflicts_with = "alignments")]
     pub(super) heads: bool,
     /// The kind of attention to print or draw
@@ -69,7 +72,8 @@ impl Args {
         self.html.is_some() || !self.picture.is_empty()
     }
 
-    /// The attention between `source` and `target`, with the alignment by the chosen layer and head.
+    /// The attention between `source` and `target`, with the alignment by the chosen layer and
+    /// head.
     pub(super) fn sentence(
         &self,
         translator: &Translator,

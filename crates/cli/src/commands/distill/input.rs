@@ -65,8 +65,8 @@ impl Input {
     }
 }
 
-/// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of a line's end, is a
-/// space.
+/// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of
+/// a line's end, is a space.
 pub(super) fn one_column(text: &str) -> String {
     text.replace(['\t', '\r', '\n'], " ")
 }

@@ -1,8 +1,8 @@
 //! The pairs that are done: a file that grows, and from which a later process goes on.
 //!
-//! The first line says to which teacher and options the pairs belong. Each further line is that of one line of the
-//! source: the sentence, a tab, and its translation, which is empty where the pair is left out; if the translation was
-//! chosen by a reference, that follows after another tab.
+//! The first line says to which teacher and options the pairs belong. Each further line is that of
+//! one line of the source: the sentence, a tab, and its translation, which is empty where the pair
+//! is left out; if the translation was chosen by a reference, that follows after another tab.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError, remove_file};
@@ -42,7 +42,8 @@ impl Journal {
     /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
     ///
     /// # Errors
-    /// If it belongs to another `identity`, other text or another process, or cannot be read or written.
+    /// If it belongs to another `identity`, other text or another process, or cannot be read or
+    /// written.
     pub(super) fn open(out: &Path, identity: &Value, input: &mut Input) -> Result<Self> {
         let path = path_for(out)?;
         if out.is_dir() {
@@ -128,7 +129,8 @@ impl Journal {
         self.file.flush().with_context(|| unwritable(&self.path))
     }
 
-    /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the journal. Returns their number.
+    /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the
+    /// journal. Returns their number.
     ///
     /// # Errors
     /// If there is none and there has to be one, or they cannot be written.

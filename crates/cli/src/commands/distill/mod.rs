@@ -1,4 +1,5 @@
-//! Sequence-level knowledge distillation (Kim and Rush, 2016): a teacher's translations as text for a student.
+//! Sequence-level knowledge distillation (Kim and Rush, 2016): a teacher's translations as text for
+//! a student.
 
 mod input;
 mod journal;
@@ -32,19 +33,21 @@ pub struct Args {
     /// The model directory of the teacher; several model directories form an ensemble
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
-    /// Text that the teacher translates, one sentence per line, such as the source side of its training text; plain,
-    /// .gz or .zst; of .tsv the first column
+    /// Text that the teacher translates, one sentence per line, such as the source side of its
+    /// training text; plain, .gz or .zst; of .tsv the first column
     #[arg(long, value_parser = text(), value_name = "FILE")]
     source: PathBuf,
     /// Reference translations of the source, from which --nbest measures; of .tsv the second column
     #[arg(long, value_parser = text(), value_name = "FILE", requires = "nbest")]
     reference: Option<PathBuf>,
-    /// File for the pairs, one per line in the form `source TAB translation`, as `train --train FILE` takes it; it
-    /// must not exist. It appears when all is done; until then FILE.work holds what is done, from which the same command goes on
+    /// File for the pairs, one per line in the form `source TAB translation`, as
+    /// `train --train FILE` takes it; it must not exist. It appears when all is done; until then
+    /// FILE.work holds what is done, from which the same command goes on
     #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
-    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its
-    /// reference; on text for which BLEU does not fit, such as Japanese, with the highest chrF
+    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU
+    /// against its reference; on text for which BLEU does not fit, such as Japanese, with the
+    /// highest chrF
     #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
     nbest: Option<usize>,
     #[command(flatten)]
@@ -64,8 +67,8 @@ pub struct Args {
     computing: Computing,
 }
 
-/// Writes a pair for each sentence that has a whole translation. A process that is killed loses at most a chunk of work:
-/// the next one goes on behind what is in `FILE.work`.
+/// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
+/// most a chunk of work: the next one goes on behind what is in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
     let texts = [(Some(&args.source), Side::Source), (args.reference.as_ref(), Side::Target)];
     let texts: Vec<(&Path, Side)> =
@@ -74,7 +77,8 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(path) = repeated_pipe(paths()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
-    // A process that was killed at the very end may have left both; the next one removes the journal.
+    // A process that was killed at the very end may have left both; the next one removes the
+    // journal.
     let is_whole = args.shard.is_whole();
     if is_whole && args.out.is_file() && !journal::path_for(&args.out)?.exists() {
         check_new(&args.out)?;
@@ -173,7 +177,8 @@ fn whole(translator: &Translator, hypotheses: Vec<Hypothesis>) -> Vec<String> {
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// The first of `texts`, or the one with the highest score against the reference; the first among equals.
+/// The first of `texts`, or the one with the highest score against the reference; the first among
+/// equals.
 fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
     let Some(reference) = reference else { return texts.into_iter().next() };
     let references = [reference];

@@ -33,12 +33,12 @@ pub struct Args {
     /// Score the translations in this file; `-` is standard input; of .tsv the second column
     #[arg(long, required_unless_present = "model")]
     hypothesis: Option<PathBuf>,
-    /// Reference translations; several files give several references for each line; of .tsv the second column
-    /// [default: --source, if that is a .tsv]
+    /// Reference translations; several files give several references for each line; of .tsv the
+    /// second column [default: --source, if that is a .tsv]
     #[arg(long, num_args = 1..)]
     reference: Vec<PathBuf>,
-    /// The scores to compute; may be given several times. `compound` is the paper's own measure (tokenised BLEU with
-    /// German compounds split), which cannot be compared with the others
+    /// The scores to compute; may be given several times. `compound` is the paper's own measure
+    /// (tokenised BLEU with German compounds split), which cannot be compared with the others
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
     /// How BLEU divides text into words: 13a, intl, char, zh or none; zh is for Chinese
@@ -50,7 +50,8 @@ pub struct Args {
     /// How BLEU treats n-gram orders without a match: exp, floor, add-k or none
     #[arg(long, default_value = "exp")]
     smooth: Smoothing,
-    /// Leave n-gram orders that are longer than the translation out of BLEU (sacreBLEU's effective order)
+    /// Leave n-gram orders that are longer than the translation out of BLEU (sacreBLEU's effective
+    /// order)
     #[arg(long)]
     effective_order: bool,
     /// The language whose compounds `compound` splits: de or en
@@ -62,14 +63,15 @@ pub struct Args {
     /// Number of bootstrap samples
     #[arg(long, default_value_t = 1000, value_parser = between(1, 1_000_000))]
     confidence_n: usize,
-    /// Fit the model's confidence in a translation to these translations, and write it into its `generation.json`; take a
-    /// text that the model did not learn from
+    /// Fit the model's confidence in a translation to these translations, and write it into its
+    /// `generation.json`; take a text that the model did not learn from
     #[arg(long, requires = "model")]
     calibrate: bool,
     /// Print how the model's confidence compares with the chrF of these translations
     #[arg(long, requires = "model", conflicts_with = "json")]
     reliability: bool,
-    /// Compare with the translations in this file, and say how probable the difference is if it is due to chance
+    /// Compare with the translations in this file, and say how probable the difference is if it is
+    /// due to chance
     #[arg(long, value_name = "FILE", conflicts_with = "confidence")]
     baseline: Option<PathBuf>,
     /// The test of --baseline: bs is paired bootstrap resampling, ar approximate randomisation
@@ -89,7 +91,8 @@ pub struct Args {
     /// File of likely translations of each token, as in `translate`
     #[arg(long, value_name = "FILE", requires = "model")]
     shortlist: Option<PathBuf>,
-    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
+    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
+    /// warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
     /// Write the translations to this file
@@ -163,7 +166,8 @@ pub fn run(args: Args) -> Result<()> {
     if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
 }
 
-/// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks for spaces in vain.
+/// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks
+/// for spaces in vain.
 fn note_words(args: &Args, writing: WritingSystem) {
     let looks = matches!(args.tokenize, BleuTokenizer::V13a | BleuTokenizer::International);
     let fitting = match writing {
@@ -272,7 +276,8 @@ fn references(args: &Args) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Every line of a file, of TSV the column of `side`. Invalid UTF-8 is an error, because replacing it would change the score.
+/// Every line of a file, of TSV the column of `side`. Invalid UTF-8 is an error, because replacing
+/// it would change the score.
 fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
     let mut lines = Vec::new();

@@ -1,4 +1,5 @@
-//! Two systems on the same lines: how probable their difference is if it is due to chance, as sacreBLEU prints it.
+//! Two systems on the same lines: how probable their difference is if it is due to chance, as
+//! sacreBLEU prints it.
 
 use anyhow::Result;
 use burnformer_metrics::{
@@ -78,7 +79,8 @@ impl Comparison {
     }
 }
 
-/// Prints the metrics' lines: signature, baseline, and system with its p-value, which has a `*` below 0.05.
+/// Prints the metrics' lines: signature, baseline, and system with its p-value, which has a `*`
+/// below 0.05.
 pub fn print_text(names: &[String; 2], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for comparison in all {

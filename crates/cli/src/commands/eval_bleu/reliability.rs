@@ -88,9 +88,9 @@ impl Rated {
         Ok(())
     }
 
-    /// Prints for each tenth of confidence how many translations have it, its mean and that of their chrF; then the mean
-    /// distance between the two, weighed by the numbers (the expected calibration error). The confidence is that of the
-    /// model in `model`.
+    /// Prints for each tenth of confidence how many translations have it, its mean and that of
+    /// their chrF; then the mean distance between the two, weighed by the numbers (the expected
+    /// calibration error). The confidence is that of the model in `model`.
     pub fn print(&self, model: &Path) -> Result<()> {
         let Some(calibration) = load_settings(model)?.calibration else {
             bail!(

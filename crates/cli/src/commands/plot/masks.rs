@@ -21,7 +21,8 @@ pub struct Masks {
     output: Output,
 }
 
-/// Four masks over the same positions. Where all scores are equal, a query divides its weight among the keys that it sees.
+/// Four masks over the same positions. Where all scores are equal, a query divides its weight among
+/// the keys that it sees.
 pub fn masks(args: Masks) -> Result<()> {
     let Masks { length, padding, window, output } = args;
     ensure!((1..=64).contains(&length), "--length {length}: it must be from 1 to 64");
@@ -48,7 +49,8 @@ pub fn masks(args: Masks) -> Result<()> {
     output.save(&grid.with_caption(caption))
 }
 
-/// The weights of equal scores under `mask`, `[1, 1, query_len or 1, key_len]`; NaN where it hides a key.
+/// The weights of equal scores under `mask`, `[1, 1, query_len or 1, key_len]`; NaN where it hides
+/// a key.
 fn weights(mask: Tensor<4, Bool>, length: usize) -> AttentionMatrix {
     let hidden: Vec<bool> =
         mask.expand([1, 1, length, length]).into_data().iter::<bool>().collect();

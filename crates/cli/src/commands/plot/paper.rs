@@ -124,8 +124,9 @@ fn smoothed_target(epsilon: f64, vocab: usize) -> [f64; 2] {
     [1.0 - epsilon + share, share]
 }
 
-/// The cross-entropy of a prediction with the smoothed target, minus the lowest that any prediction has. The prediction
-/// gives the right token probability `p` and divides the rest equally among the others.
+/// The cross-entropy of a prediction with the smoothed target, minus the lowest that any prediction
+/// has. The prediction gives the right token probability `p` and divides the rest equally among the
+/// others.
 fn smoothed_loss(epsilon: f64, vocab: usize, p: f64) -> f64 {
     let others = (vocab - 1) as f64;
     let [right, other] = smoothed_target(epsilon, vocab);

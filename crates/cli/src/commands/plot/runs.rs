@@ -48,8 +48,8 @@ enum Against {
     Flops,
 }
 
-/// Systems of the paper's Table 2: BLEU on WMT 2014 English–German, and floating-point operations of
-/// training as estimated there.
+/// Systems of the paper's Table 2: BLEU on WMT 2014 English–German, and floating-point operations
+/// of training as estimated there.
 const PAPER: [(&str, f64, f64); 7] = [
     ("GNMT + RL", 2.3e19, 24.6),
     ("ConvS2S", 9.6e18, 25.16),
@@ -87,8 +87,8 @@ fn read(path: &Path, all: &[PathBuf], against: Against) -> Result<Run> {
     Ok(Run { name: name(path, all), records, flops })
 }
 
-/// Floating-point operations per update of the run that wrote `file`: those of its mean sentence, by the configuration of
-/// its last model.
+/// Floating-point operations per update of the run that wrote `file`: those of its mean sentence,
+/// by the configuration of its last model.
 fn flops(file: &Path, records: &[Record]) -> Result<f64> {
     let config = load_config(&file.with_file_name("last"))?;
     let last = records.iter().rev().find_map(|record| match record {

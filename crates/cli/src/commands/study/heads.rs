@@ -19,10 +19,12 @@ const TEST: [&str; 2] = ["embedded:tatoeba-de-en/test.de", "embedded:tatoeba-de-
 /// Arguments of `study heads`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default:
+    /// embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR", requires = "test")]
     model: Option<PathBuf>,
-    /// The text to translate and its references: two files or one TSV file [default: the embedded test text]
+    /// The text to translate and its references: two files or one TSV file [default: the embedded
+    /// test text]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     test: Vec<PathBuf>,
     /// Number of lines from the start of the text; 0 means all

@@ -25,10 +25,11 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// The rows of Table 3 in the paper's ratios: number of heads, width of the keys, depth and widths, dropout and
-    /// label smoothing, learned positions
+    /// The rows of Table 3 in the paper's ratios: number of heads, width of the keys, depth and
+    /// widths, dropout and label smoothing, learned positions
     Table3(Table3),
-    /// Sinusoidal against learned positions, in training on short sentences and testing on longer ones
+    /// Sinusoidal against learned positions, in training on short sentences and testing on longer
+    /// ones
     Extrapolation(Extrapolation),
     /// BLEU of a trained model with each attention head off, one at a time (Michel et al., 2019)
     Heads(heads::Args),
@@ -76,7 +77,8 @@ struct Table3 {
     /// Train only the base and the rows whose names begin with one of these: --rows A,D2
     #[arg(long, value_delimiter = ',')]
     rows: Vec<String>,
-    /// Train the base from this number of seeds, so that the intervals of the other rows include the seed
+    /// Train the base from this number of seeds, so that the intervals of the other rows include
+    /// the seed
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// The study's folder; rows that are finished there are not trained again
@@ -159,7 +161,8 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     Ok((config, texts))
 }
 
-/// The results of `rows`, one after another. Those of rows that were finished before come from their files.
+/// The results of `rows`, one after another. Those of rows that were finished before come from
+/// their files.
 fn train(
     common: &Common,
     (texts, read): (Texts, ReadTexts),

@@ -12,25 +12,28 @@ use crate::output;
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn (`burnformer config presets` says what
-    /// each is for) [default: the one that --config names, otherwise speedrun]
+    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
+    /// (`burnformer config presets` says what each is for) [default: the one that --config names,
+    /// otherwise speedrun]
     #[arg(long, short)]
     pub(super) preset: Option<String>,
-    /// TOML file of settings that replace those of the preset (`burnformer config` explains every key). The config.toml
-    /// of a run contains all settings and repeats that run
+    /// TOML file of settings that replace those of the preset (`burnformer config` explains every
+    /// key). The config.toml of a run contains all settings and repeats that run
     #[arg(long, short)]
     pub(super) config: Option<PathBuf>,
-    /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and keeps its
-    /// tokenisers and sizes; the same as --set training.from. embedded:de-en and embedded:en-de are inside the program
+    /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and
+    /// keeps its tokenisers and sizes; the same as --set training.from. embedded:de-en and
+    /// embedded:en-de are inside the program
     #[arg(long, value_parser = model(), value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
-    /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
-    /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder
-    /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
+    /// Training text: two files, which are translations of each other line by line, or one TSV
+    /// file; plain, .gz or .zst. `-` is standard input. What comes through standard input or
+    /// another pipe is copied into the run's folder [default: the embedded corpus,
+    /// embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     pub(super) train: Vec<PathBuf>,
-    /// More training text, and how many of its sentence pairs are drawn for each pair of --train, for example
-    /// mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
+    /// More training text, and how many of its sentence pairs are drawn for each pair of --train,
+    /// for example mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
     #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     pub(super) mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
@@ -42,14 +45,15 @@ pub struct Args {
     /// Change one setting, for example --set model.dropout=0.3; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Device on which to compute; several devices share the batches of each update: cuda:all, or cuda:0,cuda:1
+    /// Device on which to compute; several devices share the batches of each update: cuda:all, or
+    /// cuda:0,cuda:1
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     pub(super) device: DeviceNames,
     /// The run's folder [default: runs/PRESET, with a number if that folder exists]
     #[arg(long, short)]
     pub(super) out: Option<PathBuf>,
-    /// Continue the run in --out, or otherwise the run under runs/ that was written last (with --preset NAME, the last
-    /// one of those called NAME, NAME-2, NAME-3 …)
+    /// Continue the run in --out, or otherwise the run under runs/ that was written last (with
+    /// --preset NAME, the last one of those called NAME, NAME-2, NAME-3 …)
     #[arg(long)]
     pub(super) resume: bool,
     /// How many minutes the updates may take, such as 30; the same as --set training.max_minutes
@@ -58,8 +62,8 @@ pub struct Args {
     /// Largest amount of memory to use, in GB; the same as --set training.max_memory
     #[arg(long, value_name = "GB")]
     pub(super) max_memory: Option<f64>,
-    /// Open the texts, make some updates that are not kept, print the configuration, the number of parameters, the memory,
-    /// the time of the run and when its first score comes, and stop
+    /// Open the texts, make some updates that are not kept, print the configuration, the number of
+    /// parameters, the memory, the time of the run and when its first score comes, and stop
     #[arg(long)]
     pub(super) dry_run: bool,
 }

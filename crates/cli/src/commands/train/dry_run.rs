@@ -20,8 +20,9 @@ use crate::texts::Unnamed;
 /// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
 const TYPICAL: usize = 12;
 
-/// Prints the configuration, the size of the model, and what some updates on the texts tell of the run: its time, its
-/// memory, and when the first score comes. Texts that come through a pipe are not read, and then nothing is measured.
+/// Prints the configuration, the size of the model, and what some updates on the texts tell of the
+/// run: its time, its memory, and when the first score comes. Texts that come through a pipe are
+/// not read, and then nothing is measured.
 ///
 /// # Errors
 /// Those with which the run would not start.
@@ -72,7 +73,8 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
     Ok(())
 }
 
-/// Prepares the texts and chooses the size as the run would, and makes some updates in a folder that is removed again.
+/// Prepares the texts and chooses the size as the run would, and makes some updates in a folder
+/// that is removed again.
 fn rehearsal(
     args: &Args,
     config: &mut TrainConfig,

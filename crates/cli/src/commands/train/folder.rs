@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use burnformer_train::RunMode;
 use burnformer_train::config::DEFAULT_PRESET;
 
-/// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under `runs` that was
-/// written last; if a `name` is given, the last one of that name.
+/// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under
+/// `runs` that was written last; if a `name` is given, the last one of that name.
 ///
 /// # Errors
 /// If there is no run to resume.
@@ -46,8 +46,8 @@ fn is_number(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
-/// When the run in `folder` was last written; `None` if there is no run. Its lock file does not count, because looking
-/// at a run writes it.
+/// When the run in `folder` was last written; `None` if there is no run. Its lock file does not
+/// count, because looking at a run writes it.
 fn last_write(folder: &Path) -> Option<SystemTime> {
     folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();

@@ -156,8 +156,8 @@ fn advice(config: &TrainConfig, folder: &Path) -> String {
     )
 }
 
-/// The folder that `--out` names, otherwise a folder under `runs` with the name of the preset or the configuration
-/// file.
+/// The folder that `--out` names, otherwise a folder under `runs` with the name of the preset or
+/// the configuration file.
 fn run_folder(args: &Args) -> Result<PathBuf> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
@@ -172,7 +172,8 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| own()))
 }
 
-/// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.
+/// The settings of the command line over those of `file`, and the embedded corpus if neither names
+/// a text.
 fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
     // A string of JSON is one of TOML too.

@@ -15,8 +15,8 @@ use crate::output;
 /// A sentence and its translation.
 type Pair = (String, String);
 
-/// The pairs of the test text, without those that `data.utf8` skips. It is read before training, so that no mistake in it
-/// is found after hours.
+/// The pairs of the test text, without those that `data.utf8` skips. It is read before training, so
+/// that no mistake in it is found after hours.
 ///
 /// # Errors
 /// Those of reading.
@@ -30,13 +30,15 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> 
     Ok(whole.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect::<Result<_, _>>()?)
 }
 
-/// Whether only the score of the test text is missing of the run in `folder`, which has come to its end before.
+/// Whether only the score of the test text is missing of the run in `folder`, which has come to its
+/// end before.
 pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     let error = learned.as_ref().err().and_then(|error| error.downcast_ref::<TrainError>());
     matches!(error, Some(TrainError::NothingToDo { .. })) && !RunDir::test_score_in(folder).exists()
 }
 
-/// Prints a dozen translations of `text` with their references, then its score, which it also writes into the run's folder.
+/// Prints a dozen translations of `text` with their references, then its score, which it also
+/// writes into the run's folder.
 ///
 /// # Errors
 /// Those of translating, and if the score cannot be written.

@@ -15,23 +15,24 @@ pub struct Args {
     /// What looks like text, for a hint.
     #[arg(hide = true)]
     pub(super) text: Vec<String>,
-    /// The model directory; several model directories form an ensemble. embedded:de-en and embedded:en-de are inside the
-    /// program [default: embedded:de-en, German to English]
+    /// The model directory; several model directories form an ensemble. embedded:de-en and
+    /// embedded:en-de are inside the program [default: embedded:de-en, German to English]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Vec<PathBuf>,
-    /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-` is standard input
+    /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-`
+    /// is standard input
     #[arg(long, short, default_value = "-")]
     pub(super) input: PathBuf,
     /// File for the translations, one per line [default: standard output]
     #[arg(long, short)]
     pub(super) output: Option<PathBuf>,
-    /// Read the whole input as one document in this format, and keep its markup, white space and lines. Sentences that are
-    /// too long for the model are cut at clauses
+    /// Read the whole input as one document in this format, and keep its markup, white space and
+    /// lines. Sentences that are too long for the model are cut at clauses
     #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name),
         conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"])]
     pub(super) format: Option<Format>,
-    /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else
-    /// the first in the name of the model (de-en), else en]
+    /// Language of the document, such as `de`: its abbreviations end no sentence [default:
+    /// --source-language, else the first in the name of the model (de-en), else en]
     #[arg(long, value_name = "LANGUAGE", requires = "format")]
     pub(super) language: Option<String>,
     #[command(flatten)]
@@ -39,9 +40,10 @@ pub struct Args {
     /// Another length penalty than ((5 + n) / 6)^α: `average` (log-probability per token) or `none`
     #[arg(long, conflicts_with = "alpha")]
     pub(super) penalty: Option<PenaltyName>,
-    /// Print the N best translations of each sentence, best first, with their scores: exactly N lines for each input
-    /// line, in the form `number ||| translation ||| score`. Translations that were cut at the length limit come last.
-    /// If a sentence has fewer than N different translations, the last line is repeated
+    /// Print the N best translations of each sentence, best first, with their scores: exactly N
+    /// lines for each input line, in the form `number ||| translation ||| score`. Translations that
+    /// were cut at the length limit come last. If a sentence has fewer than N different
+    /// translations, the last line is repeated
     #[arg(long, value_name = "N", value_parser = between(1, 1000))]
     pub(super) nbest: Option<usize>,
     /// Smallest number of tokens of a translation
@@ -68,22 +70,25 @@ pub struct Args {
     /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
     pub(super) seed: u64,
-    /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
-    /// line is its prefix
+    /// File with one prefix per line with which the translation of that line must begin; the
+    /// translation of an empty line is its prefix
     #[arg(long, value_name = "FILE")]
     pub(super) prefix: Option<PathBuf>,
-    /// File of terms and their prescribed translations, which the translation of each line with such a term contains: on
-    /// each line a term, a tab and its translation, or several separated by `|`, of which the model chooses one
+    /// File of terms and their prescribed translations, which the translation of each line with
+    /// such a term contains: on each line a term, a tab and its translation, or several separated
+    /// by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["token_ids", "sample"])]
     pub(super) glossary: Option<PathBuf>,
-    /// File of likely translations of each token, which `shortlist` makes for the model. A translation then consists of
-    /// tokens that are likely for its line, which is faster where the vocabulary is large and changes few translations
+    /// File of likely translations of each token, which `shortlist` makes for the model. A
+    /// translation then consists of tokens that are likely for its line, which is faster where the
+    /// vocabulary is large and changes few translations
     #[arg(long, value_name = "FILE")]
     pub(super) shortlist: Option<PathBuf>,
     /// Read and write token ids, separated by spaces, instead of text
     #[arg(long)]
     pub(super) token_ids: bool,
-    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
+    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
+    /// warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     pub(super) longest: usize,
     /// Largest number of sentences that are translated together
@@ -92,9 +97,9 @@ pub struct Args {
     /// Number of lines to read ahead, so that sentences of similar length are translated together
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     pub(super) chunk: usize,
-    /// Print one JSON object per line: translation, score, tokens, the reason why it ends, `doubts` (signs that it is wrong: loop,
-    /// copy, length) and whether it took a second search because the first found a loop; with --nbest also
-    /// `n_best`, a list of N such objects
+    /// Print one JSON object per line: translation, score, tokens, the reason why it ends, `doubts`
+    /// (signs that it is wrong: loop, copy, length) and whether it took a second search because the
+    /// first found a loop; with --nbest also `n_best`, a list of N such objects
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]

@@ -18,10 +18,12 @@ use crate::shards::length;
 /// The largest number of bytes of text that are read ahead, however many lines that is.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The number of lines that the thread that reads is ahead of the search. A line may have a megabyte.
+/// The number of lines that the thread that reads is ahead of the search. A line may have a
+/// megabyte.
 const AHEAD: usize = 16;
 
-/// How long a line waits for others to be translated with, where somebody may wait for its translation.
+/// How long a line waits for others to be translated with, where somebody may wait for its
+/// translation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes.
@@ -134,7 +136,8 @@ impl Input {
     }
 }
 
-/// The lines of the text, which a thread reads, so that those that are there can be told from those that are still to come.
+/// The lines of the text, which a thread reads, so that those that are there can be told from those
+/// that are still to come.
 struct Lines {
     path: PathBuf,
     is_dialogue: bool,
@@ -177,7 +180,8 @@ impl Lines {
     }
 }
 
-/// Whether the text at `path` comes from a terminal, a pipe or the like, whose other end may wait for translations.
+/// Whether the text at `path` comes from a terminal, a pipe or the like, whose other end may wait
+/// for translations.
 fn is_dialogue(path: &Path) -> bool {
     let path = if is_standard_input(path) { Path::new("/dev/stdin") } else { path };
     fs::metadata(path).map_or(true, |found| !found.is_file())

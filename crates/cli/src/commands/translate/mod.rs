@@ -26,8 +26,9 @@ use crate::shards::{Part, digest_of_file};
 use crate::signals;
 pub use args::Args;
 
-/// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something fails (a damaged
-/// archive, a word that is not an id), the lines before it are translated and written first.
+/// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
+/// fails (a damaged archive, a word that is not an id), the lines before it are translated and
+/// written first.
 pub fn run(args: Args) -> Result<()> {
     check_text(&args)?;
     let translator = args.computing.load(&args.model)?;
@@ -72,7 +73,8 @@ fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Re
     finished.inspect_err(|_| output.discard())
 }
 
-/// Translates all lines of `input`, of which the first has the number `done`, and returns the number after the last.
+/// Translates all lines of `input`, of which the first has the number `done`, and returns the
+/// number after the last.
 fn write_lines(
     args: &Args,
     translator: &Translator,
@@ -121,7 +123,8 @@ fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     Ok(identity)
 }
 
-/// Refuses text on the command line, and warns of a document that is about to be translated line by line.
+/// Refuses text on the command line, and warns of a document that is about to be translated line by
+/// line.
 fn check_text(args: &Args) -> Result<()> {
     if let [first, ..] = &args.text[..] {
         let text = args.text.join(" ");

@@ -10,7 +10,8 @@ use super::args::Args;
 use super::input::{Chunk, Input};
 use crate::commands::token_ids::line_to_ids;
 
-/// The lines of `chunk` as requests, up to the first bad line, and the error in that line or after the chunk.
+/// The lines of `chunk` as requests, up to the first bad line, and the error in that line or after
+/// the chunk.
 pub(super) fn requests(
     args: &Args,
     translator: &Translator,
@@ -47,8 +48,8 @@ pub(super) fn requests(
     (requests, failure)
 }
 
-/// Adds to each request the terms that the glossary prescribes for its line, up to the first line whose terms have no
-/// tokens, and returns that error.
+/// Adds to each request the terms that the glossary prescribes for its line, up to the first line
+/// whose terms have no tokens, and returns that error.
 fn add_terms(
     requests: &mut Vec<Request>,
     lines: &[String],
@@ -88,8 +89,8 @@ fn ordinary(
     prefixes
 }
 
-/// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix or the source is too
-/// long, or the line has too many terms.
+/// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix or
+/// the source is too long, or the line has too many terms.
 fn fit(
     request: &mut Request,
     number: u64,

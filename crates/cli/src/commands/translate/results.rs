@@ -8,8 +8,8 @@ use super::args::Args;
 use crate::commands::token_ids::ids_to_line;
 use crate::output::Output;
 
-/// `hypotheses` with their texts: one, or as many as `--nbest` says. If the search found fewer, the last one is
-/// repeated, so that a program that counts lines stays in step.
+/// `hypotheses` with their texts: one, or as many as `--nbest` says. If the search found fewer, the
+/// last one is repeated, so that a program that counts lines stays in step.
 pub(super) fn alternatives(
     args: &Args,
     translator: &Translator,

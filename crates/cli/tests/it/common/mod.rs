@@ -272,8 +272,8 @@ impl Untrained {
     }
 }
 
-/// Asserts that `output` is a refusal: the exit code, nothing on stdout, every one of `needles` in one
-/// message on stderr, and no panic.
+/// Asserts that `output` is a refusal: the exit code, nothing on stdout, every one of `needles` in
+/// one message on stderr, and no panic.
 pub fn assert_refused(output: &Output, code: i32, needles: &[&str]) {
     let message = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{message}");

@@ -1,10 +1,11 @@
 //! Refuses settings of a `tokenizer.json` that the `tokenizers` library cannot run.
 //!
-//! The `tokenizers` library trusts its files: there are settings with which it panics, never ends, overflows the
-//! stack or fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, and the
-//! error names the part that has them. [`before_parsing`] checks the settings that break parsing itself, [`parts`] the steps
-//! of each part, and [`added_tokens`] the added tokens. [`trial`] uses the tokeniser on texts chosen to provoke
-//! faults. The faults were found in the source of the library, release 0.23.
+//! The `tokenizers` library trusts its files: there are settings with which it panics, never ends,
+//! overflows the stack or fills the memory. A file may come from anywhere, so such settings are
+//! refused when it is loaded, and the error names the part that has them. [`before_parsing`] checks
+//! the settings that break parsing itself, [`parts`] the steps of each part, and [`added_tokens`]
+//! the added tokens. [`trial`] uses the tokeniser on texts chosen to provoke faults. The faults
+//! were found in the source of the library, release 0.23.
 
 mod growth;
 mod pattern;
@@ -21,15 +22,17 @@ use tokenizers::models::ModelWrapper;
 pub(super) use refusal::Refusal;
 pub(super) use trial::trial;
 
-/// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its tree of bytes by
-/// recursion, and a piece of about 10,000 bytes overflows the stack.
+/// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its
+/// tree of bytes by recursion, and a piece of about 10,000 bytes overflows the stack.
 pub(super) const MAX_PIECE_BYTES: usize = 1024;
-/// Length of the longest accepted prefix or suffix of subwords, in bytes. It is copied for every character of a text.
+/// Length of the longest accepted prefix or suffix of subwords, in bytes. It is copied for every
+/// character of a text.
 const MAX_AFFIX_BYTES: usize = 64;
-/// Length of the longest word that WordPiece may divide, in characters. The library tries every substring of every
-/// remainder of the word.
+/// Length of the longest word that WordPiece may divide, in characters. The library tries every
+/// substring of every remainder of the word.
 const MAX_WORD_PIECE_CHARS: usize = 200;
-/// Largest total size of the added tokens in bytes. The library builds an automaton of about 50 times that size.
+/// Largest total size of the added tokens in bytes. The library builds an automaton of about 50
+/// times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
 /// Checks for settings with which the library would panic, or worse, while it parses.
 pub(super) fn before_parsing(json: &Value) -> Checked {
@@ -46,8 +49,8 @@ pub(super) fn before_parsing(json: &Value) -> Checked {
     affixes(model)
 }
 
-/// Checks the prefix that marks subwords. The right half of every merge must have it, because the library cuts it off
-/// without looking, even in the middle of a character.
+/// Checks the prefix that marks subwords. The right half of every merge must have it, because the
+/// library cuts it off without looking, even in the middle of a character.
 fn affixes(model: &Value) -> Checked {
     for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
         let length = model[affix].as_str().map_or(0, str::len);
@@ -114,7 +117,8 @@ pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
     model(tokenizer.get_model())
 }
 
-/// Checks the steps of a part in the form in which the library writes it, in which every step names its type.
+/// Checks the steps of a part in the form in which the library writes it, in which every step names
+/// its type.
 fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
     let lists = ["normalizers", "pretokenizers", "decoders"].map(|list| step[list].as_array());
     if let Some(list) = lists.into_iter().flatten().next() {
@@ -140,7 +144,8 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
         (_, "Split") => pattern::split(&name, step)?,
         (_, "Precompiled") => precompiled::growth(step)?,
         (_, "Prepend") => 1.0 + bytes("prepend"),
-        // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with compatibility forms.
+        // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with
+        // compatibility forms.
         (_, "NFC" | "NFD") => 3.0,
         (_, "NFKC" | "NFKD") => 11.0,
         (_, "BertNormalizer") => 10.0,
@@ -149,7 +154,8 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
         (_, "ByteLevel") => 3.0,
         // There is a character before each word, and one for each space.
         ("pre_tokenizer", "Metaspace") => 2.0 * bytes("replacement"),
-        // If the empty text is replaced by a space, there is a space before, between and after all characters.
+        // If the empty text is replaced by a space, there is a space before, between and after all
+        // characters.
         (_, "BPEDecoder") if bytes("suffix") == 0.0 => 3.0,
         (_, "CTC") if bytes("word_delimiter_token") == 0.0 => 3.0,
         _ => 1.0,

@@ -1,8 +1,8 @@
 //! Checks regular expressions for constructs that make the library's engine loop for ever.
 //!
-//! Its backtracking is limited to a million steps per match. Two things are not limited. A match that `\K` makes
-//! begin before the start of the search is found again and again. A counted repetition of a look-around loops without
-//! reading text.
+//! Its backtracking is limited to a million steps per match. Two things are not limited. A match
+//! that `\K` makes begin before the start of the search is found again and again. A counted
+//! repetition of a look-around loops without reading text.
 
 use serde_json::Value;
 
@@ -56,8 +56,8 @@ fn keeps_out(pattern: &str) -> bool {
     false
 }
 
-/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`, `\u`, `\p` and the like
-/// are names of characters and do not count.
+/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`, `\u`,
+/// `\p` and the like are names of characters and do not count.
 fn rounds(pattern: &str) -> f64 {
     let mut rounds = 1.0;
     let mut before = [' '; 2];

@@ -1,4 +1,5 @@
-//! Checks SentencePiece's table of replacements, which the library follows without checking its bounds.
+//! Checks SentencePiece's table of replacements, which the library follows without checking its
+//! bounds.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +11,8 @@ use super::refusal::{Checked, refusal};
 const PART: &str = "normalizer (Precompiled)";
 /// The key of the table in a `Precompiled` normaliser.
 const KEY: &str = "precompiled_charsmap";
-/// Size of the largest accepted table in bytes. The tables of SentencePiece's models have about 300,000 bytes.
+/// Size of the largest accepted table in bytes. The tables of SentencePiece's models have about
+/// 300,000 bytes.
 const LARGEST: usize = 16 << 20;
 
 /// Calls `check` with every object in `json` that has a table, at any depth.

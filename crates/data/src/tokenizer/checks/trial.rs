@@ -7,9 +7,9 @@ use crate::special;
 use crate::tokenizer::caught::quietly;
 use crate::tokenizer::pipeline;
 
-/// Texts with everything that parts treat specially: the empty text, white space on both sides, combining marks alone
-/// and composed, characters of all lengths and several scripts, characters that become longer when normalised,
-/// control characters, a joined emoji, and a long word.
+/// Texts with everything that parts treat specially: the empty text, white space on both sides,
+/// combining marks alone and composed, characters of all lengths and several scripts, characters
+/// that become longer when normalised, control characters, a joined emoji, and a long word.
 const TEXTS: [&str; 9] = [
     "a",
     "",

@@ -39,7 +39,8 @@ pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
     /// Tags of template languages; sorted, disjoint.
     pub(super) templates: Vec<Range<usize>>,
-    /// The text, in which `x` stands for the characters of these tags: some of them would be markup.
+    /// The text, in which `x` stands for the characters of these tags: some of them would be
+    /// markup.
     pub(super) masked: String,
     /// For each start tag its end tag, and the other way round.
     pub(super) partner: Vec<Option<usize>>,
@@ -151,7 +152,8 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     TokenKind::Start { name: name(&tag.name), translate, self_closing: tag.self_closing }
 }
 
-/// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at the next `>`.
+/// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at
+/// the next `>`.
 fn without_cdata(text: &str, tokens: Vec<Token>) -> Vec<Token> {
     let mut all: Vec<Token> = Vec::with_capacity(tokens.len());
     let (mut foreign, mut until) = (0usize, 0);
@@ -267,7 +269,8 @@ fn decode_reference(raw: &str) -> String {
     tokens.collect()
 }
 
-/// The way in which the document writes characters: as a reference if it never writes the character itself.
+/// The way in which the document writes characters: as a reference if it never writes the character
+/// itself.
 pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();
     let mut bare = BTreeSet::new();

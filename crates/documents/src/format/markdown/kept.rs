@@ -7,11 +7,13 @@ use pulldown_cmark::{Event, TagEnd};
 
 use crate::format::html;
 
-/// The ends of such elements by their starts. An element whose tags are in two blocks, or that crosses emphasis, is none.
+/// The ends of such elements by their starts. An element whose tags are in two blocks, or that
+/// crosses emphasis, is none.
 pub(super) fn elements(events: &[(Event<'_>, Range<usize>)]) -> HashMap<usize, usize> {
     let mut all = HashMap::new();
     let mut depth = 0;
-    // The element whose end is looked for: its name, its start, the depth there, and how many of its name are open in it.
+    // The element whose end is looked for: its name, its start, the depth there, and how many of
+    // its name are open in it.
     let mut open: Option<(String, usize, usize, usize)> = None;
     for (event, range) in events {
         match event {

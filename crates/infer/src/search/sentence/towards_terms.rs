@@ -9,7 +9,8 @@ use crate::search::terms::choose;
 use crate::settings::BeamRule;
 
 impl SentenceSearch<'_> {
-    /// Adds the best extensions of `parent`, and those that begin or continue a term, whatever their probability.
+    /// Adds the best extensions of `parent`, and those that begin or continue a term, whatever
+    /// their probability.
     pub(super) fn extend_towards_terms(
         &mut self,
         parent: usize,
@@ -41,8 +42,9 @@ impl SentenceSearch<'_> {
         self.room.extensions.extend(self.room.best.drain(..).map(extension));
     }
 
-    /// Notes for the extensions from the place `first` on, which are those of one parent, what their terms still need,
-    /// and removes those after which the length limit leaves no room for it.
+    /// Notes for the extensions from the place `first` on, which are those of one parent, what
+    /// their terms still need, and removes those after which the length limit leaves no room for
+    /// it.
     pub(super) fn measure(&mut self, first: usize) {
         let Some(tracker) = &self.task.tracker else { return };
         let mut tokens = Vec::new();

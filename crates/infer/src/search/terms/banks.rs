@@ -4,8 +4,9 @@ use crate::search::live::Extension;
 
 /// Leaves of `extensions` those that live on, at most `rows`, and those that close, best first.
 ///
-/// Those that need equally many tokens for their terms form a bank, and each bank gets its share of the rows. Those
-/// that close compete with those that need no more tokens: one may close if it is among the best `closing` of these.
+/// Those that need equally many tokens for their terms form a bank, and each bank gets its share of
+/// the rows. Those that close compete with those that need no more tokens: one may close if it is
+/// among the best `closing` of these.
 pub(crate) fn choose(extensions: &mut Vec<Extension>, rows: usize, closing: usize, eos: u32) {
     // Stable: of equals, the better parent's comes first.
     extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
@@ -28,8 +29,9 @@ pub(crate) fn choose(extensions: &mut Vec<Extension>, rows: usize, closing: usiz
     });
 }
 
-/// How many of `rows` each bank gets, given the number of its hypotheses. All banks get the same number, at most one row per
-/// hypothesis. The rows that are left go to the banks whose hypotheses need the fewest tokens.
+/// How many of `rows` each bank gets, given the number of its hypotheses. All banks get the same
+/// number, at most one row per hypothesis. The rows that are left go to the banks whose hypotheses
+/// need the fewest tokens.
 fn share(sizes: &[usize], rows: usize) -> Vec<usize> {
     let mut shares = vec![0; sizes.len()];
     let mut free = rows.min(sizes.iter().sum());

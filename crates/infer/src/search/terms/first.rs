@@ -24,8 +24,8 @@ pub(crate) fn is_complete(request: &Request, found: &Hypothesis) -> bool {
 
 /// At most `count` hypotheses: `best`, and those of `others` that are not better.
 ///
-/// The search for terms is wider and sometimes finds a better one. It is left out, so that the best hypothesis does not
-/// depend on how many are asked for.
+/// The search for terms is wider and sometimes finds a better one. It is left out, so that the best
+/// hypothesis does not depend on how many are asked for.
 pub(crate) fn behind(best: Hypothesis, others: Vec<Hypothesis>, count: usize) -> Vec<Hypothesis> {
     let better = |other: &Hypothesis| {
         other.finish == FinishReason::EndOfSentence && other.score > best.score

@@ -1,12 +1,14 @@
 //! Terms that a translation has to contain.
 //!
-//! If the search without terms finds a translation that has them, that translation is kept. Only the other sentences are
-//! searched again with terms: most translations have most terms by themselves.
+//! If the search without terms finds a translation that has them, that translation is kept. Only
+//! the other sentences are searched again with terms: most translations have most terms by
+//! themselves.
 //!
-//! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks by the number of tokens
-//! that their terms still need, and each bank has its share of the beam. Therefore a hypothesis with an improbable term does
-//! not have to compete with those that have not begun it. This search does not know where a term belongs. The attention of
-//! the translation without the term tells that ([`place`]); the search is only for terms whose place is unknown.
+//! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks
+//! by the number of tokens that their terms still need, and each bank has its share of the beam.
+//! Therefore a hypothesis with an improbable term does not have to compete with those that have not
+//! begun it. This search does not know where a term belongs. The attention of the translation
+//! without the term tells that ([`place`]); the search is only for terms whose place is unknown.
 
 mod banks;
 mod first;
@@ -29,11 +31,13 @@ pub(super) use tracker::{Progress, Tracker};
 pub struct Terms {
     /// For each term its phrases, of which any one will do.
     pub phrases: Vec<Vec<Phrase>>,
-    /// For each term the tokens of the source that it translates; empty where they are not known, also as a whole.
+    /// For each term the tokens of the source that it translates; empty where they are not known,
+    /// also as a whole.
     pub places: Vec<Range<usize>>,
     /// Which tokens begin and end within words. Without it, each token is a word of its own.
     pub edges: Option<Arc<WordEdges>>,
-    /// The number of further terms, which are not asked for because there are [`MOST_TERMS`](crate::MOST_TERMS) longer ones.
+    /// The number of further terms, which are not asked for because there are
+    /// [`MOST_TERMS`](crate::MOST_TERMS) longer ones.
     pub left_out: usize,
 }
 
@@ -65,7 +69,8 @@ pub struct WordEdges {
     pub continues: Vec<bool>,
     /// For each id whether the token ends in a word that the next one can go on with.
     pub is_open: Vec<bool>,
-    /// The ids of the tokens that end a sentence, such as a full stop. Where a place is not known, terms are written before.
+    /// The ids of the tokens that end a sentence, such as a full stop. Where a place is not known,
+    /// terms are written before.
     pub closing: Vec<u32>,
 }
 

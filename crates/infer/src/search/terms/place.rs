@@ -1,8 +1,9 @@
 //! Terms in the place of the words that they replace.
 //!
-//! Where the translation without terms has another word for a term, its attention to the source tells which word that is.
-//! Up to that word the translation is kept, then comes the term, and the search goes on from there. Its result is compared
-//! with the rest of the translation without terms: after a term that it did not expect, a model may lose its way.
+//! Where the translation without terms has another word for a term, its attention to the source
+//! tells which word that is. Up to that word the translation is kept, then comes the term, and the
+//! search goes on from there. Its result is compared with the rest of the translation without
+//! terms: after a term that it did not expect, a model may lose its way.
 
 use std::ops::Range;
 
@@ -23,7 +24,8 @@ pub(crate) struct AfterTerm {
 }
 
 impl AfterTerm {
-    /// The hypotheses `found` for the request, after the one with the old rest if that is more probable.
+    /// The hypotheses `found` for the request, after the one with the old rest if that is more
+    /// probable.
     pub fn with_old_rest(
         &self,
         model: &dyn StepModel,
@@ -48,11 +50,11 @@ impl AfterTerm {
     }
 }
 
-/// The search for `request` that goes on after `found`, a translation of it, up to the first word that a missing term
-/// replaces, and the term. The first `fixed` tokens stay.
+/// The search for `request` that goes on after `found`, a translation of it, up to the first word
+/// that a missing term replaces, and the term. The first `fixed` tokens stay.
 ///
-/// `None` if no term is missing, if the model has no attention to go by or a side has more than [`MOST_LINKED`] tokens, or the source tokens of the missing terms are not
-/// known.
+/// `None` if no term is missing, if the model has no attention to go by or a side has more than
+/// [`MOST_LINKED`] tokens, or the source tokens of the missing terms are not known.
 pub(crate) fn after_term(
     model: &dyn StepModel,
     request: &Request,

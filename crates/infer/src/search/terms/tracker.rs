@@ -60,11 +60,13 @@ impl<'a> Tracker<'a> {
         (1..=tokens.len()).fold(Progress::default(), step)
     }
 
-    /// The number of tokens that suffice to complete the terms after `tokens`; 0 if they are complete.
+    /// The number of tokens that suffice to complete the terms after `tokens`; 0 if they are
+    /// complete.
     ///
-    /// This is a bound that can always be kept: from any hypothesis some token leads to one that needs at least one
-    /// token less. Either a term is written from its beginning, or one that was begun is continued. If its next token
-    /// goes on with the last word of other terms, these count as missing again.
+    /// This is a bound that can always be kept: from any hypothesis some token leads to one that
+    /// needs at least one token less. Either a term is written from its beginning, or one that was
+    /// begun is continued. If its next token goes on with the last word of other terms, these count
+    /// as missing again.
     pub fn left(&self, progress: Progress, tokens: &[u32]) -> usize {
         let unmet = self.unmet(progress);
         let mut least = self.cost(unmet);

@@ -23,8 +23,8 @@ fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
     }
 }
 
-/// GNMT's beam search without its stopping rule: every `</s>` among the best 2k extensions closes a hypothesis, until the
-/// limit.
+/// GNMT's beam search without its stopping rule: every `</s>` among the best 2k extensions closes a
+/// hypothesis, until the limit.
 fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> Vec<Vec<u32>> {
     let (mut live, mut closed) = (vec![(Vec::new(), 0.0)], Vec::new());
     for n in 1..=limit {
@@ -50,7 +50,8 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
     closed.into_iter().map(|(_, tokens)| tokens).collect()
 }
 
-/// The search stops as soon as the requested number of hypotheses cannot be displaced, and not before.
+/// The search stops as soon as the requested number of hypotheses cannot be displaced, and not
+/// before.
 #[test]
 fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
     let limit = SOURCE.len() + 50;
@@ -71,7 +72,8 @@ fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
     assert!(steps[0] * 4 < steps[3] * 3, "few that are asked for are found sooner: {steps:?}");
 }
 
-/// The near rule loses only translations that are more than half as long again as those that it finds.
+/// The near rule loses only translations that are more than half as long again as those that it
+/// finds.
 #[test]
 fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
     let mut steps = [0; 2];

@@ -44,8 +44,8 @@ impl Decoding for LeavingDecoding<'_> {
     }
 }
 
-/// The hypotheses, the steps and the rows of a search in which the first `leaving` of two sentences are cancelled in step
-/// `at`. No translation ends before 40 tokens.
+/// The hypotheses, the steps and the rows of a search in which the first `leaving` of two sentences
+/// are cancelled in step `at`. No translation ends before 40 tokens.
 fn searched(leaving: usize, at: usize) -> (Vec<Vec<Hypothesis>>, usize, usize) {
     let cancel = Cancel::default();
     let mut requests = vec![Request::new(SOURCE.to_vec()); 2];

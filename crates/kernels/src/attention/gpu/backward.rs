@@ -1,9 +1,9 @@
-//! The backward pass. A cube works on one tile of queries, or of keys, of one head of one sentence. A unit works on
-//! one score of each pair of tiles, and on every eighth feature of one row of sums.
+//! The backward pass. A cube works on one tile of queries, or of keys, of one head of one sentence.
+//! A unit works on one score of each pair of tiles, and on every eighth feature of one row of sums.
 //!
-//! With w the weight of a key and p the scalar product of the context's gradient and the key's value (times dropout's
-//! factor), the gradient of the score is w·(p − Σ w·p). Σ w·p is called the centre of the query; it is the scalar
-//! product of its context and the context's gradient.
+//! With w the weight of a key and p the scalar product of the context's gradient and the key's
+//! value (times dropout's factor), the gradient of the score is w·(p − Σ w·p). Σ w·p is called the
+//! centre of the query; it is the scalar product of its context and the context's gradient.
 
 use cubecl::prelude::*;
 
@@ -23,8 +23,8 @@ pub(super) struct Given {
     pub by_query: Box<[f32]>,
 }
 
-/// Collects what both gradients need of each query in one tensor `[2, batch·heads·query_len]`: its log Σ e^score, and
-/// its centre.
+/// Collects what both gradients need of each query in one tensor `[2, batch·heads·query_len]`: its
+/// log Σ e^score, and its centre.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn centres_of_queries(
     grad: &[f32],
@@ -85,8 +85,8 @@ fn tiles(#[comptime] head: Head) -> Tiles {
     }
 }
 
-/// The weight of a score before dropout, and the gradient of the product of query and key; the score is that of row
-/// `row` of the queries and row `column` of the keys.
+/// The weight of a score before dropout, and the gradient of the product of query and key; the
+/// score is that of row `row` of the queries and row `column` of the keys.
 #[cube]
 fn weight_and_slope(
     tiles: &Tiles,
@@ -163,9 +163,9 @@ pub(super) fn gradients_of_queries<H: Int>(
     store(&sums, 1.0, d_query, 0usize, &place, d_k);
 }
 
-/// The gradients of a tile of keys and of their values. A unit's score is that of query `row` and key `column` of
-/// their tiles; its features are those of key `row`. `d_key_value` holds the gradient of the keys at its start and
-/// that of the values from element `second` on.
+/// The gradients of a tile of keys and of their values. A unit's score is that of query `row` and
+/// key `column` of their tiles; its features are those of key `row`. `d_key_value` holds the
+/// gradient of the keys at its start and that of the values from element `second` on.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_keys<H: Int>(
     given: &Given,

@@ -1,5 +1,5 @@
-//! The forward pass. A cube works on one tile of queries of one head of one sentence. A unit works on one score of
-//! each pair of tiles, and on every eighth feature of one row of sums.
+//! The forward pass. A cube works on one tile of queries of one head of one sentence. A unit works
+//! on one score of each pair of tiles, and on every eighth feature of one row of sums.
 
 use cubecl::prelude::*;
 
@@ -17,8 +17,8 @@ pub(super) struct Buffers {
     pub value: Box<[f32]>,
 }
 
-/// The contexts of a tile of queries: the tiles of keys are visited in turn, and the sum so far is rescaled
-/// where a higher score is found.
+/// The contexts of a tile of queries: the tiles of keys are visited in turn, and the sum so far is
+/// rescaled where a higher score is found.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn contexts<H: Int>(
     buffers: &Buffers,
@@ -84,7 +84,8 @@ pub(super) fn contexts<H: Int>(
     }
 }
 
-/// The highest of `start` and the `score` of each unit of this unit's row, by way of the matrix `scores` `[TILE, TILE]`.
+/// The highest of `start` and the `score` of each unit of this unit's row, by way of the matrix
+/// `scores` `[TILE, TILE]`.
 #[cube]
 fn highest_over_row(scores: &mut Shared<[f32]>, score: f32, start: f32) -> f32 {
     scores[UNIT_POS as usize] = score;

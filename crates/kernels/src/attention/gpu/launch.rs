@@ -1,4 +1,5 @@
-//! The launches of attention's kernels, as operations that Burn's fusion executes in order with its own.
+//! The launches of attention's kernels, as operations that Burn's fusion executes in order with its
+//! own.
 
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::backend::fusion::custom::TensorSpec;
@@ -30,7 +31,8 @@ pub(crate) struct Operands<B: Backend> {
 
 #[backend_extension(Cube, Fusion)]
 pub(crate) trait AttentionKernels: Backend {
-    /// The context `[batch, query_len, heads·d_v]`, and log Σ e^score of each query `[batch, heads, query_len]`.
+    /// The context `[batch, query_len, heads·d_v]`, and log Σ e^score of each query
+    /// `[batch, heads, query_len]`.
     #[fusion(meta = |operands, heads, _mask| {
         let (query, value) = (&operands.query.shape, &operands.value.shape);
         (
@@ -44,8 +46,8 @@ pub(crate) trait AttentionKernels: Backend {
         mask: Option<DropoutMask>,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// The gradients of query, key and value, given the gradient of the context; `context` and `log_sums` are the results of
-    /// [`contexts`](Self::contexts).
+    /// The gradients of query, key and value, given the gradient of the context; `context` and
+    /// `log_sums` are the results of [`contexts`](Self::contexts).
     #[fusion(meta = |_grad, operands, _context, _log_sums, _heads, _mask| {
         (operands.query.clone(), operands.key.clone(), operands.value.clone())
     })]
@@ -174,8 +176,8 @@ impl AttentionKernels for CubeBackend {
     }
 }
 
-/// What the gradients need of each query, `[2, batch, heads, query_len]`, from the gradient of the context and the
-/// results of the forward pass.
+/// What the gradients need of each query, `[2, batch, heads, query_len]`, from the gradient of the
+/// context and the results of the forward pass.
 fn centres_of_queries(
     Sizes { batch, heads, query_len, head, .. }: Sizes,
     address: AddressType,

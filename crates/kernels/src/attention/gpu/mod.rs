@@ -1,6 +1,6 @@
-//! Attention on GPUs without its scores in memory: they are computed one tile at a time, forward with a running
-//! softmax (Dao et al., 2022), and again in the backward pass from one number per query. The heads are not copied
-//! apart.
+//! Attention on GPUs without its scores in memory: they are computed one tile at a time, forward
+//! with a running softmax (Dao et al., 2022), and again in the backward pass from one number per
+//! query. The heads are not copied apart.
 
 mod backward;
 mod forward;
@@ -19,8 +19,8 @@ use launch::{AttentionKernels, Operands};
 /// Features of the widest head whose tiles fit into the shared memory that every device has.
 const WIDEST: usize = 64;
 
-/// Above this number of keys the matrix products are left to kernels that are made for them. The number is an
-/// estimate: it was never measured on a GPU.
+/// Above this number of keys the matrix products are left to kernels that are made for them. The
+/// number is an estimate: it was never measured on a GPU.
 const LONGEST: usize = 128;
 
 /// Whether the kernels take these operands, which are on a GPU in float32.
@@ -52,7 +52,8 @@ struct Attention {
     mask: Option<DropoutMask>,
 }
 
-/// What the backward pass needs: of the size of the scores there is nothing but the mask of hidden keys.
+/// What the backward pass needs: of the size of the scores there is nothing but the mask of hidden
+/// keys.
 #[derive(Clone, Debug)]
 struct Saved {
     operands: Operands<Cube>,

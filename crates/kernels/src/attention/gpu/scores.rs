@@ -31,7 +31,8 @@ fn offset_along<H: Int>(hidden: &Tensor<H>, #[comptime] axis: usize, index: usiz
     select(hidden.shape(axis) == 1, 0, index * hidden.stride(axis))
 }
 
-/// Dropout's factor of the weight in column `k` of row `row` of all weights, `[batch·heads·query_len, key_len]`.
+/// Dropout's factor of the weight in column `k` of row `row` of all weights,
+/// `[batch·heads·query_len, key_len]`.
 #[cube]
 pub(super) fn factor_of_weight(row: usize, k: usize, plan: &Plan, #[comptime] head: Head) -> f32 {
     if comptime!(head.drops) {

@@ -1,5 +1,6 @@
-//! Tiles of queries, keys, values and gradients in the shared memory of a cube. A tile is some adjacent rows of one
-//! head of one sentence. Sentence and head together are numbered by `pair` = sentence·heads + head.
+//! Tiles of queries, keys, values and gradients in the shared memory of a cube. A tile is some
+//! adjacent rows of one head of one sentence. Sentence and head together are numbered by `pair` =
+//! sentence·heads + head.
 
 use cubecl::prelude::*;
 
@@ -69,8 +70,9 @@ pub(super) fn offset_of_row(
     (((pair / heads) * len + row) * heads + pair % heads) * width
 }
 
-/// Loads the rows of the tile at `place`, and zeros for rows past the end. In shared memory a row takes one element
-/// more than its features, so that the units of a column read from different memory banks.
+/// Loads the rows of the tile at `place`, and zeros for rows past the end. In shared memory a row
+/// takes one element more than its features, so that the units of a column read from different
+/// memory banks.
 #[cube]
 pub(super) fn load(x: &[f32], tile: &mut Shared<[f32]>, place: &Tile, #[comptime] width: usize) {
     let mut at = UNIT_POS as usize;
@@ -98,8 +100,8 @@ pub(super) fn clear(sums: &mut Shared<[f32]>, #[comptime] width: usize) {
     }
 }
 
-/// `sums` times `shrink`, plus the matrix product of `factors` `[TILE, TILE]`, or of its transpose, with `tile`: this
-/// unit's features of its row.
+/// `sums` times `shrink`, plus the matrix product of `factors` `[TILE, TILE]`, or of its transpose,
+/// with `tile`: this unit's features of its row.
 #[cube]
 pub(super) fn add_product(
     sums: &mut Shared<[f32]>,
@@ -122,8 +124,9 @@ pub(super) fn add_product(
     }
 }
 
-/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows of the tile at `place` of the
-/// tensor that begins at element `origin` of `x`: this unit's features of its row.
+/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows of the
+/// tile at `place` of the tensor that begins at element `origin` of `x`: this unit's features of
+/// its row.
 #[cube]
 pub(super) fn store(
     sums: &Shared<[f32]>,
@@ -162,7 +165,8 @@ pub(super) fn dot(
     sum
 }
 
-/// The sum of `part` over the units of this unit's row, by way of the matrix `parts` `[TILE, TILE]`.
+/// The sum of `part` over the units of this unit's row, by way of the matrix `parts`
+/// `[TILE, TILE]`.
 #[cube]
 pub(super) fn sum_over_row(parts: &mut Shared<[f32]>, part: f32) -> f32 {
     parts[UNIT_POS as usize] = part;

@@ -17,14 +17,15 @@ pub struct Sizes {
     pub output: usize,
 }
 
-/// The gradient of the weight in float32, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
+/// The gradient of the weight in float32, `gradᵀ·x`, `[output, input]`, given the gradient of the
+/// output, `[rows, output]`.
 pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
     Precision::Float32.grad_of_weight(sizes, grad, x)
 }
 
 impl Precision {
-    /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or
-    /// empty.
+    /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight`
+    /// `[output, input]`, `bias` `[output]` or empty.
     pub(in crate::linear) fn forward(
         self,
         sizes: Sizes,
@@ -41,7 +42,8 @@ impl Precision {
         self.product(Left::rows(x, [rows, input]), &panels, bias, epilogue)
     }
 
-    /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
+    /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output,
+    /// `[rows, output]`.
     pub(in crate::linear) fn grad_of_input(
         self,
         sizes: Sizes,
@@ -53,7 +55,8 @@ impl Precision {
         self.product(Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
     }
 
-    /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
+    /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output,
+    /// `[rows, output]`.
     pub(in crate::linear) fn grad_of_weight(
         self,
         sizes: Sizes,

@@ -1,6 +1,7 @@
-//! Products in float32. A result is one sum in the order of the terms, each step rounded once, so that it depends on its row and
-//! its column alone: every instruction set gives the same bits, in decoding and in training, on any number of threads. Only what the
-//! compiler chooses for a processor without fused multiplication and addition rounds each step twice.
+//! Products in float32. A result is one sum in the order of the terms, each step rounded once, so
+//! that it depends on its row and its column alone: every instruction set gives the same bits, in
+//! decoding and in training, on any number of threads. Only what the compiler chooses for a
+//! processor without fused multiplication and addition rounds each step twice.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -23,8 +24,8 @@ use crate::linear::epilogue::Epilogue;
 
 /// The terms that are added before the next ones.
 const DEPTH: usize = 256;
-/// The terms of each tile that are written together: the lines that they are read from stay in the first-level cache, however far
-/// apart they are.
+/// The terms of each tile that are written together: the lines that they are read from stay in the
+/// first-level cache, however far apart they are.
 const TERMS: usize = 8;
 
 /// Fused multiplication and addition.
@@ -53,8 +54,8 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
             "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
             Fused<__m512>, 8 by 3, tile: 8, offset: 0
         )),
-        // 12 of the 16 registers hold sums. Four rows of three vectors need one more register than there are for the factors, and
-        // are half as fast.
+        // 12 of the 16 registers hold sums. Four rows of three vectors need one more register than
+        // there are for the factors, and are half as fast.
         #[cfg(target_arch = "x86_64")]
         crate::simd::has_avx2().then_some(instructions!(
             "avx2,fma",
@@ -107,8 +108,8 @@ pub(in crate::linear) fn panels(weight: &[f32], shape: [usize; 2]) -> Panels {
     panels_of_rows(best(), weight, shape)
 }
 
-/// Panels of a weight, `[columns, depth]` in row-major order, in its own memory. Returns it unchanged if the last panel would have
-/// to be filled up.
+/// Panels of a weight, `[columns, depth]` in row-major order, in its own memory. Returns it
+/// unchanged if the last panel would have to be filled up.
 pub(in crate::linear) fn panels_in_place(
     weight: Bytes,
     shape: [usize; 2],
@@ -116,14 +117,16 @@ pub(in crate::linear) fn panels_in_place(
     Panels::in_place(best(), weight, shape)
 }
 
-/// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
+/// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or
+/// empty.
 pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth, right.steps(), "the terms of both factors");
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left: Plain(left), right, last }.by_rows(DEPTH)
 }
 
-/// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]` or empty.
+/// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
+/// or empty.
 pub(in crate::linear) fn forward(
     right: &Panels,
     x: &[f32],
@@ -170,8 +173,8 @@ impl LeftFactor for Plain<'_> {
     }
 }
 
-/// Writes `[terms, rows]`, of whose rows of `width` numbers `rows` are taken, as `[tiles, terms, TILE]`. The last tile keeps what
-/// it held where there is no row.
+/// Writes `[terms, rows]`, of whose rows of `width` numbers `rows` are taken, as
+/// `[tiles, terms, TILE]`. The last tile keeps what it held where there is no row.
 fn tiles<const TILE: usize>(
     matrix: &[u32],
     width: usize,
@@ -213,8 +216,8 @@ mod tests {
         }
     }
 
-    /// Every instruction set gives the same bits: a product is one sum in the order of the inputs, and each step is
-    /// rounded once.
+    /// Every instruction set gives the same bits: a product is one sum in the order of the inputs,
+    /// and each step is rounded once.
     #[test]
     fn every_instruction_set_gives_the_sum_in_order() {
         for instructions in available() {
@@ -291,7 +294,8 @@ mod tests {
         }
     }
 
-    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right` `[depth, columns]`.
+    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right`
+    /// `[depth, columns]`.
     fn defined(
         left: &[f32],
         right: &[f32],

@@ -14,7 +14,8 @@ pub(super) struct Instructions {
     pub vectors: usize,
     /// The rows of a tile of a left factor in tiles; blocks of rows are whole tiles.
     pub tile: usize,
-    /// The number that is added to the 8-bit numbers of a left factor, for instructions that take them without a sign.
+    /// The number that is added to the 8-bit numbers of a left factor, for instructions that take
+    /// them without a sign.
     pub offset: i32,
     /// Computes a tile.
     ///
@@ -36,8 +37,8 @@ impl fmt::Debug for Instructions {
     }
 }
 
-/// Compiles an [`Arithmetic`](super::tile::Arithmetic), `$rows` rows of `$vectors` vectors at a time, with the given target
-/// features.
+/// Compiles an [`Arithmetic`](super::tile::Arithmetic), `$rows` rows of `$vectors` vectors at a
+/// time, with the given target features.
 macro_rules! instructions {
     ($($features:literal,)? $arithmetic:ty, $rows:literal by $vectors:literal, tile: $tile:literal, offset: $offset:literal) => {{
         // SAFETY: the caller's promise.

@@ -1,8 +1,9 @@
-//! Products in 8-bit integers. A weight has one scale per output feature, and `x` has one scale per row.
+//! Products in 8-bit integers. A weight has one scale per output feature, and `x` has one scale per
+//! row.
 //!
-//! Each row of `x` is quantised separately when the product is computed, so that a result depends on its row alone. The
-//! sums are exact in 32 bits. So every instruction set gives the same integers, and the same bits after the one
-//! conversion to float32.
+//! Each row of `x` is quantised separately when the product is computed, so that a result depends
+//! on its row alone. The sums are exact in 32 bits. So every instruction set gives the same
+//! integers, and the same bits after the one conversion to float32.
 
 use std::ops::Range;
 
@@ -26,9 +27,9 @@ const GROUP: usize = 4;
 /// The rows that are quantised by one thread at least.
 const ROWS: usize = 64;
 
-/// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of the fours of `$weights` are
-/// added to `$sums`. A product is of an input, raised by [`Instructions::offset`] and then without a sign, and a weight from −127 to
-/// 127.
+/// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of
+/// the fours of `$weights` are added to `$sums`. A product is of an input, raised by
+/// [`Instructions::offset`] and then without a sign, and a weight from −127 to 127.
 macro_rules! arithmetic {
     ($(#[$doc:meta])* $name:ident($register:ty), |$sums:ident, $left:ident, $weights:ident| $products:expr) => {
         $(#[$doc])*
@@ -60,7 +61,8 @@ macro_rules! arithmetic {
 /// That of [`Arithmetic::floats`].
 #[inline(always)]
 unsafe fn scaled<R: Integers>(sums: R, scales: &Scales, row: usize, column: usize) -> R::Floats {
-    // SAFETY: there is a scale for the row, and a scale and a start for each column of the register.
+    // SAFETY: there is a scale for the row, and a scale and a start for each column of the
+    // register.
     unsafe {
         let starts = R::load(scales.starts.as_ptr().add(column).cast());
         let columns = R::Floats::load(scales.columns.as_ptr().add(column).cast());
@@ -85,8 +87,9 @@ arithmetic!(
 
 #[cfg(target_arch = "x86_64")]
 arithmetic!(
-    /// `vpmaddubsw`. It takes one factor without a sign and adds pairs of products in 16 bits: with the magnitude of the input, and
-    /// the weight under the input's sign, a pair is at most 2·127², which fits.
+    /// `vpmaddubsw`. It takes one factor without a sign and adds pairs of products in 16 bits: with
+    /// the magnitude of the input, and the weight under the input's sign, a pair is at most 2·127²,
+    /// which fits.
     Avx2(__m256i),
     |sums, left, weights| {
         let left = _mm256_set1_epi32(left as i32);
@@ -98,7 +101,8 @@ arithmetic!(
 
 #[cfg(target_arch = "aarch64")]
 arithmetic!(
-    /// `sdot`, for which Rust has no stable function. It adds the products of four numbers in 32 bits.
+    /// `sdot`, for which Rust has no stable function. It adds the products of four numbers in 32
+    /// bits.
     NeonDot(int32x4_t),
     |sums, left, weights| {
         let (mut sums, left) = (sums, vdupq_n_u32(left));
@@ -113,7 +117,8 @@ arithmetic!(
 
 #[cfg(target_arch = "aarch64")]
 arithmetic!(
-    /// `smull`: products in 16 bits, added in pairs there (at most 2·127², which fits) and in pairs of pairs in 32.
+    /// `smull`: products in 16 bits, added in pairs there (at most 2·127², which fits) and in pairs
+    /// of pairs in 32.
     Neon(int32x4_t),
     |sums, left, weights| {
         let left = vreinterpretq_s8_u32(vdupq_n_u32(left));
@@ -172,7 +177,8 @@ fn available() -> impl Iterator<Item = Instructions> {
 pub(in crate::linear) struct Weight {
     panels: Panels,
     input: usize,
-    /// The number that is added to the sums of each feature. The offset of the inputs adds the negative of it.
+    /// The number that is added to the sums of each feature. The offset of the inputs adds the
+    /// negative of it.
     starts: Vec<i32>,
     /// The scale of each feature.
     scales: Vec<f32>,
@@ -200,7 +206,8 @@ impl Weight {
         Self { panels, input, starts, scales, zeros: vec![0.0; output] }
     }
 
-    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias` is `[output]` or empty.
+    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias`
+    /// is `[output]` or empty.
     pub(in crate::linear) fn forward(
         &self,
         x: &[f32],

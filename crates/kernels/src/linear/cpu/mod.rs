@@ -1,5 +1,5 @@
-//! The arithmetic of affine maps on slices: one layout of 32-bit words, one innermost loop and one division of the work for every
-//! type of numbers.
+//! The arithmetic of affine maps on slices: one layout of 32-bit words, one innermost loop and one
+//! division of the work for every type of numbers.
 
 mod affine;
 mod bfloat16;

@@ -29,10 +29,12 @@ unsafe impl Pod for Line {}
 /// A place for a word.
 pub(super) type Slot = MaybeUninit<u32>;
 
-/// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the columns of one step are adjacent.
-/// The last panel has as few vectors as it needs and is filled up with 0.
+/// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the
+/// columns of one step are adjacent. The last panel has as few vectors as it needs and is filled up
+/// with 0.
 ///
-/// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers, whose products are added to a sum together.
+/// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers, whose products
+/// are added to a sum together.
 #[derive(Debug)]
 pub(in crate::linear) struct Panels {
     instructions: Instructions,
@@ -63,7 +65,8 @@ impl Panels {
         })
     }
 
-    /// Panels `[columns, steps]` of which `write` writes some steps of a panel, given the steps and the panel's columns.
+    /// Panels `[columns, steps]` of which `write` writes some steps of a panel, given the steps and
+    /// the panel's columns.
     pub(super) fn by_steps(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
@@ -111,8 +114,8 @@ impl Panels {
         Self { instructions, memory: Memory::Own(lines), columns, steps }
     }
 
-    /// Rearranges rows of words, `[columns, steps]`, in their own memory. Returns them unchanged if the last panel would have to be
-    /// filled up.
+    /// Rearranges rows of words, `[columns, steps]`, in their own memory. Returns them unchanged if
+    /// the last panel would have to be filled up.
     pub(super) fn in_place(
         instructions: Instructions,
         mut weight: Bytes,
@@ -203,10 +206,12 @@ fn each(
         .zip(panels)
 }
 
-/// Writes a panel, `[steps, width]`, from rows of words, `[columns, steps]`, of which there are at most `width`.
+/// Writes a panel, `[steps, width]`, from rows of words, `[columns, steps]`, of which there are at
+/// most `width`.
 pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
     let width = panel.len() / steps.max(1);
-    // A few steps of every column at a time: what they are written to stays in the first-level cache.
+    // A few steps of every column at a time: what they are written to stays in the first-level
+    // cache.
     for (part, panel) in panel.chunks_mut((STEPS * width).max(1)).enumerate() {
         for (column, row) in rows.chunks_exact(steps).enumerate() {
             let words = row[part * STEPS..].iter().take(STEPS);

@@ -12,12 +12,14 @@ use super::tile::{Last, Order, Scales, Tile};
 const ROWS: usize = 128;
 /// The blocks that the rows of a whole product are divided into at least, if there are enough.
 const BLOCKS: usize = 8;
-/// The words of a left factor that are worked on for one panel after the other, while they stay in the second-level cache.
+/// The words of a left factor that are worked on for one panel after the other, while they stay in
+/// the second-level cache.
 const BLOCK: usize = 64 * 1024;
-/// A whole product with fewer steps than this stays on one thread. A larger one takes more than a few microseconds.
+/// A whole product with fewer steps than this stays on one thread. A larger one takes more than a
+/// few microseconds.
 const PARALLEL_ROWS: usize = 1 << 18;
-/// A product of few rows with fewer steps than this stays on one thread. A larger one takes a few microseconds, which is more than
-/// it costs to give a share to a thread of the pool that is awake.
+/// A product of few rows with fewer steps than this stays on one thread. A larger one takes a few
+/// microseconds, which is more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL_PANELS: usize = 1 << 16;
 
 /// The left factor of a product.
@@ -25,8 +27,8 @@ pub(super) trait LeftFactor: Sync {
     /// The number of rows.
     fn rows(&self) -> usize;
 
-    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they do not lie in one. The address is
-    /// valid as long as the factor and the memory.
+    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they do
+    /// not lie in one. The address is valid as long as the factor and the memory.
     fn block(
         &self,
         instructions: Instructions,
@@ -52,8 +54,9 @@ struct Target(*mut u32);
 unsafe impl Sync for Target {}
 
 impl<L: LeftFactor> Product<'_, L> {
-    /// The product by threads that share the rows, which suits many rows. `depth` steps of all panels are added before the next
-    /// ones: they stay in the first-level cache, or stream from the second-level one.
+    /// The product by threads that share the rows, which suits many rows. `depth` steps of all
+    /// panels are added before the next ones: they stay in the first-level cache, or stream from
+    /// the second-level one.
     pub(super) fn by_rows(&self, depth: usize) -> Vec<f32> {
         self.written(|out| {
             let (rows, panels) = (self.left.rows(), 0..self.right.count());
@@ -139,8 +142,8 @@ impl<L: LeftFactor> Product<'_, L> {
                     out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
                     stride: columns,
                 };
-                // SAFETY: the processor has the instructions; `left` is the block of these rows and steps, and nobody else
-                // writes these rows and columns of `out`.
+                // SAFETY: the processor has the instructions; `left` is the block of these rows and
+                // steps, and nobody else writes these rows and columns of `out`.
                 unsafe { run(instructions, &tile, of_panel.len()) };
             }
         }
@@ -164,10 +167,12 @@ impl<'a> Last<'a> {
     }
 }
 
-/// Computes a tile whose rows have `columns` numbers in the result; where they do not fill its vectors, beside the result.
+/// Computes a tile whose rows have `columns` numbers in the result; where they do not fill its
+/// vectors, beside the result.
 ///
 /// # Safety
-/// The processor has the instructions, and the fields hold what they promise, but for whole vectors in `out` and in the bias.
+/// The processor has the instructions, and the fields hold what they promise, but for whole vectors
+/// in `out` and in the bias.
 unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     let width = tile.vectors * instructions.lanes;
     if columns == width {
@@ -182,7 +187,8 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
         Last { bias: &bias, ..last }
     });
     let address: *mut u32 = beside.as_mut_ptr();
-    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, of which no other thread knows.
+    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, of which no other
+    // thread knows.
     unsafe {
         let rows = |row| (tile.out.add(row * tile.stride), address.add(row * width));
         for (out, beside) in (0..tile.rows).filter(|_| !tile.is_first).map(rows) {

@@ -6,8 +6,8 @@ use super::affine::Sizes;
 use crate::cpu::{ordered_sum, rows_per_task, sums_of_task};
 use crate::simd::vectorised;
 
-/// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in `out`. If `wanted`,
-/// returns the sums of its columns, which are the gradient of the bias.
+/// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in
+/// `out`. If `wanted`, returns the sums of its columns, which are the gradient of the bias.
 pub(in crate::linear) fn through_relu(
     sizes: Sizes,
     grad: &mut [f32],

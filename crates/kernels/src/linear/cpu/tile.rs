@@ -30,7 +30,8 @@ pub(super) struct Tile<'a> {
     pub is_first: bool,
     /// What follows the last of all steps.
     pub last: Option<Last<'a>>,
-    /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread reads or writes.
+    /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread
+    /// reads or writes.
     pub out: *mut u32,
     pub stride: usize,
 }
@@ -58,15 +59,16 @@ pub(super) struct Scales<'a> {
 /// What one step of a sum is: the product of a word of the left factor and a word of the right one.
 ///
 /// # Safety
-/// Each method is only to be called on processors with the type's instructions; `right` and `column` are followed by as many words
-/// as the register has lanes.
+/// Each method is only to be called on processors with the type's instructions; `right` and
+/// `column` are followed by as many words as the register has lanes.
 pub(super) unsafe trait Arithmetic {
     type Sums: Register;
     type Floats: Floats;
-    /// Whether the order of the steps does not matter. The steps of a single row, whose few sums would wait for one another, are
-    /// then taken side by side.
+    /// Whether the order of the steps does not matter. The steps of a single row, whose few sums
+    /// would wait for one another, are then taken side by side.
     const ANY_ORDER: bool = false;
-    /// The distance of the rows of a left factor in rows, if it is always the same: addresses are then shorter to compute.
+    /// The distance of the rows of a left factor in rows, if it is always the same: addresses are
+    /// then shorter to compute.
     const STRIDE: Option<usize> = None;
     /// Adds the products of `left` and of each word at `right`.
     unsafe fn add_products(sums: Self::Sums, left: u32, right: *const u32) -> Self::Sums;
@@ -80,7 +82,8 @@ const IN_ROWS: usize = 0;
 const STRANDS: usize = 4;
 
 impl Tile<'_> {
-    /// Computes the rows in blocks of `ROWS`. A tile of a left factor in tiles has `TILE` rows, a panel at most `VECTORS` vectors.
+    /// Computes the rows in blocks of `ROWS`. A tile of a left factor in tiles has `TILE` rows, a
+    /// panel at most `VECTORS` vectors.
     ///
     /// # Safety
     /// The processor has the instructions of `A`, and the fields hold what they promise.
@@ -103,7 +106,8 @@ impl Tile<'_> {
     }
 
     /// # Safety
-    /// That of [`run`](Self::run); `TILE` is the number of rows of a tile of the left factor, or [`IN_ROWS`].
+    /// That of [`run`](Self::run); `TILE` is the number of rows of a tile of the left factor, or
+    /// [`IN_ROWS`].
     #[inline(always)]
     unsafe fn vectors<A: Arithmetic, const ROWS: usize, const VECTORS: usize, const TILE: usize>(
         &self,
@@ -179,8 +183,8 @@ impl Tile<'_> {
         first: usize,
     ) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
-        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has place for the rows; the
-        // processor has the instructions.
+        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has place
+        // for the rows; the processor has the instructions.
         unsafe {
             let (left, stride) = self.left::<A, TILE>(first);
             let mut sums = [[A::Sums::zero(); WIDTH]; ROWS];
@@ -216,7 +220,8 @@ impl Tile<'_> {
     unsafe fn strands<A: Arithmetic, const TILE: usize, const WIDTH: usize>(&self, row: usize) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
         let apart = if TILE == IN_ROWS { 1 } else { TILE };
-        // SAFETY: `left` holds the row and `panel` `steps` times WIDTH vectors; the processor has the instructions.
+        // SAFETY: `left` holds the row and `panel` `steps` times WIDTH vectors; the processor has
+        // the instructions.
         unsafe {
             let (left, _) = self.left::<A, TILE>(row);
             let mut strands = [[A::Sums::zero(); WIDTH]; STRANDS];

@@ -8,8 +8,9 @@ use std::arch::x86_64::*;
 /// A register of 32-bit numbers.
 ///
 /// # Safety
-/// The type consists of [`LANES`](Self::LANES) numbers of 32 bits and nothing else. Each method is only to be called on processors
-/// with the type's instructions; pointers are to [`LANES`](Self::LANES) numbers.
+/// The type consists of [`LANES`](Self::LANES) numbers of 32 bits and nothing else. Each method is
+/// only to be called on processors with the type's instructions; pointers are to
+/// [`LANES`](Self::LANES) numbers.
 pub(super) unsafe trait Register: Copy {
     /// The numbers in the register.
     const LANES: usize;
@@ -26,7 +27,8 @@ pub(super) unsafe trait Register: Copy {
 pub(super) unsafe trait Floats: Register {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn multiply(self, factor: Self) -> Self;
-    /// `self·factor + sum`, rounded once; rounded twice by an array, for which one rounding could need a call for each number.
+    /// `self·factor + sum`, rounded once; rounded twice by an array, for which one rounding could
+    /// need a call for each number.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
     /// Replaces each number below 0 by 0; −0 and NaN stay.
     unsafe fn or_zero(self) -> Self;
@@ -66,8 +68,8 @@ macro_rules! register {
     };
 }
 
-/// Implements the traits for the registers of one set. `$larger` returns its second operand if both are equal or one is NaN, like
-/// the maximum of x86.
+/// Implements the traits for the registers of one set. `$larger` returns its second operand if both
+/// are equal or one is NaN, like the maximum of x86.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vectors {
     ($lanes:literal,

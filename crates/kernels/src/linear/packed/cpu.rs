@@ -20,13 +20,14 @@ enum Rearranged {
 pub(super) struct Packed {
     rearranged: Rearranged,
     shape: [usize; 2],
-    /// The weight is held, so that no other tensor can write to its memory or get the same address. Panels that have taken the
-    /// place of their weight have none until it is asked for.
+    /// The weight is held, so that no other tensor can write to its memory or get the same address.
+    /// Panels that have taken the place of their weight have none until it is asked for.
     source: OnceLock<FlexTensor>,
 }
 
 impl Packed {
-    /// Rearranges a weight that is on the CPU and has no gradients. Returns `None` if it is not in row-major order.
+    /// Rearranges a weight that is on the CPU and has no gradients. Returns `None` if it is not in
+    /// row-major order.
     pub(super) fn new(weight: Tensor<2>, compute: ComputeType) -> Option<Self> {
         let shape = weight.dims();
         let weight = primitive(weight);
@@ -40,8 +41,8 @@ impl Packed {
         Some(Self { rearranged, shape, source: OnceLock::from(weight) })
     }
 
-    /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients. Returns it unchanged if
-    /// another tensor shares its memory or its panels would be larger.
+    /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients.
+    /// Returns it unchanged if another tensor shares its memory or its panels would be larger.
     pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         let shape = weight.dims();
         let weight = primitive(weight);
@@ -61,7 +62,8 @@ impl Packed {
 
     /// The weight.
     pub(super) fn weight(&self) -> Tensor<2> {
-        // No other thread helps here: one that did could take up work that waits for this very weight.
+        // No other thread helps here: one that did could take up work that waits for this very
+        // weight.
         let weight = self.source.get_or_init(|| match &self.rearranged {
             Rearranged::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
             Rearranged::Int8(_) => unreachable!("integers lie beside their weight"),

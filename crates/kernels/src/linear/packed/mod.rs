@@ -10,11 +10,12 @@ use super::epilogue::Epilogue;
 #[cfg(feature = "cpu")]
 use crate::op::Place;
 
-/// A weight `[out, in]` that was rearranged once for products with few rows, which are those of decoding. A matrix
-/// product would otherwise rearrange it at every call.
+/// A weight `[out, in]` that was rearranged once for products with few rows, which are those of
+/// decoding. A matrix product would otherwise rearrange it at every call.
 ///
-/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never mistake a changed weight for it.
-/// So the weight takes its memory twice, except [`in_place`](Self::in_place).
+/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never mistake a
+/// changed weight for it. So the weight takes its memory twice, except
+/// [`in_place`](Self::in_place).
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
     #[cfg(feature = "cpu")]
@@ -24,8 +25,8 @@ pub struct PackedWeight {
 }
 
 impl PackedWeight {
-    /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` where there are no such products: on
-    /// another backend than `flex`, and with gradients.
+    /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` where there are
+    /// no such products: on another backend than `flex`, and with gradients.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[weight]) == Place::Cpu {
@@ -36,9 +37,11 @@ impl PackedWeight {
         None
     }
 
-    /// Rearranges `weight` (`[out, in]`) for products in float32 in its own memory, so that it takes none beside it. Returns the
-    /// weight unchanged where that is not possible: where [`new`](Self::new) makes nothing of it, if another tensor shares its
-    /// memory, or if the outputs do not fill whole vector registers (16 numbers with AVX-512, 8 with AVX2, 4 with NEON).
+    /// Rearranges `weight` (`[out, in]`) for products in float32 in its own memory, so that it
+    /// takes none beside it. Returns the weight unchanged where that is not possible: where
+    /// [`new`](Self::new) makes nothing of it, if another tensor shares its memory, or if the
+    /// outputs do not fill whole vector registers (16 numbers with AVX-512, 8 with AVX2, 4 with
+    /// NEON).
     ///
     /// # Errors
     /// The weight, if it is not rearranged.
@@ -51,8 +54,8 @@ impl PackedWeight {
         Err(Box::new(weight))
     }
 
-    /// The weight, `[out, in]`, the same bits as before it was rearranged. After [`in_place`](Self::in_place) the first call
-    /// takes memory for it.
+    /// The weight, `[out, in]`, the same bits as before it was rearranged. After
+    /// [`in_place`](Self::in_place) the first call takes memory for it.
     pub fn weight(&self) -> Tensor<2> {
         #[cfg(feature = "cpu")]
         return self.inner.weight();
@@ -80,9 +83,11 @@ impl PackedWeight {
         }
     }
 
-    /// `epilogue(x·Wᵀ + b)`. Returns `None` if `x` has gradients, another element type or another device.
+    /// `epilogue(x·Wᵀ + b)`. Returns `None` if `x` has gradients, another element type or another
+    /// device.
     ///
-    /// Each row of the result depends on its row of `x` alone, whatever the number of rows and of threads.
+    /// Each row of the result depends on its row of `x` alone, whatever the number of rows and of
+    /// threads.
     ///
     /// # Shapes
     /// - `x`: `[.., in]` → `[.., out]`

@@ -1,11 +1,12 @@
-//! The kernels of the loss. A cube works on one row of logits, its n units in turn on every n-th logit of the row.
+//! The kernels of the loss. A cube works on one row of logits, its n units in turn on every n-th
+//! logit of the row.
 
 use cubecl::prelude::*;
 
 use crate::gpu::sums_of_units;
 
-/// What the loss needs of each row, `by_row` `[4, rows]`: the highest logit, log Σ e^(x − highest), the smoothed loss
-/// and the NLL.
+/// What the loss needs of each row, `by_row` `[4, rows]`: the highest logit, log Σ e^(x − highest),
+/// the smoothed loss and the NLL.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn rows_of_loss(
     logits: &Tensor<f32>,
@@ -27,7 +28,8 @@ pub(super) fn rows_of_loss(
     let (total, _) = sums_of_units(total, 0.0, units);
 
     if UNIT_POS == 0 {
-        // The two are never added to each other: beside a very large logit log Σ e^(x − highest) would be lost.
+        // The two are never added to each other: beside a very large logit log Σ e^(x − highest)
+        // would be lost.
         let log_sum = sum.ln();
         let target = targets[row];
         let mut loss = f32::new(0.0);
@@ -48,7 +50,8 @@ pub(super) fn rows_of_loss(
     }
 }
 
-/// Over this unit's logits of the row that begins at `start`: the highest, Σ e^(x − highest) and Σ x, in one pass.
+/// Over this unit's logits of the row that begins at `start`: the highest, Σ e^(x − highest) and Σ
+/// x, in one pass.
 #[cube]
 fn running_sums(
     logits: &Tensor<f32>,
@@ -100,8 +103,8 @@ fn joined(highest: f32, sum: f32, #[comptime] units: usize) -> (f32, f32) {
     (peaks[0], sums[0])
 }
 
-/// The target's logit; −∞ for a target outside the vocabulary, so that the loss is infinite: the host does not wait
-/// for the device, and learns of the error by a loss that is not finite.
+/// The target's logit; −∞ for a target outside the vocabulary, so that the loss is infinite: the
+/// host does not wait for the device, and learns of the error by a loss that is not finite.
 #[cube]
 fn logit_of(logits: &Tensor<f32>, start: usize, target: i32, vocab: usize) -> f32 {
     // WGSL has no infinite literal.
@@ -136,7 +139,8 @@ pub(super) fn sums_of_rows(
     }
 }
 
-/// The gradients of the logits: scale·(p − ε/vocab − (1 − ε)·[it is the target's]), and 0 in rows of padding.
+/// The gradients of the logits: scale·(p − ε/vocab − (1 − ε)·[it is the target's]), and 0 in rows
+/// of padding.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradient_of_rows(
     logits: &Tensor<f32>,

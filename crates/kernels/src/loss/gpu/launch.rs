@@ -1,4 +1,5 @@
-//! The launches of the loss's kernels, as operations that Burn's fusion executes in order with its own.
+//! The launches of the loss's kernels, as operations that Burn's fusion executes in order with its
+//! own.
 
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::ops::IntTensorOps;
@@ -15,8 +16,8 @@ use crate::gpu::{cubes, empty, units_per_cube, with_contiguous_rows};
 
 #[backend_extension(Cube, Fusion)]
 pub(super) trait LossKernels: Backend {
-    /// The sums of the smoothed loss and of the NLL, each `[1]`; and for each row, `[4, rows]`, the highest logit,
-    /// log Σ e^(x − highest), the smoothed loss and the NLL.
+    /// The sums of the smoothed loss and of the NLL, each `[1]`; and for each row, `[4, rows]`, the
+    /// highest logit, log Σ e^(x − highest), the smoothed loss and the NLL.
     #[fusion(meta = sums_of)]
     fn cross_entropy(
         logits: FloatTensor<Self>,
@@ -25,8 +26,8 @@ pub(super) trait LossKernels: Backend {
         smoothing: f64,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 
-    /// The gradient `[rows, vocab]` of `scale` `[1]` times the smoothed sum, written over the logits where nothing
-    /// else holds them.
+    /// The gradient `[rows, vocab]` of `scale` `[1]` times the smoothed sum, written over the
+    /// logits where nothing else holds them.
     #[fusion(dtype = logits, shape = logits)]
     fn cross_entropy_gradient(
         logits: FloatTensor<Self>,

@@ -1,5 +1,5 @@
-//! The loss over the vocabulary on GPUs: the logits are read once forward, and read and written once backward. No
-//! other tensor of their size is made.
+//! The loss over the vocabulary on GPUs: the logits are read once forward, and read and written
+//! once backward. No other tensor of their size is made.
 
 mod kernels;
 mod launch;

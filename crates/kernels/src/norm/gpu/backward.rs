@@ -1,8 +1,9 @@
-//! The backward pass. A cube works on a group of rows, one after the other, and a unit on the same features of each.
-//! With n groups, a group is every n-th row.
+//! The backward pass. A cube works on a group of rows, one after the other, and a unit on the same
+//! features of each. With n groups, a group is every n-th row.
 //!
-//! With g the gradient times the weight and n the normalised row: dx = (g − mean(g) − n·mean(g·n)) · scale, and dy is
-//! dx times dropout's factors. A row's shares in the gradients of weight and bias are gradient·n and the gradient.
+//! With g the gradient times the weight and n the normalised row: dx = (g − mean(g) − n·mean(g·n))
+//! · scale, and dy is dx times dropout's factors. A row's shares in the gradients of weight and
+//! bias are gradient·n and the gradient.
 
 use cubecl::prelude::*;
 
@@ -35,9 +36,9 @@ struct Row {
     mean_product: f32,
 }
 
-/// The gradients of x and y, and of weight and bias the sum of the shares of a group of rows, in `parts` `[groups, 2,
-/// width]`. dx is written at the start of `dxy`. dy is written from element `second` on if there is dropout, and is
-/// dx otherwise.
+/// The gradients of x and y, and of weight and bias the sum of the shares of a group of rows, in
+/// `parts` `[groups, 2, width]`. dx is written at the start of `dxy`. dy is written from element
+/// `second` on if there is dropout, and is dx otherwise.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_rows(
     given: &Given,
@@ -89,8 +90,8 @@ fn clear(group: &mut Group, #[comptime] rows: Rows) {
     }
 }
 
-/// Normalises this unit's features of a row again, adds their shares in the gradients of weight and bias, and returns
-/// its parts of Σ g and Σ g·n.
+/// Normalises this unit's features of a row again, adds their shares in the gradients of weight and
+/// bias, and returns its parts of Σ g and Σ g·n.
 #[cube]
 fn add_shares(
     given: &Given,

@@ -1,4 +1,5 @@
-//! The launches of the norms' kernels, as operations that Burn's fusion executes in order with its own.
+//! The launches of the norms' kernels, as operations that Burn's fusion executes in order with its
+//! own.
 
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::tensor::FloatTensor;
@@ -19,8 +20,8 @@ use crate::gpu::{SharedBuffer, cubes, empty, empty_like, shared_buffer, units_pe
 
 #[backend_extension(Cube, Fusion)]
 pub(super) trait NormKernels: Backend {
-    /// The norm of `input`, of the shape of x; and the mean and 1 / √(variance + ε) of each row, `[2, rows]`. y is
-    /// not read if x is alone.
+    /// The norm of `input`, of the shape of x; and the mean and 1 / √(variance + ε) of each row,
+    /// `[2, rows]`. y is not read if x is alone.
     #[fusion(meta = |x, _y, _weight, _bias, _epsilon, _input| (x.clone(), moments_of(x)))]
     fn norm(
         x: FloatTensor<Self>,
@@ -146,8 +147,8 @@ fn units_of(width: usize) -> u32 {
     width.div_ceil(8).next_power_of_two().max(32) as u32
 }
 
-/// The number of groups of rows. One cube adds up the shares of a group in the gradients of weight and bias, in the
-/// order of the rows.
+/// The number of groups of rows. One cube adds up the shares of a group in the gradients of weight
+/// and bias, in the order of the rows.
 fn groups(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(1024).max(16))
 }

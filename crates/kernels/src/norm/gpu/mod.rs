@@ -1,6 +1,6 @@
-//! Layer normalisation on GPUs, alone or around a residual connection with dropout. Forward, the inputs are read
-//! once; backward, the inputs and the gradient are read, and the gradients written, once. Dropout is drawn where it
-//! is used.
+//! Layer normalisation on GPUs, alone or around a residual connection with dropout. Forward, the
+//! inputs are read once; backward, the inputs and the gradient are read, and the gradients written,
+//! once. Dropout is drawn where it is used.
 
 mod backward;
 mod forward;
@@ -17,7 +17,8 @@ use crate::op::{FusedOp, Keep, apply};
 use input::Input;
 use launch::NormKernels;
 
-/// Features of the widest row for which three numbers per feature fit into the shared memory that every device has.
+/// Features of the widest row for which three numbers per feature fit into the shared memory that
+/// every device has.
 const WIDEST: usize = 1024;
 
 /// Whether the kernels take `x`, which is on a GPU in float32.
@@ -81,7 +82,8 @@ impl<const N: usize> FusedOp<N> for Norm {
     }
 }
 
-/// What the backward pass needs: the inputs, which are shared and not copied, and two numbers per row.
+/// What the backward pass needs: the inputs, which are shared and not copied, and two numbers per
+/// row.
 #[derive(Clone, Debug)]
 struct Saved {
     x: FloatTensor<Cube>,

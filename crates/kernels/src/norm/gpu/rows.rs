@@ -35,8 +35,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Adjacent features that a unit takes at once: those of a block of dropout, unless blocks extend over the ends
-    /// of rows.
+    /// Adjacent features that a unit takes at once: those of a block of dropout, unless blocks
+    /// extend over the ends of rows.
     pub(super) fn step(self) -> usize {
         if self.kind == Kind::Dropped && self.width.is_multiple_of(ELEMENTS_PER_BLOCK) {
             ELEMENTS_PER_BLOCK
@@ -54,7 +54,8 @@ pub(super) struct Operands {
     pub weight: Box<[f32]>,
 }
 
-/// Feature `column` of row `row` of the input of the norm. `words` are those of the block that decides about it.
+/// Feature `column` of row `row` of the input of the norm. `words` are those of the block that
+/// decides about it.
 #[cube]
 pub(super) fn input_at(
     operands: &Operands,
@@ -74,7 +75,8 @@ pub(super) fn input_at(
     }
 }
 
-/// Dropout's factor of feature `column` of row `row`. `words` are those of the block that decides about it.
+/// Dropout's factor of feature `column` of row `row`. `words` are those of the block that decides
+/// about it.
 #[cube]
 pub(super) fn factor_at(
     row: usize,

@@ -14,7 +14,8 @@ use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// Translates by capital letters, with the first translation of each term behind them. A sentence with "fail" cannot be translated, one with "panic" ends in a panic.
+/// Translates by capital letters, with the first translation of each term behind them. A sentence
+/// with "fail" cannot be translated, one with "panic" ends in a panic.
 #[derive(Default)]
 pub struct Shouting {
     /// How long a batch takes.
@@ -49,7 +50,8 @@ impl Engine for Shouting {
         sentence.len() < 500
     }
 
-    /// Each word of the translation attends to the word in its place, and to the last one where there is none.
+    /// Each word of the translation attends to the word in its place, and to the last one where
+    /// there is none.
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
         let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
         let (keys, queries) = (words(sentence), words(translation));

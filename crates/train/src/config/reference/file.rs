@@ -11,8 +11,8 @@ use crate::config::train_config::TrainConfig;
 /// The width of the comments, in columns.
 const WIDTH: usize = 100;
 
-/// A configuration file that starts from `preset` and changes nothing: each key stands in a comment, with its meaning and the
-/// value of the preset.
+/// A configuration file that starts from `preset` and changes nothing: each key stands in a
+/// comment, with its meaning and the value of the preset.
 ///
 /// # Errors
 /// [`ConfigFileError::UnknownPreset`].

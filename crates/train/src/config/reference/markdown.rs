@@ -11,7 +11,8 @@ const OPENING: &str = include_str!("opening.md");
 /// The text above the keys of `generation.json`.
 const GENERATION: &str = include_str!("generation.md");
 
-/// The page `docs/configuration.md`: how a configuration is put together, the presets, and every key.
+/// The page `docs/configuration.md`: how a configuration is put together, the presets, and every
+/// key.
 pub fn markdown() -> String {
     let training = SettingsFile::Training.sections();
     let mut page = OPENING.replace("{default}", DEFAULT_PRESET);

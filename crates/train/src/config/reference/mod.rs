@@ -1,9 +1,10 @@
-//! What each key of a configuration means: its type, default, values and presets, read from the doc comments and
-//! serde attributes of the structs that hold it.
+//! What each key of a configuration means: its type, default, values and presets, read from the doc
+//! comments and serde attributes of the structs that hold it.
 //!
-//! There is one source, the struct: [`SettingsFile::sections`] walks its JSON schema, which `schemars` derives, and
-//! [`SettingsFile::find`] and [`markdown`] show what it finds. `docs/configuration.md` is the page that
-//! [`markdown`] writes; a test fails where they differ, or where a key has no description.
+//! There is one source, the struct: [`SettingsFile::sections`] walks its JSON schema, which
+//! `schemars` derives, and [`SettingsFile::find`] and [`markdown`] show what it finds.
+//! `docs/configuration.md` is the page that [`markdown`] writes; a test fails where they differ, or
+//! where a key has no description.
 
 mod file;
 mod markdown;

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 /// A table of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// The path of the table, such as `tokenizer.train`; empty for settings that are not in a table.
+    /// The path of the table, such as `tokenizer.train`; empty for settings that are not in a
+    /// table.
     pub path: String,
     /// The meaning of the table.
     pub description: String,

@@ -46,8 +46,8 @@ impl SettingsFile {
         }
     }
 
-    /// The tables and keys to which `name` refers: a key or a table by its path, or every key whose last part is
-    /// `name`.
+    /// The tables and keys to which `name` refers: a key or a table by its path, or every key whose
+    /// last part is `name`.
     ///
     /// # Errors
     /// The path that is most similar to `name`, if one is similar.

@@ -24,7 +24,8 @@ fn the_average_finds_the_checkpoints_that_it_takes_whatever_keep_says() {
 
 #[test]
 fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
-    // At this rate and seed the loss jumps about, and the mean of three models has a better one than any.
+    // At this rate and seed the loss jumps about, and the mean of three models has a better one
+    // than any.
     let seed = "training.seed=7";
     let rough = ["schedule.factor=2", "checkpoints.every=5", "checkpoints.average=3", seed];
     let toy = by_loss(&rough);

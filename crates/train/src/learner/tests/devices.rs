@@ -1,5 +1,5 @@
-//! Runs on several devices, and runs whose updates the device decides about: on the CPU, beside the run on
-//! one device whose updates the host decides about.
+//! Runs on several devices, and runs whose updates the device decides about: on the CPU, beside the
+//! run on one device whose updates the host decides about.
 
 use super::*;
 use crate::run::log_interval::LogInterval;
@@ -29,7 +29,8 @@ fn two_devices_train_in_16_bits_as_one_does() {
     };
     let exact = toy("float32");
     train(exact.start("one", 1));
-    // The order in which gradients are added shows after a few updates: over 16 seeds from update 5 on, by 4e-4 in the loss.
+    // The order in which gradients are added shows after a few updates: over 16 seeds from update 5
+    // on, by 4e-4 in the loss.
     let same = 4;
     let apart = |a: &[(u64, f64)], b: &[(u64, f64)]| {
         let pairs = a.iter().zip(b).take(same);

@@ -35,7 +35,8 @@ const SETTINGS: [&str; 17] = [
     "checkpoints.every=10",
     "checkpoints.average=0",
     "schedule.warmup=10",
-    // Gentle: at the rates of so small a model, rounding alone would grow to a tenth in twenty updates.
+    // Gentle: at the rates of so small a model, rounding alone would grow to a tenth in twenty
+    // updates.
     "schedule.factor=0.05",
 ];
 

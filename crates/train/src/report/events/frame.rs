@@ -1,4 +1,5 @@
-//! The TFRecord framing: length, checksum of the length, data, checksum of the data, all little-endian.
+//! The TFRecord framing: length, checksum of the length, data, checksum of the data, all
+//! little-endian.
 
 /// `data` in the frame of a record.
 pub(super) fn framed(data: &[u8]) -> Vec<u8> {
@@ -11,8 +12,8 @@ pub(super) fn framed(data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// CRC-32C, rotated and increased by a constant, so that checksums of data that contains checksums stay reliable
-/// (TensorFlow, `crc32c.h`).
+/// CRC-32C, rotated and increased by a constant, so that checksums of data that contains checksums
+/// stay reliable (TensorFlow, `crc32c.h`).
 fn masked_crc(data: &[u8]) -> u32 {
     crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -39,7 +40,8 @@ pub(super) mod tests {
 
     #[test]
     fn checksums_are_masked_crc32c() {
-        // The check value of CRC-32C, and what `masked_crc32c` of Python's tensorboard 2.21 makes of it.
+        // The check value of CRC-32C, and what `masked_crc32c` of Python's tensorboard 2.21 makes
+        // of it.
         assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(masked_crc(b"123456789"), 0xc78a_b0e5);
     }

@@ -49,7 +49,8 @@ pub(super) struct Scalar {
 
 #[derive(Message)]
 pub(super) struct SessionLog {
-    /// 1: the session starts. What an earlier file says of this step and later ones is no longer valid.
+    /// 1: the session starts. What an earlier file says of this step and later ones is no longer
+    /// valid.
     #[prost(int32, tag = "1")]
     pub status: i32,
 }
@@ -73,7 +74,8 @@ mod tests {
         Event { wall_time: 1.5, step, what: Some(what) }.encode_to_vec()
     }
 
-    // The expected bytes are those of `Event(...).SerializeToString()` in Python's tensorboard 2.21.
+    // The expected bytes are those of `Event(...).SerializeToString()` in Python's tensorboard
+    // 2.21.
     const WALL_TIME: &[u8] = &[0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f];
 
     #[test]

@@ -1,4 +1,5 @@
-//! TensorBoard's events file, written without TensorFlow: protocol buffers ([`message`]) in framed records ([`frame`]).
+//! TensorBoard's events file, written without TensorFlow: protocol buffers ([`message`]) in framed
+//! records ([`frame`]).
 
 mod frame;
 mod message;
@@ -24,7 +25,8 @@ pub(super) struct EventsFile {
 }
 
 impl EventsFile {
-    /// Starts a new events file. That of a resumed run tells TensorBoard to ignore earlier values after `resume_step`.
+    /// Starts a new events file. That of a resumed run tells TensorBoard to ignore earlier values
+    /// after `resume_step`.
     pub(super) fn create(dir: &Path, resume_step: Option<u64>) -> Result<Self, TrainError> {
         let (path, file) = create_new(dir)?;
         let mut events = Self { path, file };
@@ -70,8 +72,8 @@ impl EventsFile {
     }
 }
 
-/// Creates a file with a name that is not used yet. TensorBoard reads the files of a directory in the order of their
-/// names.
+/// Creates a file with a name that is not used yet. TensorBoard reads the files of a directory in
+/// the order of their names.
 fn create_new(dir: &Path) -> Result<(PathBuf, File), TrainError> {
     let host = host();
     let mut time = clock::since_epoch().as_secs();

@@ -24,11 +24,11 @@ impl RunDir {
 
     /// Removes all checkpoints but the newest `keep`; with 0, only those that interruptions left.
     ///
-    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an interruption is
-    /// removed as soon as there is a newer checkpoint, and never displaces the newest scheduled one, so that a run
-    /// that was interrupted ends with the same checkpoints as one that was not. The same holds for the checkpoint of
-    /// an earlier end of the run, unless all are kept. Call it right after a checkpoint was written: the newest one
-    /// is good, and is kept.
+    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an
+    /// interruption is removed as soon as there is a newer checkpoint, and never displaces the
+    /// newest scheduled one, so that a run that was interrupted ends with the same checkpoints as
+    /// one that was not. The same holds for the checkpoint of an earlier end of the run, unless all
+    /// are kept. Call it right after a checkpoint was written: the newest one is good, and is kept.
     ///
     /// # Errors
     /// [`TrainError::Io`] if a folder cannot be removed.

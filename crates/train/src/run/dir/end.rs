@@ -17,8 +17,8 @@ pub struct Finished {
     pub step: u64,
     /// The reason why the run ended.
     pub reason: String,
-    /// The results of the validations, including those at the end: the checkpoint of this update was written before
-    /// them.
+    /// The results of the validations, including those at the end: the checkpoint of this update
+    /// was written before them.
     pub validation: ValidationState,
 }
 
@@ -39,8 +39,8 @@ impl RunDir {
         (finished.step == step).then_some(finished)
     }
 
-    /// Removes the record of the run's end, unless that was after update `step`, from which the run goes on: when it
-    /// arrives there again, it has to make its end again.
+    /// Removes the record of the run's end, unless that was after update `step`, from which the run
+    /// goes on: when it arrives there again, it has to make its end again.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be removed.
@@ -59,7 +59,8 @@ impl RunDir {
         })
     }
 
-    /// The file with the score of the test text in the folder `run`, once that has been scored after the run's end.
+    /// The file with the score of the test text in the folder `run`, once that has been scored
+    /// after the run's end.
     pub fn test_score_in(run: &Path) -> PathBuf {
         run.join(TESTED)
     }

@@ -49,7 +49,8 @@ pub enum RunMode {
 }
 
 impl RunDir {
-    /// Checks whether [`open`](Self::open) would succeed now. Leaves no trace if the folder does not exist yet.
+    /// Checks whether [`open`](Self::open) would succeed now. Leaves no trace if the folder does
+    /// not exist yet.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -61,14 +62,14 @@ impl RunDir {
         }
     }
 
-    /// Opens the folder `path`, which is created if necessary, locks it against other processes and removes what a
-    /// killed process left incomplete.
+    /// Opens the folder `path`, which is created if necessary, locks it against other processes and
+    /// removes what a killed process left incomplete.
     ///
     /// # Errors
     /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
-    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`] if it holds
-    /// something else that a run would overwrite; [`TrainError::NothingToResume`] if it holds no run and is to be
-    /// resumed.
+    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`]
+    /// if it holds something else that a run would overwrite; [`TrainError::NothingToResume`] if it
+    /// holds no run and is to be resumed.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume { path: path.into() });
@@ -110,8 +111,8 @@ impl RunDir {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
 
-    /// The first entry of a folder without a run that a run would overwrite or extend. The empty folders that remain of a
-    /// refused start do not count.
+    /// The first entry of a folder without a run that a run would overwrite or extend. The empty
+    /// folders that remain of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>, TrainError> {
         let models = MODELS.map(|name| self.model(name));
         let models =
@@ -182,8 +183,8 @@ impl RunDir {
         self.path.join("valid")
     }
 
-    /// The path of the validation text decoded by the model after update `step`, or by the average of the checkpoints up to
-    /// it.
+    /// The path of the validation text decoded by the model after update `step`, or by the average
+    /// of the checkpoints up to it.
     pub fn hypotheses(&self, step: u64, averaged: bool) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
         self.hypotheses_folder().join(format!("step-{step:06}{end}.hyp"))

@@ -1,10 +1,11 @@
 //! Products in bfloat16 for training: both factors rounded to 16 bits, every sum in float32.
 //!
-//! A factor is rounded to the nearest bfloat16, ties to even, when it is rearranged for the product; a subnormal number
-//! becomes 0. A result is one sum in the order of the terms, but with the two of each pair exchanged (1, 0, 3, 2, …): that is
-//! the order of x86's `vdpbf16ps`. Each step is a multiplication and addition that is rounded once, ties to even, and whose
-//! result is 0 where it is subnormal. Every instruction set gives these bits, on any number of threads and whatever the size
-//! of the matrices: a result depends on its row and its column alone.
+//! A factor is rounded to the nearest bfloat16, ties to even, when it is rearranged for the
+//! product; a subnormal number becomes 0. A result is one sum in the order of the terms, but with
+//! the two of each pair exchanged (1, 0, 3, 2, …): that is the order of x86's `vdpbf16ps`. Each
+//! step is a multiplication and addition that is rounded once, ties to even, and whose result is 0
+//! where it is subnormal. Every instruction set gives these bits, on any number of threads and
+//! whatever the size of the matrices: a result depends on its row and its column alone.
 
 mod portable;
 mod round;
@@ -169,7 +170,8 @@ mod tests {
         if x.is_subnormal() { 0f32.copysign(x) } else { x }
     }
 
-    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right` `[depth, columns]`.
+    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right`
+    /// `[depth, columns]`.
     fn defined(left: &[f32], right: &[f32], [rows, depth, columns]: [usize; 3]) -> Vec<f32> {
         let of = |row: usize, column: usize| {
             let term = |sum: f32, k: usize| match k < depth {
@@ -247,8 +249,8 @@ mod tests {
         }
     }
 
-    /// Each step of a sum of n products is rounded once, so that it is off by at most n·2⁻²⁴ times the sum of the magnitudes,
-    /// to the first order; products of bfloat16 are exact in float64.
+    /// Each step of a sum of n products is rounded once, so that it is off by at most n·2⁻²⁴ times
+    /// the sum of the magnitudes, to the first order; products of bfloat16 are exact in float64.
     #[test]
     fn a_result_is_as_near_to_the_exact_sum_of_the_rounded_factors_as_float32_sums_are() {
         for size @ [rows, depth, columns] in [[64, 256, 48], [17, 4096, 33]] {

@@ -14,7 +14,8 @@ const EXPONENT: u32 = 0x7f80_0000;
 /// What makes a NaN a quiet one.
 const QUIET: u32 = 0x0040_0000;
 
-/// `x` rounded to the nearest bfloat16, ties to even, in the high half; subnormal numbers become 0, NaN stays NaN.
+/// `x` rounded to the nearest bfloat16, ties to even, in the high half; subnormal numbers become 0,
+/// NaN stays NaN.
 #[inline(always)]
 pub(super) fn rounded(x: f32) -> u32 {
     let bits = x.to_bits();
@@ -30,9 +31,10 @@ fn pair(low: f32, high: f32) -> u32 {
     (rounded(low) >> 16) | rounded(high)
 }
 
-/// Rows of a matrix, of which neighbours become pairs, and where their words go: lines of [`LINE`] words. A line begins
-/// `apart[0]` words after that of the pair of rows before it, and `apart[1]` words after that of the columns before it. A last
-/// row alone is paired with 0, and the last line of a pair is filled up with 0.
+/// Rows of a matrix, of which neighbours become pairs, and where their words go: lines of [`LINE`]
+/// words. A line begins `apart[0]` words after that of the pair of rows before it, and `apart[1]`
+/// words after that of the columns before it. A last row alone is paired with 0, and the last line
+/// of a pair is filled up with 0.
 #[derive(Clone)]
 pub(super) struct PairedRows<'a> {
     /// Rows of `width` numbers each.
@@ -44,7 +46,8 @@ pub(super) struct PairedRows<'a> {
 }
 
 impl<'a> PairedRows<'a> {
-    /// The numbers in the two rows of each pair, and where its lines begin; those of a second row that is missing are empty.
+    /// The numbers in the two rows of each pair, and where its lines begin; those of a second row
+    /// that is missing are empty.
     pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
         let Self { rows, width, columns, apart } = self;
         rows.chunks((2 * width).max(1)).enumerate().map(move |(index, rows)| {

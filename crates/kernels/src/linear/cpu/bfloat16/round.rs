@@ -1,12 +1,13 @@
-//! Float32 rounded to bfloat16, in pairs: the first number in the low half of 32 bits, the second in the high half.
+//! Float32 rounded to bfloat16, in pairs: the first number in the low half of 32 bits, the second
+//! in the high half.
 
 use super::portable::{self, PairedRows};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use crate::linear::cpu::panels::Slot;
 
-/// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and what `out` holds beyond the
-/// row becomes 0.
+/// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and
+/// what `out` holds beyond the row becomes 0.
 pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
