@@ -1,9 +1,7 @@
 //! Documents, translated by a model.
 
-use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
-use burnformer_infer::{
-    Cancel, InferError, Request, TextLink, TranslateOptions, Translation, Translator,
-};
+use burnformer_documents::{Document, Format, PendingSentence, Translated};
+use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translation, Translator};
 
 /// What a translated document begins with: its text, its format, and the language by whose
 /// abbreviations it is split into sentences.
@@ -57,8 +55,7 @@ fn translated(
             true => translator.links(&sentence.text, &translation.text)?,
             false => Vec::new(),
         };
-        let link = |TextLink { source, target }| Link { source, target };
-        Ok(Translated { text: translation.text, links: links.into_iter().map(link).collect() })
+        Ok(Translated { text: translation.text, links })
     };
     sentences.iter().zip(translations).map(link).collect()
 }

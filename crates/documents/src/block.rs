@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use burnformer_glossary::PartKind;
+
 use crate::Translated;
 use crate::escape::Escape;
-use crate::words::within;
+use crate::words::{moved, within};
 
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
@@ -60,15 +62,8 @@ pub(crate) struct Atom {
     pub(crate) range: Range<usize>,
     /// The index of the node that the document has instead of the text, if there is one.
     pub(crate) node: Option<usize>,
-    pub(crate) kind: AtomKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtomKind {
-    /// Must be in the translation byte for byte.
-    Verbatim,
-    /// Must be there with the same value; its form may differ.
-    Number,
+    /// How it is kept; symbols, byte for byte too.
+    pub(crate) kind: PartKind,
 }
 
 /// A sentence of a block, or a part of one.
@@ -125,6 +120,12 @@ impl Block {
     /// Indices of the atoms within `range`.
     pub(crate) fn atoms_in(&self, range: &Range<usize>) -> Range<usize> {
         within(&self.atoms, |atom| &atom.range, range)
+    }
+
+    /// The atoms within `range`, counted from its start.
+    pub(crate) fn parts(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+        let atoms = self.atoms[self.atoms_in(range)].iter();
+        atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()
     }
 
     /// The places in the text at which markup begins or ends, sorted. Atoms are no markup.

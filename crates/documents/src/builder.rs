@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::mem::take;
 
-use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
+use burnformer_glossary::PartKind;
+
+use crate::block::{Atom, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::words::single_spaced;
 
@@ -103,7 +105,7 @@ impl Builder {
         let node = &mut self.nodes[index];
         node.range.end = self.text.len();
         let (range, node) = (node.range.clone(), Some(index));
-        self.atoms.push(Atom { range, node, kind: AtomKind::Verbatim });
+        self.atoms.push(Atom { range, node, kind: PartKind::Verbatim });
     }
 
     pub(crate) fn point(&mut self, raw: &str) {
@@ -117,12 +119,8 @@ impl Builder {
         *self.open_by_name.entry(name.into()).or_default() += 1;
     }
 
-    pub(crate) fn close(&mut self, name: &str, raw: &str) {
-        self.close_with(name, raw, None);
-    }
-
-    /// As `close`; `label` is that of a link.
-    pub(crate) fn close_with(&mut self, name: &str, raw: &str, label: Option<String>) {
+    /// The end of the last element of this name; `label` is that of a link.
+    pub(crate) fn close(&mut self, name: &str, raw: &str, label: Option<String>) {
         if self.open_by_name.get(name).is_none_or(|&count| count == 0) {
             return self.point(raw);
         }
@@ -229,9 +227,9 @@ mod tests {
         builder.text("x");
         builder.open("i", "<i>");
         builder.text("y");
-        builder.close("b", "</b>");
+        builder.close("b", "</b>", None);
         builder.text("z");
-        builder.close("i", "</i>");
+        builder.close("i", "</i>", None);
         let block = builder.finish(Escape::Plain);
         assert_eq!(points(&block), ["<i>", "</i>"]);
         assert_eq!(block.nodes[0].range, 0..2);
@@ -245,8 +243,8 @@ mod tests {
         builder.open("i", "<i>");
         builder.open("u", "<u>");
         builder.text("x");
-        builder.close("u", "</u>");
-        builder.close("b", "</b>");
+        builder.close("u", "</u>", None);
+        builder.close("b", "</b>", None);
         let block = builder.finish(Escape::Plain);
         assert_eq!(block.nodes[2].parent, Some(0));
     }

@@ -1,7 +1,6 @@
 //! A document on its way: parsed, translated in at most two rounds, written.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 
 use crate::align::{Alignment, Pair};
@@ -11,15 +10,15 @@ use crate::format::{Format, Piece, finish_block};
 use crate::place::place;
 use crate::protect::{find_atoms, places};
 use crate::render::Layout;
-use crate::restore::Reduced;
-use crate::split::{split, translatable};
+use crate::restore::{reduced, restore, without_atoms};
+use crate::split::split;
 use crate::words::{Mark, has_letters, is_unspaced, mark, moved, trim};
 use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A document with the translations that it has so far.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Document {
     /// Without its byte-order mark.
     source: String,
@@ -27,16 +26,6 @@ pub struct Document {
     pieces: Vec<Piece>,
     /// The values of attributes, for which [`ATTRIBUTE`] stands in the source.
     attributes: Vec<Block>,
-}
-
-impl fmt::Debug for Document {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bytes, pieces) = (self.source.len(), self.pieces.len());
-        f.debug_struct("Document")
-            .field("bytes", &bytes)
-            .field("pieces", &pieces)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Document {
@@ -67,7 +56,7 @@ impl Document {
     }
 
     fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        let blocks = self.pieces.iter_mut().filter_map(|piece| match piece {
+        let blocks = self.pieces.iter_mut().flat_map(|piece| match piece {
             Piece::Block(block) => Some(&mut **block),
             Piece::Verbatim(_) => None,
         });
@@ -134,9 +123,7 @@ fn sentences(block: &Block) -> Vec<PendingSentence> {
     let borders = block.borders();
     let sentence = |Segment { range, state }: &Segment| match state {
         State::Kept | State::Done(_) => None,
-        State::Reduced => {
-            Some(PendingSentence { text: Reduced::new(block, range).text, links: true })
-        }
+        State::Reduced => Some(PendingSentence { text: reduced(block, range).text, links: true }),
         State::Whole => {
             let text = block.text[range.clone()].to_string();
             Some(PendingSentence { text, links: divides_words(block, range, &borders) })
@@ -168,11 +155,11 @@ fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
                 accept_whole(block, range, with_stop_of(&block.text[range.clone()], next))
             }),
             State::Reduced => next().map(|next| {
-                let reduced = Reduced::new(block, range);
+                let reduced = reduced(block, range);
                 if next.text == reduced.text {
                     return State::Kept;
                 }
-                State::Done(reduced.restore(block, range, &with_stop_of(&reduced.text, next)))
+                State::Done(restore(block, range, &reduced, &with_stop_of(&reduced.text, next)))
             }),
             State::Kept | State::Done(_) => None,
         };
@@ -189,10 +176,7 @@ fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> 
     if let Some(atoms) = places(block, range, &translated.text) {
         return State::Done(Done { translated, atoms });
     }
-    match has_letters(&Reduced::new(block, range).text) {
-        true => State::Reduced,
-        false => State::Kept,
-    }
+    without_atoms(block, range)
 }
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.
@@ -219,7 +203,6 @@ fn divide(block: &mut Block) {
             divided.insert(index);
         }
     }
-    let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     for (index, segment) in std::mem::take(&mut block.segments).into_iter().enumerate() {
         if !divided.contains(&index) {
             block.segments.push(segment);
@@ -229,11 +212,8 @@ fn divide(block: &mut Block) {
         for cut in cuts.range(at + 1..end).copied().chain([end]) {
             let range = trim(&block.text, at..cut);
             at = cut;
-            let state = match translatable(&block.text, &range, &atoms) {
-                true => State::Reduced,
-                false => State::Kept,
-            };
             if !range.is_empty() {
+                let state = without_atoms(block, &range);
                 block.segments.push(Segment { range, state });
             }
         }

@@ -9,7 +9,7 @@ use regex::Regex;
 use sentencex::language_factory;
 use sentencex::languages::Language;
 
-use crate::words::{self, floor, is_unspaced};
+use crate::words::{self, floor, is_unspaced, regex};
 
 /// The most bytes before a mark that are looked at.
 const REACH: usize = 512;
@@ -18,7 +18,7 @@ const REACH: usize = 512;
 static END: LazyLock<Regex> = LazyLock::new(|| {
     const CLOSING: &str = r#"["'”“’»«›‹)\]」』）]*"#;
     let pattern = format!(r"([.!?…؟।॥۔]+)({CLOSING})\s+|([。！？｡]+)({CLOSING})\s*");
-    Regex::new(&pattern).expect("a valid pattern")
+    regex(&pattern)
 });
 
 /// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at

@@ -94,11 +94,6 @@ impl Escape {
             && c != '|'
     }
 
-    /// Whether markup beside a character decides how it is written.
-    pub(crate) fn sees_markup(&self) -> bool {
-        matches!(self, Self::Markdown(_))
-    }
-
     /// Writes `c`, between `before` and `after`.
     pub(crate) fn write(
         &self,

@@ -54,8 +54,7 @@ mod restore;
 mod split;
 mod words;
 
-use std::ops::Range;
-
+pub use burnformer_glossary::Link;
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 
@@ -68,15 +67,6 @@ pub struct PendingSentence {
     /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are
     /// estimated from the order of words.
     pub links: bool,
-}
-
-/// A piece of the translation, usually a token, and the piece of the source that it is aligned to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Bytes of [`PendingSentence::text`].
-    pub source: Range<usize>,
-    /// Bytes of [`Translated::text`].
-    pub target: Range<usize>,
 }
 
 /// The translation of a [`PendingSentence`].

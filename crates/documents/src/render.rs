@@ -272,7 +272,8 @@ impl Writer<'_> {
             self.pay_line();
             self.pay_space(Some(c));
             // Markup of Markdown can be escaped by the character before it.
-            let end = if self.escape.sees_markup() { range.end } else { target.len() };
+            let end =
+                if matches!(self.escape, Escape::Markdown(_)) { range.end } else { target.len() };
             let after = target[at + c.len_utf8()..end].chars().next();
             match self.is_verbatim && self.escape.keeps_atoms(c) {
                 true => self.out.text.push(c),

@@ -3,11 +3,13 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use burnformer_glossary::blank;
 use regex::Regex;
 
 use crate::block::{Block, Segment, State};
 use crate::ends::Ends;
-use crate::words::{floor, has_letters, trim};
+use crate::restore::without_atoms;
+use crate::words::{floor, has_letters, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -24,29 +26,18 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
     let mut segments = Vec::new();
     for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
         for range in clauses(&block.text, sentence, &atoms, fits) {
-            let long = block.atoms_in(&range).any(|atom| atoms[atom].len() > LONGEST_ATOM);
-            let state = match translatable(&block.text, &range, &atoms) {
+            let parts = block.parts(&range);
+            let state = match has_letters(&blank(&block.text[range.clone()], &parts)) {
                 false => State::Kept,
-                true if long => State::Reduced,
+                true if parts.iter().any(|atom| atom.len() > LONGEST_ATOM) => {
+                    without_atoms(block, &range)
+                }
                 true => State::Whole,
             };
             segments.push(Segment { range, state });
         }
     }
     block.segments = segments;
-}
-
-/// Whether there are letters outside of the atoms.
-pub(crate) fn translatable(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> bool {
-    let mut at = range.start;
-    let first = atoms.partition_point(|atom| atom.start < range.start);
-    for atom in atoms[first..].iter().take_while(|atom| atom.end <= range.end) {
-        if has_letters(&text[at..atom.start]) {
-            return true;
-        }
-        at = atom.end;
-    }
-    has_letters(&text[at..range.end])
 }
 
 /// Sentences of `text` without the white space around them.
@@ -65,8 +56,7 @@ fn sentences(
 }
 
 /// Marks between the items of a menu.
-static SEPARATOR: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\s([|·•‧∙⋅›→])\s").expect("a valid pattern"));
+static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| regex(r"\s([|·•‧∙⋅›→])\s"));
 
 /// The borders of the items of a menu: of marks between them, and of links if they are all that
 /// there is.
@@ -119,7 +109,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         r"(\s)(?i:and|or|but|because|which|that|und|oder|aber|weil|dass|sondern|et|ou|mais|car|que|qui|y|o|pero|porque|e|ma|perché|mas|en|maar|og|och|men|и|но|или|что)\s",
         r"\s",
     ]
-    .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
+    .map(regex)
 });
 
 /// `sentence` in pieces that fit, cut in halves at the best places.

@@ -2,7 +2,14 @@
 
 use std::ops::Range;
 
+pub(crate) use burnformer_glossary::{Mark, floor, mark};
+use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
+
+/// The regular expression `pattern`, which is valid.
+pub(crate) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
 
 /// Whether `text` holds something that a model could translate.
 pub(crate) fn has_letters(text: &str) -> bool {
@@ -82,38 +89,6 @@ pub(crate) fn single_spaced(text: &str) -> String {
 pub(crate) fn is_unspaced(c: char) -> bool {
     burnformer_glossary::is_unspaced(c)
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')
-}
-
-/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a
-/// mark of the same kind there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Open,
-    Close,
-    Quote,
-    Terminal,
-    Separator,
-    Other,
-}
-
-pub(crate) fn mark(c: char) -> Mark {
-    match c {
-        '(' | '[' | '{' | '（' | '［' | '【' | '〔' | '¿' | '¡' => Mark::Open,
-        ')' | ']' | '}' | '）' | '］' | '】' | '〕' => Mark::Close,
-        '"' | '\'' | '“' | '”' | '„' | '‟' | '‘' | '’' | '‚' | '«' | '»' | '‹' | '›' | '「'
-        | '」' | '『' | '』' => Mark::Quote,
-        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '؟' | '।' | '۔' | '॥' => {
-            Mark::Terminal
-        }
-        ',' | ';' | ':' | '，' | '、' | '；' | '：' | '،' | '؛' => Mark::Separator,
-        _ => Mark::Other,
-    }
-}
-
-/// The largest character boundary of `text` that is not above `at`.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ mod words;
 pub use entry::Entry;
 pub use error::{EntryPlace, EntryProblem, GlossaryError};
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
-pub use kept::{Gap, Gapped, Part, PartKind, blank, lost, numbers_stay, occurrences, parts};
-pub use words::{is_in_word, is_unspaced};
+pub use kept::{Filled, Gapped, Link, Part, PartKind, blank, lost, parts, places};
+pub use words::{Mark, floor, is_in_word, is_unspaced, mark};
 
 /// The largest number of characters of a term.
 pub const MOST_CHARACTERS: usize = 200;

@@ -8,7 +8,12 @@ use unicode_normalization::char::is_combining_mark;
 /// that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese,
 /// Khmer) every character counts as a word.
 pub fn is_in_word(c: char) -> bool {
-    (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
+    is_letter(c) && !is_unspaced(c)
+}
+
+/// Whether this character is a part of a word of any script.
+pub(crate) fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || is_combining_mark(c)
 }
 
 /// Whether words of this character's script are written without spaces between them.
@@ -20,8 +25,41 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
+/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a
+/// mark of the same kind there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// An opening bracket, or a mark that begins a question.
+    Open,
+    /// A closing bracket.
+    Close,
+    /// A quote, of which some languages open with what others close with.
+    Quote,
+    /// The end of a sentence.
+    Terminal,
+    /// A comma, a colon or a semicolon.
+    Separator,
+    /// Everything else, letters too.
+    Other,
+}
+
+/// The kind of punctuation that `c` is.
+pub fn mark(c: char) -> Mark {
+    match c {
+        '(' | '[' | '{' | '（' | '［' | '【' | '〔' | '¿' | '¡' => Mark::Open,
+        ')' | ']' | '}' | '）' | '］' | '】' | '〕' => Mark::Close,
+        '"' | '\'' | '“' | '”' | '„' | '‟' | '‘' | '’' | '‚' | '«' | '»' | '‹' | '›' | '「'
+        | '」' | '『' | '』' => Mark::Quote,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '؟' | '।' | '۔' | '॥' => {
+            Mark::Terminal
+        }
+        ',' | ';' | ':' | '，' | '、' | '；' | '：' | '،' | '؛' => Mark::Separator,
+        _ => Mark::Other,
+    }
+}
+
 /// The largest character boundary of `text` that is not above `at`.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
+pub fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

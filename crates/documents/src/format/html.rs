@@ -64,7 +64,7 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
                 false => builder.open(name, raw),
             }
         }
-        [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw),
+        [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw, None),
         _ => builder.point(raw),
     }
 }
@@ -130,7 +130,9 @@ impl Parser<'_> {
             _ if !translating => self.finish_block(range.start),
             TokenKind::Start { .. } => return self.start(index),
             TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
-            TokenKind::End { name } => self.builder(range.start).close(name, &text[range.clone()]),
+            TokenKind::End { name } => {
+                self.builder(range.start).close(name, &text[range.clone()], None)
+            }
             TokenKind::Text => self.add_text(range.clone()),
             TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
             TokenKind::Other => self.builder(range.start).point(&text[range.clone()]),

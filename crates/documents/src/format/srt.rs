@@ -9,23 +9,18 @@ use super::Piece;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::has_letters;
+use crate::words::{has_letters, regex};
 
-static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+").expect("a valid pattern")
-});
+static TIMES: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^\s*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
 /// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
 /// the first two kinds.
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
-        .expect("a valid pattern")
-});
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}"));
 /// A line with its end, which may be a carriage return alone.
-static LINE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+").expect("a valid pattern"));
+static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));
 /// The dash before the words of a speaker.
-static SPEAKER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*").expect("a valid pattern"));
+static SPEAKER: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let lines: Vec<Range<usize>> = LINE.find_iter(text).map(|line| line.range()).collect();
@@ -118,7 +113,7 @@ fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str))
         let name = found.get(2).map(|name| name.as_str().to_ascii_lowercase());
         match name {
             Some(name) if found[1].is_empty() => builder.open(&name, &found[0]),
-            Some(name) => builder.close(&name, &found[0]),
+            Some(name) => builder.close(&name, &found[0], None),
             None => builder.point(&found[0]),
         }
     }

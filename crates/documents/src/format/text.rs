@@ -9,13 +9,11 @@ use super::Piece;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::has_letters;
+use crate::words::{has_letters, regex};
 
 /// Indentation and marks of lists and quotations.
-static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*")
-        .expect("a valid pattern")
-});
+static PREFIX: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^\s*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();

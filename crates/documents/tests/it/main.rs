@@ -1,6 +1,7 @@
 //! Documents of each format through a model.
 
 mod common;
+mod glued;
 mod html;
 mod markdown;
 mod others;

@@ -1,97 +1,261 @@
-//! Sentences without the parts that a translation has to keep, and their return into the
-//! translation.
+//! Sentences without the parts that a translation has to keep, and the return of these into the
+//! translation, with the neighbours that they had.
 
 use std::ops::Range;
 
-use super::number::numbers;
+use super::glue::{around, glued, is_alike, needs_space};
 use super::parts::{PartKind, parts};
+use crate::words::{Mark, floor, is_in_word, is_letter, mark};
 
-/// A sentence with gaps in the place of its placeholders, addresses and numbers.
+/// A piece of a translation, usually a token, and the piece of the source that it is aligned to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gapped {
+pub struct Link {
+    /// Bytes of the source text.
+    pub source: Range<usize>,
+    /// Bytes of the translated text.
+    pub target: Range<usize>,
+}
+
+/// A sentence with gaps in the place of parts that its translation has to keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gapped<'a> {
+    source: &'a str,
     /// The rest of the sentence.
     pub text: String,
-    /// What is missing, from left to right.
-    pub gaps: Vec<Gap>,
+    /// The bytes that are left: the start in `text`, and the range in `source`.
+    kept: Vec<(usize, Range<usize>)>,
+    gaps: Vec<Gap>,
 }
 
-/// A part that is missing in a sentence.
+/// Parts of a sentence with nothing but punctuation between them, and what is glued to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
+struct Gap {
     /// Its place in [`Gapped::text`].
-    pub at: usize,
-    /// The part, with the brackets, quotes, signs and currencies around it.
-    pub text: String,
+    at: usize,
+    /// Its bytes of the source.
+    range: Range<usize>,
     /// Whether it belongs to the word after it, as a number does to what it counts.
-    pub counts: bool,
+    counts: bool,
 }
 
-impl Gapped {
-    /// `source` without its parts; parts with nothing but punctuation between them are one.
-    pub fn new(source: &str) -> Self {
+/// A translation into which the parts have returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// The text.
+    pub text: String,
+    /// The links of the whole texts; those of the parts come last.
+    pub links: Vec<Link>,
+    /// Bytes of the source and of the text for each gap, in the order of the source.
+    gaps: Vec<Link>,
+}
+
+impl<'a> Gapped<'a> {
+    /// `source` without its placeholders, addresses and numbers.
+    pub fn new(source: &'a str) -> Self {
+        let own = parts(source).into_iter().filter(|part| part.kind != PartKind::Symbol);
+        Self::without(source, own.map(|part| part.range))
+    }
+
+    /// `source` without `parts`, which are sorted, and without what is glued to them.
+    pub fn without(source: &'a str, parts: impl Iterator<Item = Range<usize>>) -> Self {
         let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();
-        let mut found: Vec<Range<usize>> =
-            numbers(source, true).into_iter().map(|own| own.word).collect();
-        let verbatim = parts(source).into_iter().filter(|part| part.kind == PartKind::Verbatim);
-        found.extend(verbatim.map(|part| part.range));
-        found.sort_by_key(|range| (range.start, range.end));
-        for range in found {
-            let counts = counts(&source[range.clone()]);
-            let around = with_signs(source, range);
-            match ranges.last_mut() {
-                Some((last, _)) if joins(source, last.end, around.start) => {
-                    last.end = last.end.max(around.end)
-                }
-                _ => ranges.push((around, counts)),
+        for part in parts {
+            let mut own = (glued(source, part.clone()), counts(&source[part]));
+            while let Some((last, counts)) =
+                ranges.pop_if(|(last, _)| joins(source, last.end, own.0.start))
+            {
+                let both = last.start.min(own.0.start)..last.end.max(own.0.end);
+                own = (glued(source, both), counts);
             }
+            ranges.push(own);
         }
-        let (mut gapped, mut start) = (Self { text: String::new(), gaps: Vec::new() }, 0);
+        let mut gapped = Self { source, text: String::new(), kept: Vec::new(), gaps: Vec::new() };
+        let mut start = 0;
         for (range, counts) in ranges {
-            gapped.push(&source[start..range.start]);
+            gapped.keep(start..range.start);
             start = range.end;
-            gapped.gaps.push(Gap { at: gapped.text.len(), text: source[range].into(), counts });
+            gapped.gaps.push(Gap { at: gapped.text.len(), range, counts });
         }
-        gapped.push(&source[start..]);
-        let end = gapped.text.trim_end().len();
-        gapped.text.truncate(end);
-        gapped.gaps.iter_mut().for_each(|gap| gap.at = gap.at.min(end));
+        gapped.keep(start..source.len());
+        gapped.trim_end();
         gapped
     }
 
-    fn push(&mut self, text: &str) {
-        if text.starts_with([',', '.', ';', ':', '!', '?', ')']) {
-            self.text.truncate(self.text.trim_end().len());
-            let end = self.text.len();
-            self.gaps.iter_mut().rev().take(1).for_each(|gap| gap.at = gap.at.min(end));
+    fn keep(&mut self, range: Range<usize>) {
+        let slice = &self.source[range.clone()];
+        if slice.chars().next().is_some_and(closes) {
+            self.trim_end();
         }
-        let is_spaced = self.text.is_empty() || self.text.ends_with(' ');
-        self.text.push_str(if is_spaced { text.trim_start() } else { text });
+        let opens = self.text.ends_with(|c| mark(c) == Mark::Open);
+        let is_spaced = self.text.is_empty() || opens || self.text.ends_with(char::is_whitespace);
+        let trimmed = if is_spaced { slice.trim_start() } else { slice };
+        if self.text.ends_with(is_in_word) && trimmed.starts_with(is_in_word) {
+            self.text.push(' ');
+        }
+        self.kept.push((self.text.len(), range.end - trimmed.len()..range.end));
+        self.text.push_str(trimmed);
     }
 
-    /// `translation` of the text with the parts in the places that `place` gives for the gaps.
-    pub fn fill(&self, translation: &str, place: impl Fn(&Gap) -> usize) -> String {
-        let mut places: Vec<(usize, &Gap)> =
-            self.gaps.iter().map(|gap| (place(gap), gap)).collect();
-        places.sort_by_key(|(place, _)| *place);
-        let (mut text, mut at) = (String::new(), 0);
-        for (place, gap) in places {
-            let place = place.clamp(at, translation.len());
-            text.push_str(&translation[at..place]);
-            at = place;
-            let touches = text.is_empty() || text.ends_with([' ', '(', '[', '„', '“', '-', '/']);
-            text.push_str(if touches { "" } else { " " });
-            text.push_str(&gap.text);
-            let next = translation[at..].chars().next();
-            let is_spaced = next.is_some_and(|c| c.is_alphanumeric() || c == '(');
-            text.push_str(if is_spaced { " " } else { "" });
-        }
-        text + &translation[at..]
+    fn trim_end(&mut self) {
+        let end = self.text.trim_end().len();
+        self.text.truncate(end);
+        self.gaps.iter_mut().rev().take_while(|gap| gap.at > end).for_each(|gap| gap.at = end);
     }
+
+    /// `translation` of the text, whose words `links` align, with the parts in their places.
+    pub fn fill(&self, translation: &str, links: &[Link]) -> Filled {
+        let is_valid = |link: &&Link| {
+            let texts = (self.text.get(link.source.clone()), translation.get(link.target.clone()));
+            matches!(texts, (Some(_), Some(_)))
+        };
+        let links: Vec<&Link> = links.iter().filter(is_valid).collect();
+        let places = Places::new(self, translation, &links);
+        let mut all: Vec<(usize, &Gap)> =
+            self.gaps.iter().map(|gap| (places.of(gap), gap)).collect();
+        all.sort_by_key(|(place, _)| *place);
+        let (mut filled, mut at) = (Filled::default(), 0);
+        let mut shifts = vec![(0, 0)];
+        for (place, Gap { range, .. }) in all {
+            let place = place.max(at);
+            filled.text.push_str(&translation[at..place]);
+            at = place;
+            let [before, after] = around(self.source, range);
+            let edges = [before, self.source[range.clone()].chars().next()];
+            if needs_space(edges, filled.text.chars().next_back(), false) {
+                filled.text.push(' ');
+            }
+            let start = filled.text.len();
+            filled.text.push_str(&self.source[range.clone()]);
+            filled.gaps.push(Link { source: range.clone(), target: start..filled.text.len() });
+            let rest = translation[at..].trim_start();
+            let next = rest.chars().next();
+            // The space between two words that had the part between them.
+            if before.is_some_and(is_in_word) && is_alike(after, next) {
+                at = translation.len() - rest.len();
+            }
+            let edges = [after, self.source[range.clone()].chars().next_back()];
+            if needs_space(edges, translation[at..].chars().next(), true) {
+                filled.text.push(' ');
+            }
+            shifts.push((at, filled.text.len()));
+        }
+        filled.text.push_str(&translation[at..]);
+        filled.links = links.iter().filter_map(|link| self.whole(link, &shifts)).collect();
+        filled.links.extend(filled.gaps.iter().cloned());
+        filled.gaps.sort_by_key(|gap| gap.source.start);
+        filled
+    }
+
+    /// `link` of the reduced texts as one of the whole texts.
+    fn whole(&self, link: &Link, shifts: &[(usize, usize)]) -> Option<Link> {
+        let source = |at: usize| {
+            let part = self.kept.partition_point(|(start, _)| *start <= at).checked_sub(1)?;
+            let (start, kept) = &self.kept[part];
+            Some((kept.start + (at - start)).min(kept.end))
+        };
+        let target = |at: usize| {
+            let (from, to) = shifts[shifts.partition_point(|&(from, _)| from <= at) - 1];
+            at - from + to
+        };
+        let (from, to) = (link.source.start, link.source.end.checked_sub(1)?);
+        let source = source(from)?..source(to)? + 1;
+        let target = target(link.target.start)..target(link.target.end.checked_sub(1)?) + 1;
+        Some(Link { source, target })
+    }
+}
+
+impl Filled {
+    /// Where `part` of the source is in the text, if it is in a gap.
+    pub fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
+        let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
+        let Link { source, target } = &self.gaps[next.checked_sub(1)?];
+        let start = target.start + (part.start - source.start);
+        (part.end <= source.end).then(|| start..start + part.len())
+    }
+}
+
+/// The links of a translation, in which the places of gaps are looked for.
+struct Places<'a> {
+    gapped: &'a Gapped<'a>,
+    translation: &'a str,
+    by_start: Vec<&'a Link>,
+    by_end: Vec<&'a Link>,
+}
+
+impl<'a> Places<'a> {
+    fn new(gapped: &'a Gapped<'a>, translation: &'a str, links: &[&'a Link]) -> Self {
+        let (mut by_start, mut by_end) = (links.to_vec(), links.to_vec());
+        by_start.sort_by_key(|link| (link.source.start, link.target.start));
+        by_end.sort_by_key(|link| (link.source.end, link.target.end));
+        Self { gapped, translation, by_start, by_end }
+    }
+
+    /// The place of `gap` in the translation: at the word that it is glued to, before the word that
+    /// it counts, or behind the word before it.
+    fn of(&self, gap: &Gap) -> usize {
+        let [before, after] = around(self.gapped.source, &gap.range);
+        let opens = |c: char| matches!(mark(c), Mark::Open | Mark::Quote);
+        let is_glued = after.is_some_and(is_letter) || before.is_some_and(opens);
+        let counts = gap.counts && self.gapped.text[gap.at..].trim_start().starts_with(is_letter);
+        let is_next = !before.is_some_and(is_letter) && (is_glued || counts);
+        let side = match is_next {
+            true => self.before_next(gap.at).or_else(|| self.behind_last(gap.at)),
+            false => self.behind_last(gap.at).or_else(|| self.before_next(gap.at)),
+        };
+        self.within(gap.at).or(side).unwrap_or(match gap.at {
+            0 => 0,
+            _ => self.translation.trim_end_matches(['.', '!', '?']).len(),
+        })
+    }
+
+    /// The place of `at` in a word that is around it.
+    fn within(&self, at: usize) -> Option<usize> {
+        let next = self.by_start.partition_point(|link| link.source.start < at);
+        let Link { source, target } = self.by_start[next.checked_sub(1)?];
+        let same = source.len() == target.len() && at < source.end;
+        same.then(|| floor(self.translation, target.start + at - source.start))
+    }
+
+    /// Behind the translation of the last word before `at`, and the marks between the two.
+    fn behind_last(&self, at: usize) -> Option<usize> {
+        let next = self.by_end.partition_point(|link| link.source.end <= at);
+        let Link { source, target } = self.by_end[next.checked_sub(1)?];
+        let marks = self.gapped.text[source.end..at].trim_start_matches(is_in_word).chars();
+        let rest = self.translation[target.end..].trim_start_matches(is_in_word).chars();
+        Some(self.translation.len() - rest.as_str().len() + past(rest, marks))
+    }
+
+    /// Before the translation of the first word behind `at`, and the marks between the two.
+    fn before_next(&self, at: usize) -> Option<usize> {
+        let next = self.by_start.partition_point(|link| link.source.start < at);
+        let Link { source, target } = self.by_start.get(next)?;
+        let marks = self.gapped.text[at..source.start].trim_end_matches(is_in_word).chars().rev();
+        let rest = self.translation[..target.start].trim_end_matches(is_in_word);
+        Some(rest.len() - past(rest.chars().rev(), marks))
+    }
+}
+
+/// The bytes at the beginning of `rest` that are marks of the kinds of `marks`.
+fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>) -> usize {
+    let mut end = 0;
+    let ends = rest.map(|c| {
+        end += c.len_utf8();
+        (c, end)
+    });
+    let marks = marks.filter(|c| !c.is_whitespace()).map(mark);
+    let both = marks.zip(ends.filter(|(c, _)| !c.is_whitespace()));
+    let same = both.take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
+    same.last().map_or(0, |(_, (_, end))| end)
+}
+
+/// Whether a word needs no space before `c`.
+fn closes(c: char) -> bool {
+    matches!(mark(c), Mark::Terminal | Mark::Separator | Mark::Close)
 }
 
 /// Whether nothing but punctuation is between two parts, a list for example.
 fn joins(source: &str, end: usize, start: usize) -> bool {
-    start <= end || source[end..start].chars().all(|c| !c.is_alphanumeric())
+    start <= end || source[end..start].chars().all(|c| !is_letter(c))
 }
 
 /// Whether the part is a number that counts something, and no year, or a placeholder for one.
@@ -99,33 +263,4 @@ fn counts(part: &str) -> bool {
     let is_year =
         part.len() == 4 && part.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));
     part.starts_with(|c: char| c.is_numeric()) && !is_year || part.starts_with("%d")
-}
-
-/// `part` with the signs that belong to it: a currency, a percentage, the full stop of an ordinal
-/// number, brackets and quotes.
-fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
-    let (mut start, mut end) = (part.start, part.end);
-    let is_number = source[part].ends_with(|c: char| c.is_numeric());
-    let money = ['€', '$', '£', '¥', '₽', '₹', '₩'];
-    let before = source[..start].trim_end_matches(' ');
-    if is_number && before.ends_with(money) {
-        start = before.len() - before.chars().next_back().map_or(0, char::len_utf8);
-    }
-    let after = source[end..].trim_start_matches([' ', '\u{a0}', '\u{202f}']);
-    if is_number && after.starts_with(|c| money.contains(&c) || "%‰°٪％".contains(c)) {
-        end = source.len() - after.len() + after.chars().next().map_or(0, char::len_utf8);
-    }
-    let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
-    if is_number && source[end..].strip_prefix(". ").is_some_and(is_ordinal) {
-        end += 1;
-    }
-    let (before, after) = (source[..start].chars().next_back(), source[end..].chars().next());
-    match (before, after) {
-        (Some(open), Some(close))
-            if "([{\"'„“«‚‘".contains(open) && ")]}\"'”“»’‘".contains(close) =>
-        {
-            start - open.len_utf8()..end + close.len_utf8()
-        }
-        _ => start..end,
-    }
 }

@@ -3,15 +3,15 @@
 
 mod compare;
 mod gaps;
+mod glue;
 mod number;
 mod parts;
 mod placeholders;
 mod scan;
 mod words;
 
-pub use compare::numbers_stay;
-pub use gaps::{Gap, Gapped};
-pub use parts::{Part, PartKind, occurrences, parts};
+pub use gaps::{Filled, Gapped, Link};
+pub use parts::{Part, PartKind, parts};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,6 +19,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::Wanted;
+use compare::numbers_stay;
 use number::numbers;
 use words::Spelled;
 
@@ -30,16 +31,14 @@ pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
     if !source.contains(may_be_part) {
         return None;
     }
-    let mut verbatim = parts(source);
-    verbatim.retain(|part| part.kind == PartKind::Verbatim);
-    let texts: Vec<&str> = verbatim.iter().map(|part| &source[part.range.clone()]).collect();
-    let ranges = verbatim.iter().map(|part| part.range.clone());
-    let (found, left) = taken_out(&texts, translation);
-    let rest = blank(source, ranges);
-    match (found == counts(&texts), numbers_stay(&rest, &left)) {
-        (true, true) => return None,
-        (true, false) => {}
-        (false, _) => return Some(Vec::new()),
+    let parts = parts(source).into_iter().filter(|part| part.kind == PartKind::Verbatim);
+    let parts: Vec<Range<usize>> = parts.map(|part| part.range).collect();
+    let Some(places) = places_of_texts(source, &parts, translation) else {
+        return Some(Vec::new());
+    };
+    let (rest, left) = (blank(source, &parts), blank(translation, &places));
+    if numbers_stay(&rest, &left) {
+        return None;
     }
     let term = |source: &str, targets| Wanted { source: source.into(), targets };
     let words = Spelled::new(&left);
@@ -48,23 +47,52 @@ pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
     Some(numbers.map(|own| term(&own.text, own.forms())).collect())
 }
 
-/// How often `text` has each of `parts`, and `text` without them.
-fn taken_out<'a>(parts: &[&'a str], text: &str) -> (BTreeMap<&'a str, usize>, String) {
-    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(parts);
-    let Ok(finder) = finder else { return (BTreeMap::new(), text.into()) };
-    let found: Vec<_> = finder.find_iter(text).collect();
-    let texts: Vec<&str> = found.iter().map(|own| parts[own.pattern().as_usize()]).collect();
-    (counts(&texts), blank(text, found.iter().map(|own| own.range())))
+/// The places in `translation` of `parts` of `source`, which are sorted, if it has each of them as
+/// often, and if the values of all other numbers stay.
+pub fn places(
+    source: &str,
+    parts: &[Range<usize>],
+    translation: &str,
+) -> Option<Vec<Range<usize>>> {
+    let places = places_of_texts(source, parts, translation)?;
+    let stay = numbers_stay(&blank(source, parts), &blank(translation, &places));
+    stay.then_some(places)
 }
 
-fn counts<'a>(texts: &[&'a str]) -> BTreeMap<&'a str, usize> {
-    let mut counts = BTreeMap::new();
-    texts.iter().for_each(|text| *counts.entry(*text).or_default() += 1);
-    counts
+/// As [`places`], whatever the numbers are.
+fn places_of_texts(
+    source: &str,
+    parts: &[Range<usize>],
+    translation: &str,
+) -> Option<Vec<Range<usize>>> {
+    let texts = parts.iter().map(|part| &source[part.clone()]);
+    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts.clone());
+    let mut found: BTreeMap<&str, Vec<Range<usize>>> = BTreeMap::new();
+    for own in finder.ok()?.find_iter(translation) {
+        found.entry(&translation[own.range()]).or_default().push(own.range());
+    }
+    let is_whole = |range: &Range<usize>| is_whole(translation, range);
+    // Between scripts without spaces, the words around a part touch it.
+    for places in found.values_mut().filter(|places| places.iter().any(is_whole)) {
+        places.retain(is_whole);
+    }
+    found.values_mut().for_each(|places| places.reverse());
+    let places = texts.map(|text| found.get_mut(text)?.pop()).collect::<Option<Vec<_>>>()?;
+    found.values().all(Vec::is_empty).then_some(places)
 }
 
-/// `text` with a space in the place of each of `ranges`, which are sorted.
-pub fn blank(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
+/// Whether `text[range]` is no part of a longer word.
+fn is_whole(text: &str, range: &Range<usize>) -> bool {
+    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let (before, own, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
+    !(word(own.chars().next()) && word(before.chars().next_back())
+        || word(own.chars().next_back()) && word(after.chars().next()))
+}
+
+/// `text` with a space in the place of each of `ranges`.
+pub fn blank(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut ranges = ranges.to_vec();
+    ranges.sort_by_key(|range| range.start);
     let (mut rest, mut at) = (String::new(), 0);
     for range in ranges {
         rest.extend([&text[at..range.start], " "]);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::scan::{Group, runs};
 use super::words::{is_afternoon, is_clock, is_minus, scales};
+use crate::words::is_in_word;
 
 /// The most letters beside a number that are looked at.
 const MOST_LETTERS: usize = 20;
@@ -13,9 +14,7 @@ const MOST_LETTERS: usize = 20;
 pub(super) struct Number {
     /// Bytes of the text, with the sign.
     pub range: Range<usize>,
-    /// As `range`, with the letters that belong to it.
-    pub word: Range<usize>,
-    /// The text of `word`.
+    /// The text of `range`, with the letters that belong to it.
     pub text: String,
     /// The values that it may have, each in one form: `1.234` is a fraction in English and a
     /// thousand in German.
@@ -86,7 +85,7 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     if kind == Kind::Whole && (letters || negative) {
         kind = Kind::Exact;
     }
-    Number { range: start..range.end, text: text[word.clone()].into(), word, values, parts, kind }
+    Number { range: start..range.end, text: text[word].into(), values, parts, kind }
 }
 
 /// Whether this separator stands between two numbers.
@@ -191,7 +190,9 @@ fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
     let before: usize = letters.map(char::len_utf8).sum();
     let behind: String = text[range.end..].chars().take_while(in_word).take(MOST_LETTERS).collect();
     let is_unit = behind.chars().any(|c| c.is_ascii_digit())
-        || behind.len() <= 2 && !["st", "nd", "rd", "th", "er", "s", "e"].contains(&&*behind);
+        || behind.len() <= 2
+            && !text[range.end + behind.len()..].starts_with(is_in_word)
+            && !["st", "nd", "rd", "th", "er", "s", "e"].contains(&&*behind);
     let letters = before > 0 || is_unit && !behind.is_empty();
     let behind = if is_unit { behind.len() } else { 0 };
     (letters, range.start - before..range.end + behind)

@@ -85,23 +85,6 @@ pub fn parts(text: &str) -> Vec<Part> {
     all
 }
 
-/// The places of `needle` in `text`, unless it is a part of a longer word.
-pub fn occurrences(text: &str, needle: &str) -> Vec<Range<usize>> {
-    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let (starts, ends) = (word(needle.chars().next()), word(needle.chars().next_back()));
-    let whole = |range: &Range<usize>| {
-        !(starts && word(text[..range.start].chars().next_back())
-            || ends && word(text[range.end..].chars().next()))
-    };
-    // Between scripts without spaces, the words around an address touch it.
-    let all = text.match_indices(needle).map(|(start, _)| start..start + needle.len());
-    let all: Vec<Range<usize>> = all.collect();
-    match all.iter().any(whole) {
-        true => all.into_iter().filter(whole).collect(),
-        false => all,
-    }
-}
-
 /// Bytes of an address without the punctuation that belongs to the sentence around it.
 fn without_closing(address: &str) -> usize {
     let opening = address.matches('(').count();

@@ -2,10 +2,9 @@
 
 use std::slice::from_ref;
 
-use burnformer_glossary::{Gap, Gapped, Wanted, longest, lost, parts};
+use burnformer_glossary::{Gapped, Wanted, longest, lost, parts};
 use rayon::prelude::*;
 
-use super::links::TextLink;
 use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::hypothesis::Hypothesis;
@@ -105,7 +104,7 @@ impl Translator {
     fn filled(&self, Lost { source, .. }: &Lost, translation: &str) -> String {
         let gapped = Gapped::new(source);
         let links = self.links(&gapped.text, translation).unwrap_or_default();
-        gapped.fill(translation, |gap| place(&links, gap, &gapped.text, translation))
+        gapped.fill(translation, &links).text
     }
 
     /// `text` as a translation of `request`.
@@ -149,32 +148,4 @@ struct Lost {
     source: String,
     /// The terms to search for if numbers alone are lost.
     numbers: Vec<Wanted>,
-}
-
-/// The place in `translation` of a part that is missing in `text`: before the word that the next
-/// word is linked to, or behind that of the last word.
-fn place(links: &[TextLink], gap: &Gap, text: &str, translation: &str) -> usize {
-    let before = links.iter().filter(|link| link.source.end <= gap.at);
-    let before = before.max_by_key(|link| (link.source.end, link.target.end));
-    let after = links.iter().filter(|link| link.source.start >= gap.at);
-    let after = after.min_by_key(|link| (link.source.start, link.target.start));
-    let is_word = |c: char| c.is_alphanumeric();
-    let end = |link: &TextLink| {
-        let rest = &translation[link.target.end..];
-        link.target.end + rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-    };
-    let start = |link: &TextLink| {
-        let rest = translation[..link.target.start].trim_end_matches(is_word);
-        rest.len()
-    };
-    let next_is_word = text[gap.at..].trim_start().starts_with(is_word);
-    let side = match gap.counts && next_is_word {
-        true => after.map(start).or_else(|| before.map(end)),
-        false => before.map(end).or_else(|| after.map(start)),
-    };
-    side.unwrap_or(if gap.at == 0 {
-        0
-    } else {
-        translation.trim_end_matches(['.', '!', '?']).len()
-    })
 }

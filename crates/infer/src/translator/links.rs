@@ -3,21 +3,12 @@
 use std::ops::Range;
 
 use burnformer_data::Tokenizer;
+pub use burnformer_glossary::Link as TextLink;
 
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use crate::attention::{Attention, HeadWeights, MOST_LINKED, strongest};
 use crate::error::InferError;
-
-/// A token of a translation and the token of its source that it attends to most, as ranges of bytes
-/// of the two texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextLink {
-    /// Where the token stands in the source text.
-    pub source: Range<usize>,
-    /// Where the token stands in the translated text.
-    pub target: Range<usize>,
-}
 
 impl Translator {
     /// Links each token of `target`, a translation of `source`, to the source token that it attends

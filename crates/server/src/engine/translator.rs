@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burnformer_documents::Link;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
-    MOST_LINKED, Request, Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
+    MOST_LINKED, Request, Shortlist, TranslateOptions, Translation, Translator, doubts,
 };
 use burnformer_view::Sentence;
 
@@ -84,8 +83,6 @@ impl TranslatorEngine {
             true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
             false => Vec::new(),
         };
-        let link = |TextLink { source, target }| Link { source, target };
-        let links = links.into_iter().map(link).collect();
         let doubts = doubts(&work.text, &found.text).into_iter().map(Doubt::name).collect();
         let confidence = self.translator.confidence(&work.text, &found.text, &found.hypothesis);
         let Hypothesis { score, is_second, .. } = found.hypothesis;

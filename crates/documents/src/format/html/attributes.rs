@@ -9,11 +9,10 @@ use super::lexer::decode;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{has_letters, moved};
+use crate::words::{has_letters, moved, regex};
 
 static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
-        .expect("a valid pattern")
+    regex(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
 });
 
 /// The values of such attributes of `element`, whose start tag `tag` begins at `start`.

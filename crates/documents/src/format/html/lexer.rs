@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::tags::{self, Role, role};
 use crate::escape::Entities;
+use crate::words::regex;
 
 #[derive(Debug)]
 pub(super) struct Token {
@@ -85,8 +86,7 @@ pub(super) fn lex(text: &str) -> Lexed {
 fn templates(text: &str) -> Vec<Range<usize>> {
     const CLOSING: [(&str, &str); 6] =
         [("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("<%", "%>"), ("<?php", "?>"), ("<?=", "?>")];
-    static OPENING: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\{\{|\{%|\{#|<%|<\?(?:php|=)").expect("a valid pattern"));
+    static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)"));
     let mut all = Vec::new();
     let (mut at, mut unclosed) = (0, [0; CLOSING.len()]);
     while let Some(found) = OPENING.find_at(text, at) {
@@ -252,9 +252,8 @@ fn partners(tokens: &[Token]) -> Vec<Option<usize>> {
     partner
 }
 
-static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"&(?:#[xX]?[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,31});?").expect("a valid pattern")
-});
+static REFERENCE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"&(?:#[xX]?[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,31});?"));
 
 /// `raw` with characters instead of references.
 pub(crate) fn decode(raw: &str) -> Cow<'_, str> {

@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         let by_text = name == "[" && matches!(raw, "]" | "][]");
         let label = || without_marks(&text[range.start + 1..start.max(range.start + 1)], " ");
         let label = by_text.then(label);
-        self.inline(start..end, |builder, raw| builder.close_with(name, raw, label));
+        self.inline(start..end, |builder, raw| builder.close(name, raw, label));
     }
 
     /// The end of a link or an image that ends at `end`: the parser leaves the second brackets of

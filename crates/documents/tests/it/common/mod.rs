@@ -67,10 +67,11 @@ fn link(source: usize, source_len: usize, target: usize, target_len: usize) -> L
     Link { source: source..source + source_len, target: target..target + target_len }
 }
 
-/// Runs of letters and digits.
+/// Runs of letters, digits and combining marks.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr() as usize;
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
+    let is_in_word = |c| burnformer_glossary::is_in_word(c) || burnformer_glossary::is_unspaced(c);
+    text.split(move |c: char| !(c.is_alphanumeric() || is_in_word(c) || c == '\''))
         .filter(|word| !word.is_empty())
         .map(move |word| (word.as_ptr() as usize - start, word))
 }

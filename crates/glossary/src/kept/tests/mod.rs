@@ -51,7 +51,12 @@ fn what_is_lost_is_asked_for() {
 
 #[test]
 fn a_short_name_is_not_found_in_a_word() {
-    assert_eq!(occurrences("a cat at a", "a"), [0..1, 9..10]);
+    let source = "`a` a cat `a`";
+    let parts = [1..2, 4..5, 11..12];
+    assert_eq!(places(source, &parts, "a cat at a a"), Some(vec![0..1, 9..10, 11..12]));
+    assert_eq!(places(source, &parts, "a cat at a"), None);
+    assert_eq!(places(source, &parts, "a a cat a a"), None);
+    assert_eq!(places("猫`a`", &[4..5], "猫a猫"), Some(vec![3..4]));
 }
 
 #[test]
@@ -59,7 +64,13 @@ fn parts_return_into_a_translation_of_the_rest() {
     let whole = "Hallo {name}, du hast %d Nachrichten (5 %) vom 3. Mai 1950, Nr. 2, 3, 4 da.";
     let gapped = Gapped::new(whole);
     assert_eq!(gapped.text, "Hallo, du hast Nachrichten vom Mai, Nr. da.");
-    let texts: Vec<&str> = gapped.gaps.iter().map(|gap| &*gap.text).collect();
-    assert_eq!(texts, ["{name}", "%d", "(5 %)", "3.", "1950", "2, 3, 4"]);
-    assert_eq!(gapped.fill(&gapped.text, |gap| gap.at), whole);
+    let link = |(at, word): (usize, &str)| {
+        let range = at..at + word.len();
+        Link { source: range.clone(), target: range }
+    };
+    let text = &gapped.text;
+    let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let links: Vec<Link> = words.map(|word| link((start(word), word))).collect();
+    assert_eq!(gapped.fill(text, &links).text, whole);
 }

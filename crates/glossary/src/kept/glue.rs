@@ -1,0 +1,143 @@
+//! The signs and letters that belong to a part, and the spaces beside it.
+
+use std::ops::Range;
+
+use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
+
+/// The most letters of a word that is kept with a part because it is glued to it.
+const MOST_LETTERS: usize = 24;
+/// The letters of a word that is kept with the signs between it and a part.
+const SHORT: usize = 2;
+/// The most signs between a part and a word.
+const MOST_SIGNS: usize = 4;
+
+/// `part` with what belongs to it: a currency, a percentage, the full stop of an ordinal number,
+/// brackets and quotes, signs without a space between, and words that would be no words alone.
+pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
+    let mut range = part;
+    // Brackets around a part can be a part of a name: `f(5).x`.
+    for _ in 0..3 {
+        let wider = in_brackets(source, with_words(source, with_signs(source, range.clone())));
+        if wider == range {
+            break;
+        }
+        range = wider;
+    }
+    range
+}
+
+/// `part` with a currency or a percentage, which may have a space between, or a full stop.
+fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
+    let (mut start, mut end) = (part.start, part.end);
+    if !source[part].ends_with(|c: char| c.is_numeric()) {
+        return start..end;
+    }
+    let money = ['€', '$', '£', '¥', '₽', '₹', '₩'];
+    let before = source[..start].trim_end_matches(' ');
+    if before.ends_with(money) {
+        start = before.len() - before.chars().next_back().map_or(0, char::len_utf8);
+    }
+    let after = source[end..].trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+    if after.starts_with(|c| money.contains(&c) || "%‰°٪％".contains(c)) {
+        end = source.len() - after.len() + after.chars().next().map_or(0, char::len_utf8);
+    }
+    let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
+    if source[end..].strip_prefix(". ").is_some_and(is_ordinal) {
+        end += 1;
+    }
+    start..end
+}
+
+/// `part` with the signs beside it and with short words behind them (`a=5`, `5-s`), an ending or a
+/// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case put
+/// spaces elsewhere, or particles at words.
+fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
+    let (before, after) = (&source[..part.start], &source[part.end..]);
+    let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
+    let is_number = source[part.clone()].starts_with(char::is_numeric);
+    let has_left = match left.signs {
+        0 => is_number,
+        _ => left.letters <= SHORT,
+    };
+    let width = |side: &Beside, has: bool| side.signs + if has { side.word } else { 0 };
+    part.start - width(&left, has_left)..part.end + width(&right, right.letters <= SHORT)
+}
+
+/// What is glued to one side of a part.
+struct Beside {
+    /// Bytes of the signs that belong to the part.
+    signs: usize,
+    /// Bytes of the word behind them, if it may belong to it.
+    word: usize,
+    /// Its characters.
+    letters: usize,
+}
+
+fn beside(chars: impl Iterator<Item = char> + Clone) -> Beside {
+    let is_sign = |c: &char| {
+        let apostrophe = matches!(c, '\'' | '’');
+        let ascii = matches!(mark(*c), Mark::Terminal | Mark::Separator) && c.is_ascii();
+        let other = mark(*c) == Mark::Other && !is_letter(*c);
+        !c.is_whitespace() && !is_unspaced(*c) && *c != '`' && (apostrophe || ascii || other)
+    };
+    let signs: Vec<char> = chars.clone().take_while(is_sign).take(MOST_SIGNS).collect();
+    let rest = chars.skip(signs.len());
+    let is_glued = rest.clone().next().is_some_and(is_letter);
+    let has_case = |c: &char| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase();
+    let word: Vec<char> = rest.take_while(|c| is_in_word(*c)).take(MOST_LETTERS).collect();
+    let is_word = word.len() < MOST_LETTERS && word.iter().any(has_case);
+    // A comma or a full stop without a letter behind it is the sentence's.
+    let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
+    let own = signs.iter().take_while(|c| is_glued || mark(**c) == Mark::Other).count();
+    let letters = if is_word && own == signs.len() { word.len() } else { 0 };
+    Beside { signs: bytes(&signs[..own]), word: bytes(&word[..letters]), letters }
+}
+
+/// `part` with brackets or quotes directly around it, which would be left empty.
+fn in_brackets(source: &str, part: Range<usize>) -> Range<usize> {
+    match around(source, &part).map(|c| c.map(|c| (mark(c), c.len_utf8()))) {
+        [Some((Mark::Open, left)), Some((Mark::Close, right))]
+        | [Some((Mark::Quote, left)), Some((Mark::Quote, right))] => {
+            part.start - left..part.end + right
+        }
+        _ => part,
+    }
+}
+
+/// The characters of `source` before and behind `range`.
+pub(super) fn around(source: &str, range: &Range<usize>) -> [Option<char>; 2] {
+    [source[..range.start].chars().next_back(), source[range.end..].chars().next()]
+}
+
+/// Whether white space is needed between a part and `neighbour`, the character of the translation
+/// on its left or, with `right`, on its right. `edges` are the neighbour in the source and the
+/// character of the part beside it. A neighbour that touched the part does so again.
+pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, right: bool) -> bool {
+    let Some(next) = neighbour.filter(|c| !c.is_whitespace()) else { return false };
+    let [source, edge] = edges;
+    let is_joint = edge.is_some_and(|c| mark(c) == Mark::Other && c.is_ascii_punctuation());
+    let was_glued = source.is_some_and(|c| !c.is_whitespace());
+    if was_glued && (is_alike(source, neighbour) || is_joint && !"`%".contains(edge.unwrap_or(' ')))
+    {
+        return false;
+    }
+    let touches = match right {
+        true => matches!(mark(next), Mark::Terminal | Mark::Separator | Mark::Close),
+        false => mark(next) == Mark::Open || "„“‚-/".contains(next),
+    };
+    let is_wide = matches!(next, '\u{3000}'..='\u{303F}' | '\u{FF00}'..='\u{FF65}');
+    !touches && !is_wide
+}
+
+/// Whether the neighbour of a part in the translation stands for that in the source: it is the same
+/// letter or kind of mark, or both are of scripts without case.
+pub(super) fn is_alike(source: Option<char>, neighbour: Option<char>) -> bool {
+    let (Some(source), Some(next)) = (source, neighbour) else { return false };
+    let has_no_case =
+        |c: char| is_letter(c) && !c.is_numeric() && !c.is_lowercase() && !c.is_uppercase();
+    let is_mark = |c: char| !is_letter(c) && !c.is_whitespace();
+    source == next
+        || source.to_lowercase().eq(next.to_lowercase())
+        || has_no_case(source) && has_no_case(next)
+        || is_mark(source) && is_mark(next) && mark(source) == mark(next)
+}
