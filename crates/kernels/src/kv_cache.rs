@@ -3,7 +3,7 @@ use burn::tensor::{Bool, Int, Tensor, TensorData};
 use crate::attention::attention;
 use crate::dropout::DropoutMask;
 #[cfg(feature = "cpu")]
-use crate::{op::Place, step_attention as step};
+use crate::{op::Target, step_attention as step};
 
 /// The keys and values of the positions that were decoded so far. Beam search may reorder its rows;
 /// there is one row per hypothesis.
@@ -38,7 +38,7 @@ impl KvCache {
         self.blocks.iter().map(|block| block.key.dims()[1]).sum()
     }
 
-    /// Whether the cache holds no position.
+    /// Returns whether the cache holds no position.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,7 +93,7 @@ impl KvCache {
         if query.dims()[1] == 1
             && hidden.is_none()
             && mask.is_none()
-            && Place::without_gradients(&[&query]) == Place::Cpu
+            && Target::without_gradients(&[&query]) == Target::Cpu
         {
             let rows = query.dims()[0];
             assert!(
@@ -124,13 +124,13 @@ impl KvCache {
             .collect()
     }
 
-    /// Whether blocks may stay where they are.
+    /// Returns whether attention can read the blocks without joining them.
     fn stays(&self) -> bool {
         #[cfg(feature = "cpu")]
         return self
             .blocks
             .iter()
-            .all(|block| Place::without_gradients(&[&block.key]) == Place::Cpu);
+            .all(|block| Target::without_gradients(&[&block.key]) == Target::Cpu);
         #[cfg(not(feature = "cpu"))]
         false
     }

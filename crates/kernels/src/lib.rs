@@ -47,7 +47,7 @@
 //! assert_eq!(x.grad(&grads).expect("x is a leaf").dims(), [2, 5, 16]);
 //! ```
 
-// What operations are made of.
+// Building blocks of operations.
 #[cfg(feature = "cpu")]
 pub mod cpu;
 #[cfg(feature = "gpu")]
@@ -105,10 +105,10 @@ pub mod reference {
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }
 
-/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is the
-/// host's, and the work is divided among its cores.
+/// Returns whether the fused operations of the CPU serve tensors on `device`. Then the memory is
+/// the host's, and the work is divided among its cores.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
-    op::Place::of_device(device) == op::Place::Cpu
+    op::Target::of_device(device) == op::Target::Cpu
 }
 
 /// The program in the README, compiled and run as it stands there.

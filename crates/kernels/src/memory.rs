@@ -19,7 +19,7 @@ pub fn keep_freed_memory() {
     }
 }
 
-/// Sets the size from which on memory is mapped for each request of its own to the largest that the
+/// Sets the size from which on memory is mapped for each single request to the largest that the
 /// library accepts: 1 GiB, or 32 MiB, the most that some versions take. (What they refuse leaves
 /// 128 KiB, and no mapped memory is kept.)
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -27,17 +27,17 @@ fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
     [1 << 30, 32 << 20].into_iter().any(accepts)
 }
 
-/// Tells the C library of Linux (glibc) to take the memory of all threads from the one place that
+/// Tells the C library of Linux (glibc) to take the memory of all threads from the one arena that
 /// [`keep_freed_memory`] keeps.
 ///
-/// By default other threads than the first have places of their own, from which freed memory does
+/// By default other threads than the first have their own arenas, from which freed memory does
 /// go back to the system. The updates of a training are computed by such threads: without this call
 /// they are about a tenth slower at d_model 256. Where several threads allocate at the same time,
 /// as in translation, they would wait for one another instead. Call it before training. On other
 /// systems this does nothing.
 pub fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: mallopt only sets a parameter of the allocator, for places that threads have not got
+    // SAFETY: mallopt only sets a parameter of the allocator, for arenas that threads have not got
     // yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);

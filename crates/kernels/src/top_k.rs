@@ -12,10 +12,10 @@ const CHUNK: usize = 64;
 /// The number of parts of which the maxima are taken.
 const PARTS: usize = 32;
 
-/// A number and its place among the values.
+/// A value and its index among the values.
 pub type Placed = (f32, u32);
 
-/// Writes the `count` highest of `values`, each with its place, to `best`, highest first; of equal
+/// Writes the `count` highest of `values`, each with its index, to `best`, highest first; of equal
 /// values, the one that comes first is first.
 ///
 /// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a
@@ -42,12 +42,12 @@ fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) 
         false => lower_bound(values, count).next_down(),
     };
     let mut start = 0;
-    while let Some(place) = first_above(&values[start..], threshold) {
-        let place = start + place;
-        if let Some(lowest) = insert(best, count, (values[place], place as u32)) {
+    while let Some(index) = first_above(&values[start..], threshold) {
+        let index = start + index;
+        if let Some(lowest) = insert(best, count, (values[index], index as u32)) {
             threshold = lowest;
         }
-        start = place + 1;
+        start = index + 1;
     }
 }
 
@@ -63,7 +63,7 @@ fn lower_bound(values: &[f32], count: usize) -> f32 {
 }
 
 vectorised! {
-    /// The maxima of the values at the places 0, PARTS, 2·PARTS …, at 1, PARTS + 1 …, and so on.
+    /// The maxima of the values at the indices 0, PARTS, 2·PARTS …, at 1, PARTS + 1 …, and so on.
     /// NaN is ignored.
     fn maxima_of_parts(values: &[f32], maxima: &mut [f32; PARTS]) {
         let mut largest = *maxima;
@@ -79,31 +79,31 @@ vectorised! {
         *maxima = largest;
     }
 
-    /// The place of the first value above `threshold`.
+    /// The index of the first value above `threshold`.
     fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
-        let place_in = |chunk: &[f32]| chunk.iter().position(|&value| value > threshold);
+        let index_in = |chunk: &[f32]| chunk.iter().position(|&value| value > threshold);
         let (chunks, rest) = values.as_chunks::<CHUNK>();
         for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
             if chunk.iter().fold(false, |any, &value| any | (value > threshold)) {
-                return place_in(chunk).map(|place| start + place);
+                return index_in(chunk).map(|index| start + index);
             }
         }
-        place_in(rest).map(|place| values.len() - rest.len() + place)
+        index_in(rest).map(|index| values.len() - rest.len() + index)
     }
 }
 
 /// Inserts a value after its equals, which come before it. Returns the lowest value once there are
 /// `count`.
 fn insert(best: &mut Vec<Placed>, count: usize, new: Placed) -> Option<f32> {
-    let place = best.partition_point(|kept| kept.0 >= new.0);
+    let index = best.partition_point(|kept| kept.0 >= new.0);
     best.truncate(count - 1);
-    best.insert(place, new);
+    best.insert(index, new);
     (best.len() == count).then(|| best[count - 1].0)
 }
 
 fn partition_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
     let above = (0..).zip(values).filter(|&(_, &value)| value > floor);
-    best.extend(above.map(|(place, &value)| (value, place)));
+    best.extend(above.map(|(index, &value)| (value, index)));
     if count < best.len() {
         best.select_nth_unstable_by(count - 1, descending);
         best.truncate(count);
@@ -147,7 +147,7 @@ mod tests {
             let values: Vec<f32> =
                 (0..len).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32).collect();
             let mut sorted: Vec<Placed> =
-                (0..).zip(&values).map(|(place, &value)| (value, place)).collect();
+                (0..).zip(&values).map(|(index, &value)| (value, index)).collect();
             sorted.sort_by(descending);
             for count in [1, 2, 8, 31, 32, 33, 63, 64, 65, 500, 3001, 4000] {
                 let expected = &sorted[..count.min(values.len())];
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn few_finite_values_among_the_impossible_are_found() {
         let mut values = vec![f32::NEG_INFINITY; 500];
-        for (place, value) in [(3, -2.5), (70, f32::NAN), (99, -7.0), (131, -2.5), (499, -1e30)] {
-            values[place] = value;
+        for (index, value) in [(3, -2.5), (70, f32::NAN), (99, -7.0), (131, -2.5), (499, -1e30)] {
+            values[index] = value;
         }
         assert_eq!(top(&values, 3), [(-2.5, 3), (-2.5, 131), (-7.0, 99)]);
         assert_eq!(top(&values, 40).len(), 4);

@@ -9,7 +9,7 @@ mod step;
 
 use burn::tensor::Tensor;
 
-use crate::op::Place;
+use crate::op::Target;
 
 pub use step::{AdamStep, Moving};
 
@@ -17,7 +17,7 @@ pub use step::{AdamStep, Moving};
 /// (1−β₁)g, v ← β₂v + (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε), where m̂ and v̂ are the moments
 /// corrected for their start at zero.
 ///
-/// On the CPU, tensors without gradients of their own are updated in one parallel pass, and in
+/// On the CPU, tensors without gradients are updated in one parallel pass, and in
 /// place where no other tensor shares their memory.
 ///
 /// # Shapes
@@ -34,9 +34,9 @@ pub fn adam_step<const D: usize>(
         "the moments or the gradient have another shape than the parameter, {shape:?}"
     );
     let Moving { parameter, first, second } = &moving;
-    match Place::without_gradients(&[parameter, first, second, &gradient]) {
+    match Target::without_gradients(&[parameter, first, second, &gradient]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::adam_step(moving, gradient, step),
+        Target::Cpu => op::adam_step(moving, gradient, step),
         _ => reference::adam_step(moving, gradient, step),
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn adam_step<const D: usize>(
     step: AdamStep,
 ) -> Moving<D> {
     let [mut parameter, mut first, mut second] =
-        [moving.parameter, moving.first, moving.second].map(|x| own(primitive(x)));
+        [moving.parameter, moving.first, moving.second].map(|x| compact(primitive(x)));
     let gradient = contiguous(primitive(gradient));
     let moments = [first.storage_mut(), second.storage_mut()];
     cpu::update(parameter.storage_mut(), floats(&gradient), moments, step);
@@ -25,7 +25,7 @@ pub(super) fn adam_step<const D: usize>(
 }
 
 /// `x` in a form in which its elements fill the whole of its storage.
-fn own(x: FlexTensor) -> FlexTensor {
+fn compact(x: FlexTensor) -> FlexTensor {
     let x = contiguous(x);
     let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();
     if whole { x } else { tensor(floats(&x).to_vec(), x.layout().shape().clone()) }

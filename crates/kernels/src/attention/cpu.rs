@@ -25,15 +25,15 @@ pub(super) struct Projected<'a> {
     pub row_stride: usize,
 }
 
-/// Which keys are hidden: `[batch or 1, heads or 1, query_len or 1, key_len]`, not 0 for a hidden
-/// key.
+/// The mask of hidden keys, `[batch or 1, heads or 1, query_len or 1, key_len]`. A byte other than
+/// 0 hides its key.
 #[derive(Clone, Debug)]
 pub(super) struct Hidden {
     pub bytes: Vec<u8>,
     pub shape: [usize; 4],
 }
 
-/// What the forward pass and the backward pass read.
+/// Operands of the forward and the backward pass.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub sizes: Sizes,
@@ -62,14 +62,14 @@ impl<'a> Projected<'a> {
 }
 
 impl Hidden {
-    /// Whether none of `keys` is hidden.
+    /// A mask that hides none of `keys`.
     pub(super) fn nothing(keys: usize) -> Self {
         Self { bytes: vec![0; keys], shape: [1, 1, 1, keys] }
     }
 
     fn row(&self, batch: usize, head: usize, query: usize) -> &[u8] {
         let [batches, heads, queries, keys] = self.shape;
-        let at = |place: usize, count: usize| if count == 1 { 0 } else { place };
+        let at = |index: usize, count: usize| if count == 1 { 0 } else { index };
         let row = (at(batch, batches) * heads + at(head, heads)) * queries + at(query, queries);
         &self.bytes[row * keys..(row + 1) * keys]
     }
@@ -131,8 +131,8 @@ fn forward_head(
     let [query, key, value] = inputs.heads(batch, head);
     let scores = MatrixMut::new(weights, query_len, key_len, key_len);
     multiply(scores, query, key.transposed(), inputs.sizes.scale());
-    for (place, row) in weights.chunks_exact_mut(key_len).enumerate() {
-        masked_softmax(row, hidden.row(batch, head, place));
+    for (query, row) in weights.chunks_exact_mut(key_len).enumerate() {
+        masked_softmax(row, hidden.row(batch, head, query));
     }
     let mut used: &[f32] = weights;
     if inputs.factors(batch, head, factors) {

@@ -14,7 +14,7 @@ mod softmax;
 use burn::tensor::{Bool, Tensor};
 
 use crate::dropout::DropoutMask;
-use crate::op::Place;
+use crate::op::Target;
 
 pub use heads::{merge_heads, split_heads};
 pub use softmax::masked_softmax;
@@ -47,11 +47,11 @@ pub fn attention(
     mask: Option<DropoutMask>,
 ) -> Tensor<3> {
     check::shapes(&query, &key, &value, heads, hidden.as_ref());
-    match Place::of(&[&query, &key, &value]) {
+    match Target::of(&[&query, &key, &value]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::attention(query, key, value, heads, hidden, mask),
+        Target::Cpu => op::attention(query, key, value, heads, hidden, mask),
         #[cfg(feature = "gpu")]
-        Place::Gpu if gpu::supports(&query, &value, heads) => {
+        Target::Gpu if gpu::supports(&query, &value, heads) => {
             gpu::attention(query, key, value, heads, hidden, mask)
         }
         _ => reference::attention(query, key, value, heads, hidden, mask),

@@ -1,7 +1,7 @@
 //! The building blocks of operations on the CPU: the slices behind Burn's tensors, matrix products,
 //! and sums of rows.
 //!
-//! How the work is divided depends on the size of the problem alone, never on the number of
+//! The division of the work depends on the size of the problem alone, never on the number of
 //! threads, and partial sums are added in a fixed order. So no result depends on the number of
 //! threads.
 

@@ -25,7 +25,7 @@ pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) 
 }
 
 /// Adds `x` to `out`, whose elements are multiplied by the factors of `mask` first, if there is a
-/// mask. If there is a `source`, its elements take the place of those of `out`.
+/// mask. If there is a `source`, its elements replace those of `out`.
 pub(super) fn add(out: &mut [f32], source: Option<&[f32]>, x: &[f32], mask: Option<DropoutMask>) {
     let tasks = out.par_chunks_mut(TASK).zip(x.par_chunks(TASK)).enumerate();
     tasks.for_each(|(index, (out, x))| {

@@ -16,7 +16,8 @@ use crate::gpu::philox::{
 };
 use crate::gpu::units_per_cube;
 
-/// What a kernel draws the factors of `mask` from; zeros, which it does not read, without a mask.
+/// The random key and the rate of `mask` as an argument of a kernel. Without a mask these are
+/// zeros, which the kernel does not read.
 pub(crate) fn draw_of(mask: Option<DropoutMask>) -> DrawLaunch {
     let Some(mask) = mask else { return DrawLaunch::new(0, 0, 0, 0.0) };
     let [key_0, key_1] = mask.key().words();

@@ -5,9 +5,9 @@ use crate::random::RandomKey;
 /// The number of elements that one task draws: a multiple of the eight elements of a block.
 const TASK: usize = 16 * 1024;
 
-/// Which elements one application of dropout drops (paper §5.4). It is a function of `key` and of
-/// each element's index alone, so that the backward pass draws the factors again and none are kept
-/// in memory.
+/// One application of dropout (paper §5.4). It drops elements as a function of `key` and of each
+/// element's index alone, so that the backward pass draws the factors again and none are kept in
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutMask {
     key: RandomKey,

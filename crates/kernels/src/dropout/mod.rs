@@ -12,7 +12,7 @@ pub(crate) mod reference;
 
 use burn::tensor::Tensor;
 
-use crate::op::Place;
+use crate::op::Target;
 
 pub use mask::DropoutMask;
 
@@ -25,9 +25,9 @@ pub use mask::DropoutMask;
 /// # Shapes
 /// `x` may have any shape; the result has the shape of `x`.
 pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
-    match (Place::of(&[&x]), mask) {
+    match (Target::of(&[&x]), mask) {
         #[cfg(feature = "cpu")]
-        (Place::Cpu, Some(mask)) => op::dropout(x, mask),
+        (Target::Cpu, Some(mask)) => op::dropout(x, mask),
         _ => reference::dropout(x, mask),
     }
 }
@@ -45,9 +45,9 @@ pub fn residual_dropout<const D: usize>(
     mask: Option<DropoutMask>,
 ) -> Tensor<D> {
     assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
-    match Place::of(&[&x, &y]) {
+    match Target::of(&[&x, &y]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::residual_dropout(x, y, mask),
+        Target::Cpu => op::residual_dropout(x, y, mask),
         _ => reference::residual_dropout(x, y, mask),
     }
 }

@@ -26,20 +26,21 @@ pub(super) fn backward(
     width: usize,
     scale: f32,
 ) -> Vec<f32> {
-    let (starts, places) = occurrences(ids, vocab);
+    let (starts, indices) = occurrences(ids, vocab);
     let mut dweight = vec![0.0; vocab * width];
     let tasks = dweight.par_chunks_mut(ROWS * width).enumerate();
     tasks.for_each(|(task, rows)| {
         for (row, id) in rows.chunks_exact_mut(width).zip(task * ROWS..) {
-            for &place in &places[starts[id]..starts[id + 1]] {
-                add_scaled(row, &grad[place * width..][..width], scale);
+            for &index in &indices[starts[id]..starts[id + 1]] {
+                add_scaled(row, &grad[index * width..][..width], scale);
             }
         }
     });
     dweight
 }
 
-/// The places of each id, in order: those of `id` are `places[starts[id]..starts[id + 1]]`.
+/// The indices of each id among `ids`, in order. Those of `id` are `indices[starts[id]..starts[id +
+/// 1]]`.
 fn occurrences(ids: &[i64], vocab: usize) -> (Vec<usize>, Vec<usize>) {
     let mut starts = vec![0; vocab + 1];
     for &id in ids {
@@ -49,12 +50,12 @@ fn occurrences(ids: &[i64], vocab: usize) -> (Vec<usize>, Vec<usize>) {
         starts[id + 1] += starts[id];
     }
     let mut next = starts.clone();
-    let mut places = vec![0; ids.len()];
-    for (place, &id) in ids.iter().enumerate() {
-        places[next[id as usize]] = place;
+    let mut indices = vec![0; ids.len()];
+    for (index, &id) in ids.iter().enumerate() {
+        indices[next[id as usize]] = index;
         next[id as usize] += 1;
     }
-    (starts, places)
+    (starts, indices)
 }
 
 vectorised! {

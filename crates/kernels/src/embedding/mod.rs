@@ -8,7 +8,7 @@ pub(crate) mod reference;
 
 use burn::tensor::{Int, Tensor};
 
-use crate::op::Place;
+use crate::op::Target;
 
 /// The embedding (paper §3.4): the rows `ids` of `weight`, multiplied by `scale` (√d_model in the
 /// paper).
@@ -22,9 +22,9 @@ use crate::op::Place;
 /// # Panics
 /// If an id is not below `vocab`.
 pub fn embedding(weight: Tensor<2>, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
-    match Place::of(&[&weight]) {
+    match Target::of(&[&weight]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::embedding(weight, ids, scale),
+        Target::Cpu => op::embedding(weight, ids, scale),
         _ => reference::embedding(weight, ids, scale),
     }
 }

@@ -8,22 +8,22 @@ pub(crate) mod reference;
 
 use burn::tensor::Tensor;
 
-use crate::op::{HasPlace, Place};
+use crate::op::{HasTarget, Target};
 
 /// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The
 /// host does not wait for it.
 ///
-/// On GPUs, tensors without gradients of their own are summed by one kernel launch for each vector
+/// On GPUs, tensors without gradients are summed by one kernel launch for each vector
 /// and one launch for all, in a fixed order.
 ///
 /// # Panics
 /// If `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     assert!(!vectors.is_empty(), "the global norm needs at least one vector");
-    let operands: Vec<&dyn HasPlace> = vectors.iter().map(|vector| vector as _).collect();
-    match Place::without_gradients(&operands) {
+    let operands: Vec<&dyn HasTarget> = vectors.iter().map(|vector| vector as _).collect();
+    match Target::without_gradients(&operands) {
         #[cfg(feature = "gpu")]
-        Place::Gpu => gpu::global_norm(vectors),
+        Target::Gpu => gpu::global_norm(vectors),
         _ => reference::global_norm(vectors),
     }
 }
@@ -31,12 +31,12 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
 /// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of
 /// a model is their global norm.
 ///
-/// On the CPU, a tensor without gradients of its own is summed in parallel, in float64 and in a
+/// On the CPU, a tensor without gradients is summed in parallel, in float64 and in a
 /// fixed order.
 pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
-    match Place::without_gradients(&[&x]) {
+    match Target::without_gradients(&[&x]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => cpu::sum_of_squares_of(x),
+        Target::Cpu => cpu::sum_of_squares_of(x),
         _ => reference::sum_of_squares(x),
     }
 }

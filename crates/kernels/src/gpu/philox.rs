@@ -15,7 +15,7 @@ use crate::random::philox::{MULTIPLIERS, WEYL};
 /// Adjacent elements that one block of Philox decides about.
 pub const ELEMENTS_PER_BLOCK: usize = 8;
 
-/// What the factors of a [`DropoutMask`](crate::DropoutMask) are drawn from; a launch takes it as a
+/// The random key and the rate of a [`DropoutMask`](crate::DropoutMask); a launch takes it as a
 /// `DrawLaunch`.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub struct Draw {
@@ -47,8 +47,8 @@ pub struct ElementIndex {
     high: u32,
 }
 
-/// The index of element `column` of row `row` in a matrix with rows of `width` elements: row·width +
-/// column.
+/// The index of element `column` of row `row` in a matrix with rows of `width` elements: row·width
+/// + column.
 #[cube]
 pub fn element_index(row: u32, width: u32, column: u32) -> ElementIndex {
     let product = row * width;

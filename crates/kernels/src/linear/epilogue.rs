@@ -1,4 +1,4 @@
-/// What follows a matrix product in the pass that adds the bias.
+/// The function that follows a matrix product, in the same pass as the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Epilogue {
     /// Nothing.

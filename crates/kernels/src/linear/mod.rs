@@ -13,7 +13,7 @@ pub(crate) mod reference;
 
 use burn::tensor::{Device, Tensor};
 
-use crate::op::Place;
+use crate::op::Target;
 use precision::Precision;
 
 pub use compute_type::ComputeType;
@@ -79,12 +79,12 @@ pub fn linear_bfloat16<const D: usize>(
     linear_with(x, weight, bias, epilogue, Precision::BFloat16)
 }
 
-/// Whether [`linear_bfloat16`] takes less time than [`linear`] on `device`, as far as that is
-/// known: on a processor with the instructions of AVX-512 BF16. `false` on GPUs, of which it is not
-/// known.
+/// Returns whether [`linear_bfloat16`] is known to take less time than [`linear`] on `device`. This
+/// is true on a processor with the instructions of AVX-512 BF16. On GPUs it was not measured, and
+/// the result is `false`.
 pub fn is_bfloat16_fast_on(device: &Device) -> bool {
     #[cfg(feature = "cpu")]
-    if Place::of_device(device) == Place::Cpu {
+    if Target::of_device(device) == Target::Cpu {
         return cpu::is_bfloat16_fast();
     }
     let _ = device;
@@ -99,13 +99,13 @@ fn linear_with<const D: usize>(
     precision: Precision,
 ) -> Tensor<D> {
     check(&x, &weight, bias.as_ref());
-    let place = match &bias {
-        Some(bias) => Place::of(&[&x, &weight, bias]),
-        None => Place::of(&[&x, &weight]),
+    let target = match &bias {
+        Some(bias) => Target::of(&[&x, &weight, bias]),
+        None => Target::of(&[&x, &weight]),
     };
-    match place {
+    match target {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::linear(x, weight, bias, epilogue, precision),
+        Target::Cpu => op::linear(x, weight, bias, epilogue, precision),
         _ => match (precision, epilogue) {
             (Precision::Float32, Epilogue::None) => reference::linear(x, weight, bias),
             (Precision::Float32, Epilogue::Relu) => reference::linear_relu(x, weight, bias),

@@ -72,7 +72,8 @@ mod tests {
     fn a_row_is_rounded_to_multiples_of_a_127th_of_its_largest_magnitude() {
         let rows = [12.7, -25.4, 0.11, 0.0, 0.0, 0.0, 1.0, 0.5, -0.5 / 127.0];
         let quantized = quantize_rows(&rows, 3);
-        // 63.5 lies half-way between 63 and 64 and goes to the even one; 0.5 half-way between 0 and 1.
+        // 63.5 lies half-way between 63 and 64 and goes to the even one; 0.5 half-way between 0 and
+        // 1.
         assert_eq!(quantized.values, [64, -127, 1, 0, 0, 0, 127, 64, 0]);
         assert_eq!(quantized.scales, [25.4 / 127.0, 0.0, 1.0 / 127.0]);
     }
@@ -93,7 +94,7 @@ mod tests {
         }
     }
 
-    /// What was read from 8 bits goes back to the same 8 bits.
+    /// A matrix that was read from 8 bits is quantised to the same 8 bits.
     #[test]
     fn quantising_again_gives_the_same_integers() {
         let rows = crate::random::RandomKey::new(3).normal(64 * 37);

@@ -11,7 +11,7 @@ pub(crate) mod reference;
 
 use burn::tensor::{Int, Tensor};
 
-use crate::op::Place;
+use crate::op::Target;
 
 /// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over the
 /// rows whose target is not `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p
@@ -38,9 +38,9 @@ pub fn label_smoothed_cross_entropy(
     pad: u32,
     smoothing: f64,
 ) -> (Tensor<1>, Tensor<1>) {
-    match Place::of(&[&logits]) {
+    match Target::of(&[&logits]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => {
+        Target::Cpu => {
             let targets = crate::cpu::integers(targets);
             let smoothing = cpu::Smoothing { pad: i64::from(pad), epsilon: smoothing };
             let (smoothed, mut aside) =
@@ -48,7 +48,7 @@ pub fn label_smoothed_cross_entropy(
             (smoothed, aside.remove(0))
         }
         #[cfg(feature = "gpu")]
-        Place::Gpu => gpu::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
+        Target::Gpu => gpu::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
         _ => reference::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
     }
 }

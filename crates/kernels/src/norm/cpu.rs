@@ -6,7 +6,7 @@ use crate::cpu::{increase, ordered_sum, products, rows_per_task};
 use crate::dropout::DropoutMask;
 use crate::simd::{LANES, fold, sum, vectorised};
 
-/// What a norm normalises, row by row: `x`, or `x + mask·y`.
+/// The rows that a norm normalises: `x`, or `x + mask·y`.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     pub x: &'a [f32],

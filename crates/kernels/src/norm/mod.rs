@@ -11,7 +11,7 @@ pub(crate) mod reference;
 use burn::tensor::Tensor;
 
 use crate::dropout::DropoutMask;
-use crate::op::Place;
+use crate::op::Target;
 
 /// Layer normalisation (Ba et al., 2016; paper §3.1) over the last axis: (x − mean) / √(variance +
 /// ε), multiplied by `weight`, plus `bias`.
@@ -28,11 +28,11 @@ pub fn layer_norm<const D: usize>(
     epsilon: f64,
 ) -> Tensor<D> {
     check_width(&x, &weight, &bias);
-    match Place::of(&[&x, &weight, &bias]) {
+    match Target::of(&[&x, &weight, &bias]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::layer_norm(x, weight, bias, epsilon),
+        Target::Cpu => op::layer_norm(x, weight, bias, epsilon),
         #[cfg(feature = "gpu")]
-        Place::Gpu if gpu::supports(&x) => gpu::layer_norm(x, weight, bias, epsilon),
+        Target::Gpu if gpu::supports(&x) => gpu::layer_norm(x, weight, bias, epsilon),
         _ => reference::layer_norm(x, weight, bias, epsilon),
     }
 }
@@ -59,11 +59,11 @@ pub fn residual_dropout_norm<const D: usize>(
 ) -> Tensor<D> {
     assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
     check_width(&x, &weight, &bias);
-    match Place::of(&[&x, &y, &weight, &bias]) {
+    match Target::of(&[&x, &y, &weight, &bias]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
+        Target::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
         #[cfg(feature = "gpu")]
-        Place::Gpu if gpu::supports(&x) => {
+        Target::Gpu if gpu::supports(&x) => {
             gpu::residual_dropout_norm(x, y, weight, bias, epsilon, mask)
         }
         _ => reference::residual_dropout_norm(x, y, weight, bias, epsilon, mask),

@@ -63,7 +63,7 @@ impl<const N: usize> FusedOp<N> for Norm {
     }
 }
 
-/// What the backward pass of a norm needs: its inputs, which are shared and not copied, and two
+/// Tensors saved for the backward pass: the inputs, which are shared and not copied, and two
 /// numbers per row.
 #[derive(Clone, Debug)]
 struct Saved {

@@ -19,7 +19,7 @@ use super::operand::{Operand, PrimitivesOf};
 /// The output of `op` for `inputs`. Each input may or may not be in a graph of gradients.
 ///
 /// # Panics
-/// If an input is on another backend than the operation; ask [`Place`](super::Place) first.
+/// If an input is on another backend than the operation; ask [`Target`](super::Target) first.
 pub fn apply<O, const N: usize, const D: usize>(op: O, inputs: [Operand; N]) -> Tensor<D>
 where
     O: FusedOp<N>,
@@ -106,10 +106,10 @@ impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
         let grad = grads.consume::<O::Backend>(&ops.node);
         let wanted = ops.parents.each_ref().map(Option::is_some);
         let each = ops.parents.into_iter().zip(O::backward(ops.state, grad, wanted));
-        for (place, (parent, grad)) in each.enumerate() {
+        for (index, (parent, grad)) in each.enumerate() {
             if let Some(parent) = parent {
                 let grad = grad.unwrap_or_else(|| {
-                    panic!("{self:?} gave no gradient for input {place}, which wants one")
+                    panic!("{self:?} gave no gradient for input {index}, which wants one")
                 });
                 grads.register::<O::Backend>(parent.id, grad);
             }

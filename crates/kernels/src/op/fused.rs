@@ -3,7 +3,7 @@ use std::fmt::Debug;
 use burn::backend::Backend;
 use burn::backend::tensor::FloatTensor;
 
-/// Whether the forward pass is followed by a backward pass.
+/// The use of a forward pass: alone, or followed by a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// No gradient is wanted. What the forward pass saves is dropped at once.
@@ -12,7 +12,7 @@ pub enum Keep {
     ForBackward,
 }
 
-/// An operation on `N` float tensors that has a backward pass of its own.
+/// An operation on `N` float tensors with a custom backward pass.
 ///
 /// The value is the operation with its settings, for example the number of heads, ids or masks:
 /// whatever has no gradient.
@@ -20,8 +20,8 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// The backend on which the operation runs.
     type Backend: Backend;
 
-    /// What the backward pass needs of the forward pass. Tensors in it are shared with the graph
-    /// and not copied.
+    /// The values of the forward pass that the backward pass needs. Tensors in it are shared with
+    /// the graph and not copied.
     type Saved: Clone + Debug + Send + 'static;
 
     /// The forward pass. Returns the output, and what [`backward`](Self::backward) needs of this

@@ -1,9 +1,8 @@
-//! How to add an operation with forward and backward passes of its own, in this crate or in another
-//! one.
+//! Operations with custom forward and backward passes, in this crate or in another one.
 //!
 //! An operation is a value that holds its settings and implements [`FusedOp`] for one backend:
 //! `Flex`, which is the CPU, or `Cube`, which is every GPU. [`apply`] runs it on tensors, with or
-//! without gradients, and is the only function that uses Burn's autodiff graph. [`Place`] says
+//! without gradients, and is the only function that uses Burn's autodiff graph. [`Target`] says
 //! where tensors are, so that a public function can choose between the operation and plain tensor
 //! arithmetic. The building blocks of operations on the CPU are in `cpu` and [`simd`](crate::simd),
 //! those of operations on GPUs in `gpu`.
@@ -22,7 +21,7 @@
 //! use burn::backend::flex::FlexTensor;
 //! use burn::tensor::{Device, Tensor};
 //! use burnformer_kernels::cpu::{contiguous, floats, tensor};
-//! use burnformer_kernels::op::{FusedOp, Keep, Place, apply};
+//! use burnformer_kernels::op::{FusedOp, Keep, Target, apply};
 //!
 //! #[derive(Debug)]
 //! struct Square;
@@ -37,16 +36,13 @@
 //!         (tensor(squares, x.layout().shape().clone()), x)
 //!     }
 //!
-//!     fn backward(x: FlexTensor, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
-//!         let grad = contiguous(grad);
-//!         let grads = floats(&x).iter().zip(floats(&grad)).map(|(x, g)| 2.0 * x * g).collect();
-//!         [Some(tensor(grads, x.layout().shape().clone()))]
-//!     }
-//! }
+//! fn backward(x: FlexTensor, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
+//! let grad = contiguous(grad); let grads = floats(&x).iter().zip(floats(&grad)).map(|(x, g)| 2.0 *
+//! x * g).collect(); [Some(tensor(grads, x.layout().shape().clone()))] } }
 //!
 //! fn square<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-//!     match Place::of(&[&x]) {
-//!         Place::Cpu => apply(Square, [x.into()]),
+//!     match Target::of(&[&x]) {
+//!         Target::Cpu => apply(Square, [x.into()]),
 //!         _ => x.square(),
 //!     }
 //! }
@@ -61,9 +57,9 @@
 mod apply;
 mod fused;
 mod operand;
-mod place;
+mod target;
 
 pub use apply::{apply, apply_with_aside};
 pub use fused::{FusedOp, Keep};
 pub use operand::{Operand, PrimitivesOf};
-pub use place::{HasPlace, Place};
+pub use target::{HasTarget, Target};

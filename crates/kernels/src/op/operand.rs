@@ -15,8 +15,8 @@ impl<const D: usize> From<Tensor<D>> for Operand {
     }
 }
 
-/// What [`DispatchTensor`] can do for every backend `B` of Burn: return the backend's own tensor,
-/// with and without gradients.
+/// The methods of [`DispatchTensor`] for every backend `B` of Burn: they return the backend's
+/// tensor, with and without gradients.
 pub trait PrimitivesOf<B: Backend>:
     DispatchKindConversion<B>
     + DispatchKindConversion<Autodiff<B, NoCheckpointing>>
@@ -32,13 +32,13 @@ impl<B: Backend, T> PrimitivesOf<B> for T where
 }
 
 impl Operand {
-    /// How Burn's autodiff treats this tensor; `None` if the tensor is not on a device with
-    /// autodiff.
+    /// The checkpointing strategy of Burn's autodiff for this tensor; `None` if the tensor is not
+    /// on a device with autodiff.
     pub(super) fn strategy(&self) -> Option<GradientCheckpointingStrategy> {
         self.0.gradient_checkpointing_strategy()
     }
 
-    /// The backend's own tensor, for a tensor without gradients.
+    /// The backend's tensor, for a tensor without gradients.
     ///
     /// # Panics
     /// If the tensor is on another backend, or has gradients.
@@ -49,7 +49,7 @@ impl Operand {
         self.0.try_into_primitive::<B>().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The backend's own tensor in a graph of gradients, in which a tensor without gradients is a
+    /// The backend's tensor in a graph of gradients, in which a tensor without gradients is a
     /// constant.
     ///
     /// # Panics

@@ -7,10 +7,10 @@ use super::philox;
 
 /// A key of the counter-based random generator Philox-4x32-10 (Salmon et al., 2011).
 ///
-/// Every random choice of a run is a function of the seed, the update and the place in the model: a
-/// key is made from the seed, then folded with the number of the update and with each place on the
-/// way down, as in JAX. Nothing is drawn from hidden state, so that resuming, another order of the
-/// work and another number of threads change nothing.
+/// Every random choice of a run is a function of the seed, the update and the position in the
+/// model: a key is made from the seed, then folded with the number of the update and with each
+/// index on the way down, as in JAX. Nothing is drawn from hidden state, so that resuming, another
+/// order of the work and another number of threads change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RandomKey(u64);
 
@@ -20,10 +20,10 @@ impl RandomKey {
         Self(mix(seed ^ 0x6275_726e_666f_726d))
     }
 
-    /// The key of `place` below this key. Different places give unrelated streams of random
+    /// The key of `index` below this key. Different indices give unrelated streams of random
     /// numbers.
-    pub fn fold(self, place: u64) -> Self {
-        Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
+    pub fn fold(self, index: u64) -> Self {
+        Self(mix(self.0 ^ mix(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
     /// The two words of the key in the form in which Philox takes them.
@@ -132,8 +132,8 @@ mod tests {
     fn plain_mask(key: RandomKey, rate: f64, keep_value: f32, out: &mut [f32]) {
         for (index, eight) in out.chunks_mut(8).enumerate() {
             let words = key.block(index as u64);
-            for (place, value) in eight.iter_mut().enumerate() {
-                let bits = words[place / 2] >> (16 * (place % 2)) & 0xffff;
+            for (index, value) in eight.iter_mut().enumerate() {
+                let bits = words[index / 2] >> (16 * (index % 2)) & 0xffff;
                 *value = if bits < drop_threshold(rate) { 0.0 } else { keep_value };
             }
         }

@@ -1,4 +1,4 @@
-//! Random numbers as a function of a key and a place. Nothing is drawn from hidden state.
+//! Random numbers as a function of a key and an index. Nothing is drawn from hidden state.
 
 mod key;
 pub(crate) mod philox;

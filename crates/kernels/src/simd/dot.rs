@@ -1,4 +1,4 @@
-//! Sums of products in x86's own instructions.
+//! Sums of products in instructions of x86.
 
 use std::arch::x86_64::*;
 

@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn exp_below_zero_has_the_error_that_it_states() {
         for x in (-860_000..=0).map(|i| i as f32 * 1e-4) {
-            let (own, exact) = (f64::from(exp_below_zero(x)), f64::from(x).exp());
+            let (ours, exact) = (f64::from(exp_below_zero(x)), f64::from(x).exp());
             let most = 3e-7 - 9e-8 * f64::from(x);
-            assert!((own / exact - 1.0).abs() <= most, "exp({x}) = {own}, not {exact}");
+            assert!((ours / exact - 1.0).abs() <= most, "exp({x}) = {ours}, not {exact}");
         }
         assert_eq!(exp_below_zero(0.0), 1.0);
         assert!((0.0..1e-37).contains(&exp_below_zero(-1e9)));

@@ -34,8 +34,8 @@ macro_rules! vectorised {
 }
 pub use crate::vectorised;
 
-/// Whether the processor has the AVX-512 instructions for which [`vectorised!`](crate::vectorised)
-/// compiles.
+/// Returns whether the processor has the AVX-512 instructions for which
+/// [`vectorised!`](crate::vectorised) compiles.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx512() -> bool {
@@ -46,7 +46,7 @@ pub fn has_avx512() -> bool {
         && has_avx2()
 }
 
-/// Whether the processor has AVX2 and fused multiply-add.
+/// Returns whether the processor has AVX2 and fused multiply-add.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx2() -> bool {

@@ -21,21 +21,21 @@ pub(super) struct Heads {
     pub d_v: usize,
 }
 
-/// What one query sees: keys `[heads·d_k]` and values `[heads·d_v]`, position by position, and
-/// which positions are hidden (not 0 for a hidden one; empty if none is hidden).
+/// The keys `[heads·d_k]` and values `[heads·d_v]` of one query, one position after the other. A
+/// byte of `hidden` other than 0 hides its position; `hidden` is empty if all are visible.
 #[derive(Debug, Default)]
-pub(super) struct Seen<'a> {
+pub(super) struct KeyValues<'a> {
     pub keys: Vec<&'a [f32]>,
     pub values: Vec<&'a [f32]>,
     pub hidden: &'a [u8],
 }
 
-/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `see`
-/// lists what a query sees.
+/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `collect`
+/// lists the keys and values of a query.
 pub(super) fn forward<'a>(
     heads: Heads,
     queries: &[f32],
-    see: impl Fn(usize, &mut Seen<'a>) + Sync,
+    collect: impl Fn(usize, &mut KeyValues<'a>) + Sync,
 ) -> Vec<f32> {
     let (width, value_width) = (heads.count * heads.d_k, heads.count * heads.d_v);
     let mut contexts = vec![0.0; queries.len() / width * value_width];
@@ -43,15 +43,15 @@ pub(super) fn forward<'a>(
     tasks.with_min_len(PARALLEL).for_each_init(
         Scratch::default,
         |scratch, (row, (query, context))| {
-            let Scratch { seen, scores } = scratch;
-            seen.keys.clear();
-            seen.values.clear();
-            see(row, seen);
-            assert_eq!(seen.keys.len(), seen.values.len(), "a value for each key");
+            let Scratch { pairs, scores } = scratch;
+            pairs.keys.clear();
+            pairs.values.clear();
+            collect(row, pairs);
+            assert_eq!(pairs.keys.len(), pairs.values.len(), "a value for each key");
             scores.clear();
-            let padded = seen.keys.len().next_multiple_of(LANES);
+            let padded = pairs.keys.len().next_multiple_of(LANES);
             scores.resize(heads.count * padded, f32::NEG_INFINITY);
-            one(heads, query, seen, scores, context);
+            one(heads, query, pairs, scores, context);
         },
     );
     contexts
@@ -59,7 +59,7 @@ pub(super) fn forward<'a>(
 
 #[derive(Default)]
 struct Scratch<'a> {
-    seen: Seen<'a>,
+    pairs: KeyValues<'a>,
     /// `[heads, keys]`, the keys filled up with −∞ to whole vectors, so that no loop has a
     /// remainder.
     scores: Vec<f32>,
@@ -67,40 +67,40 @@ struct Scratch<'a> {
 
 /// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds
 /// zeros.
-fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
-    let all_hidden = !seen.hidden.is_empty() && seen.hidden.iter().all(|&hidden| hidden != 0);
-    if seen.keys.is_empty() || all_hidden {
+fn one(heads: Heads, query: &[f32], pairs: &KeyValues, scores: &mut [f32], context: &mut [f32]) {
+    let all_hidden = !pairs.hidden.is_empty() && pairs.hidden.iter().all(|&hidden| hidden != 0);
+    if pairs.keys.is_empty() || all_hidden {
         return;
     }
-    compare(heads.d_k, query, seen, scores);
-    mix(heads.d_v, seen, scores, context);
+    compare(heads.d_k, query, pairs, scores);
+    mix(heads.d_v, pairs, scores, context);
 }
 
 /// Writes query·keys/√d_k in each head to `scores`, which holds −∞ for hidden keys.
-fn compare(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+fn compare(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx512() {
         // SAFETY: the processor has the instructions.
-        return unsafe { compare_avx512(d_k, query, seen, scores) };
+        return unsafe { compare_avx512(d_k, query, pairs, scores) };
     }
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         // SAFETY: as above.
-        return unsafe { compare_avx2(d_k, query, seen, scores) };
+        return unsafe { compare_avx2(d_k, query, pairs, scores) };
     }
-    compare_portable(d_k, query, seen, scores);
+    compare_portable(d_k, query, pairs, scores);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn compare_avx512(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
-    compare_by(d_k, query, seen, scores, |query, key| dot_avx512(query, key));
+fn compare_avx512(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
+    compare_by(d_k, query, pairs, scores, |query, key| dot_avx512(query, key));
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn compare_avx2(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
-    compare_by(d_k, query, seen, scores, |query, key| dot_avx2(query, key));
+fn compare_avx2(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
+    compare_by(d_k, query, pairs, scores, |query, key| dot_avx2(query, key));
 }
 
 /// [`compare`] with `dot` for the sums of products.
@@ -108,25 +108,25 @@ fn compare_avx2(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
 fn compare_by(
     d_k: usize,
     query: &[f32],
-    seen: &Seen,
+    pairs: &KeyValues,
     scores: &mut [f32],
     dot: impl Fn(&[f32], &[f32]) -> f32,
 ) {
-    let padded = seen.keys.len().next_multiple_of(LANES);
+    let padded = pairs.keys.len().next_multiple_of(LANES);
     let scale = 1.0 / (d_k as f32).sqrt();
-    for (place, key) in seen.keys.iter().enumerate() {
-        if seen.hidden.get(place).is_some_and(|&hidden| hidden != 0) {
+    for (index, key) in pairs.keys.iter().enumerate() {
+        if pairs.hidden.get(index).is_some_and(|&hidden| hidden != 0) {
             continue;
         }
         let parts = query.chunks_exact(d_k).zip(key.chunks_exact(d_k));
         for ((query, key), scores) in parts.zip(scores.chunks_exact_mut(padded)) {
-            scores[place] = scale * dot(query, key);
+            scores[index] = scale * dot(query, key);
         }
     }
 }
 
-fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
-    compare_by(d_k, query, seen, scores, |query, key| {
+fn compare_portable(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
+    compare_by(d_k, query, pairs, scores, |query, key| {
         fold_pairs(query, key, |sum, q, k| sum + q * k)
     });
 }
@@ -134,8 +134,8 @@ fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) 
 vectorised! {
     /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used
     /// up.
-    fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
-        let padded = seen.values.len().next_multiple_of(LANES);
+    fn mix(d_v: usize, pairs: &KeyValues, scores: &mut [f32], context: &mut [f32]) {
+        let padded = pairs.values.len().next_multiple_of(LANES);
         // A loop, since a function that is passed on is compiled without the instructions of this
         // one.
         for scores in scores.chunks_exact_mut(padded) {
@@ -146,15 +146,15 @@ vectorised! {
             let mut first = head * d_v;
             let (wide, rest) = context.as_chunks_mut::<WIDE>();
             for block in wide {
-                *block = weighted::<WIDE>(*block, weights, &seen.values, first);
+                *block = weighted::<WIDE>(*block, weights, &pairs.values, first);
                 first += WIDE;
             }
             let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
             for block in narrow {
-                *block = weighted::<NARROW>(*block, weights, &seen.values, first);
+                *block = weighted::<NARROW>(*block, weights, &pairs.values, first);
                 first += NARROW;
             }
-            for (weight, value) in weights.iter().zip(&seen.values) {
+            for (weight, value) in weights.iter().zip(&pairs.values) {
                 for (c, v) in rest.iter_mut().zip(&value[first..]) {
                     *c += weight * v;
                 }

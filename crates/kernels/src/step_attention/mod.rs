@@ -9,7 +9,7 @@ use burn::tensor::{Bool, Tensor};
 
 use crate::attention::{attention, check};
 #[cfg(feature = "cpu")]
-use crate::op::Place;
+use crate::op::Target;
 
 #[cfg(feature = "cpu")]
 pub(crate) use op::{Block, over_blocks};
@@ -38,7 +38,7 @@ pub fn step_attention(
 ) -> Tensor<3> {
     check::shapes(&query, &key, &value, heads, hidden.as_ref());
     #[cfg(feature = "cpu")]
-    if Place::without_gradients(&[&query, &key, &value]) == Place::Cpu
+    if Target::without_gradients(&[&query, &key, &value]) == Target::Cpu
         && hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
     {
         return op::shared(query, key, value, heads, hidden);

@@ -4,7 +4,7 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Bool, Tensor};
 
-use super::cpu::{self, Heads, Seen};
+use super::cpu::{self, Heads, KeyValues};
 use crate::cpu::{bools, contiguous, floats, primitive, tensor};
 
 /// Attention of the queries of each batch entry to its keys; all tensors on the CPU without
@@ -25,19 +25,19 @@ pub(super) fn shared(
     });
     let (all_keys, all_values) = (floats(&key), floats(&value));
     let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
-    let contexts = cpu::forward(sizes, floats(&query), |row, seen| {
+    let contexts = cpu::forward(sizes, floats(&query), |row, pairs| {
         let entry = row / queries;
         let positions = entry * keys..(entry + 1) * keys;
-        see(seen, positions.clone(), (all_keys, width), (all_values, value_width));
+        extend(pairs, positions.clone(), (all_keys, width), (all_values, value_width));
         if let Some((hidden, shared)) = &hidden {
-            seen.hidden = &hidden[if *shared { 0..keys } else { positions }];
+            pairs.hidden = &hidden[if *shared { 0..keys } else { positions }];
         }
     });
     Tensor::from_primitive::<Flex>(tensor(contexts, [batch, queries, value_width]))
 }
 
-fn see<'a>(
-    seen: &mut Seen<'a>,
+fn extend<'a>(
+    pairs: &mut KeyValues<'a>,
     positions: std::ops::Range<usize>,
     (keys, width): (&'a [f32], usize),
     (values, value_width): (&'a [f32], usize),
@@ -45,8 +45,8 @@ fn see<'a>(
     let rows = |all: &'a [f32], width| {
         all[positions.start * width..positions.end * width].chunks_exact(width)
     };
-    seen.keys.extend(rows(keys, width));
-    seen.values.extend(rows(values, value_width));
+    pairs.keys.extend(rows(keys, width));
+    pairs.values.extend(rows(values, value_width));
 }
 
 /// The keys and values of some positions, and which row each present row continues.
@@ -74,10 +74,10 @@ pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> T
         .map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]))
         .collect();
     let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
-    let contexts = cpu::forward(sizes, floats(&query), |row, seen| {
+    let contexts = cpu::forward(sizes, floats(&query), |row, pairs| {
         for (block, &(keys, values, len)) in blocks.iter().zip(&read) {
             let row = block.ancestors.get(row).map_or(row, |&row| row as usize);
-            see(seen, row * len..(row + 1) * len, (keys, width), (values, value_width));
+            extend(pairs, row * len..(row + 1) * len, (keys, width), (values, value_width));
         }
     });
     Tensor::from_primitive::<Flex>(tensor(contexts, [rows, 1, value_width]))

@@ -1,4 +1,4 @@
-//! What every kernel for GPUs has to hold, on the GPU that `BURN_DEVICE` names.
+//! Requirements of every kernel for GPUs, tested on the GPU that `BURN_DEVICE` names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ struct Sources(Mutex<Vec<String>>);
 
 static SOURCES: Sources = Sources(Mutex::new(Vec::new()));
 
-/// What the line of the log begins with; the name of the kernel follows.
+/// The beginning of a line of the log; the name of the kernel follows.
 const COMPILING: &str = "[cubecl-wgpu] compiling WGSL module `";
 
 impl log::Log for Sources {
@@ -117,7 +117,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] }).collect()
 }
 
-/// How many functions of this crate are kernels.
+/// The number of functions of this crate that are kernels.
 fn kernels_in_the_sources() -> usize {
     let files = rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let of_file = |path| std::fs::read_to_string(path).expect("a source");

@@ -92,12 +92,12 @@ proptest! {
         output in 1usize..70,
         biased: bool,
     ) {
-        for (own, expected) in [
+        for (actual, expected) in [
             (bfloat16 as Linear, reference::linear as Linear),
             (bfloat16_relu, reference::linear_relu),
         ] {
             assert_close(
-                &mapped_from(own, shape, output, biased, as_bfloat16),
+                &mapped_from(actual, shape, output, biased, as_bfloat16),
                 &mapped_from(expected, shape, output, biased, as_bfloat16),
             );
         }
@@ -131,14 +131,14 @@ fn products_in_bfloat16_are_those_of_rounded_factors() {
 #[test]
 fn the_map_in_bfloat16_is_near_its_reference() {
     let rounded = |x, weight, bias| reference::linear_bfloat16(x, weight, bias, Epilogue::Relu);
-    let own = mapped_from(bfloat16_relu, [2, 9, 33], 21, true, as_bfloat16);
+    let actual = mapped_from(bfloat16_relu, [2, 9, 33], 21, true, as_bfloat16);
     let expected = mapped_from(rounded, [2, 9, 33], 21, true, as_bfloat16);
-    for (own, expected) in own.iter().zip(&expected) {
+    for (actual, expected) in actual.iter().zip(&expected) {
         let largest = expected.iter().fold(0.0f32, |m, x| m.max(x.abs()));
-        for (own, expected) in own.iter().zip(expected) {
+        for (actual, expected) in actual.iter().zip(expected) {
             // The reference rounds results too, and gradients as they pass through the casts: to 8
             // bits of significand.
-            assert!((own - expected).abs() <= largest / 128.0, "{own}, not {expected}");
+            assert!((actual - expected).abs() <= largest / 128.0, "{actual}, not {expected}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What an operation of another crate is promised.
+//! Guarantees for an operation of another crate.
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::cpu::{contiguous, floats, tensor};
-use burnformer_kernels::op::{FusedOp, Keep, Place, apply, apply_with_aside};
+use burnformer_kernels::op::{FusedOp, Keep, Target, apply, apply_with_aside};
 
 /// x·y, element by element, which checks what it is told; aside it gives x.
 #[derive(Debug)]
@@ -107,8 +107,8 @@ fn what_comes_aside_is_a_constant_beside_the_output() {
 fn an_operation_runs_where_all_of_its_operands_are() {
     let (plain, tracked) = (full(1.0, &Device::flex()), full(1.0, &device()));
     let narrow = plain.clone().cast(burn::tensor::DType::F16);
-    assert_eq!(Place::of(&[&plain, &tracked]), Place::Cpu);
-    assert_eq!(Place::of(&[&plain, &narrow]), Place::Elsewhere);
-    assert_eq!(Place::without_gradients(&[&plain, &tracked]), Place::Elsewhere);
-    assert_eq!(Place::without_gradients(&[&plain]), Place::Cpu);
+    assert_eq!(Target::of(&[&plain, &tracked]), Target::Cpu);
+    assert_eq!(Target::of(&[&plain, &narrow]), Target::Other);
+    assert_eq!(Target::without_gradients(&[&plain, &tracked]), Target::Other);
+    assert_eq!(Target::without_gradients(&[&plain]), Target::Cpu);
 }

@@ -13,9 +13,9 @@ use super::tiles::{
     tile_of_keys, tile_of_queries,
 };
 
-/// What the gradients are computed from; `by_query` is what [`centres_of_queries`] collects.
+/// BackwardOperands of the backward kernels; [`centres_of_queries`] computes `by_query`.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Given {
+pub(super) struct BackwardOperands {
     pub grad: Box<[f32]>,
     pub query: Box<[f32]>,
     pub key: Box<[f32]>,
@@ -68,7 +68,7 @@ struct Tiles {
     queries: Shared<[f32]>,
     keys: Shared<[f32]>,
     values: Shared<[f32]>,
-    /// Of the contexts' gradients.
+    /// Gradients of the contexts.
     grads: Shared<[f32]>,
 }
 
@@ -107,7 +107,7 @@ fn weight_and_slope(
 /// The gradients of a tile of queries.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_queries<H: Int>(
-    given: &Given,
+    operands: &BackwardOperands,
     hidden: &Tensor<H>,
     d_query: &mut [f32],
     plan: Plan,
@@ -118,19 +118,19 @@ pub(super) fn gradients_of_queries<H: Int>(
     let d_v = comptime!(head.d_v);
     let count = plan.query_len.div_ceil(TILE);
     let pair = CUBE_POS / count;
-    let all_queries = given.by_query.len() / 2;
+    let all_queries = operands.by_query.len() / 2;
     if pair * plan.query_len >= all_queries {
         terminate!();
     }
     let unit = UNIT_POS as usize;
     let (row, column) = (unit / TILE, unit % TILE);
-    let place = tile_of_queries(pair, CUBE_POS % count * TILE, &plan);
-    let q = place.first + row;
+    let tile = tile_of_queries(pair, CUBE_POS % count * TILE, &plan);
+    let q = tile.first + row;
     let mut tiles = tiles(head);
     let mut sums = Shared::<[f32]>::new_slice(TILE * d_k);
     let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(&given.query, &mut tiles.queries, &place, d_k);
-    load(&given.grad, &mut tiles.grads, &place, d_v);
+    load(&operands.query, &mut tiles.queries, &tile, d_k);
+    load(&operands.grad, &mut tiles.grads, &tile, d_v);
     clear(&mut sums, d_k);
     sync_cube();
 
@@ -138,15 +138,15 @@ pub(super) fn gradients_of_queries<H: Int>(
     let mut log_sum = f32::new(0.0);
     let mut centre = f32::new(0.0);
     if q < plan.query_len {
-        log_sum = given.by_query[at];
-        centre = given.by_query[all_queries + at];
+        log_sum = operands.by_query[at];
+        centre = operands.by_query[all_queries + at];
     }
 
     let mut first_key = 0usize;
     while first_key < plan.key_len {
-        let keys_place = tile_of_keys(pair, first_key, &plan);
-        load(&given.key, &mut tiles.keys, &keys_place, d_k);
-        load(&given.value, &mut tiles.values, &keys_place, d_v);
+        let key_tile = tile_of_keys(pair, first_key, &plan);
+        load(&operands.key, &mut tiles.keys, &key_tile, d_k);
+        load(&operands.value, &mut tiles.values, &key_tile, d_v);
         sync_cube();
         let k = first_key + column;
         slopes[unit] = 0.0;
@@ -160,7 +160,7 @@ pub(super) fn gradients_of_queries<H: Int>(
         sync_cube();
         first_key += TILE;
     }
-    store(&sums, 1.0, d_query, 0usize, &place, d_k);
+    store(&sums, 1.0, d_query, 0usize, &tile, d_k);
 }
 
 /// The gradients of a tile of keys and of their values. A unit's score is that of query `row` and
@@ -168,7 +168,7 @@ pub(super) fn gradients_of_queries<H: Int>(
 /// gradient of the keys at its start and that of the values from element `second` on.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_keys<H: Int>(
-    given: &Given,
+    operands: &BackwardOperands,
     hidden: &Tensor<H>,
     d_key_value: &mut [f32],
     second: usize,
@@ -180,36 +180,36 @@ pub(super) fn gradients_of_keys<H: Int>(
     let d_v = comptime!(head.d_v);
     let count = plan.key_len.div_ceil(TILE);
     let pair = CUBE_POS / count;
-    let all_queries = given.by_query.len() / 2;
+    let all_queries = operands.by_query.len() / 2;
     if pair * plan.query_len >= all_queries {
         terminate!();
     }
     let unit = UNIT_POS as usize;
     let (row, column) = (unit / TILE, unit % TILE);
-    let place = tile_of_keys(pair, CUBE_POS % count * TILE, &plan);
-    let k = place.first + column;
+    let tile = tile_of_keys(pair, CUBE_POS % count * TILE, &plan);
+    let k = tile.first + column;
     let mut tiles = tiles(head);
     let mut key_sums = Shared::<[f32]>::new_slice(TILE * d_k);
     let mut value_sums = Shared::<[f32]>::new_slice(TILE * d_v);
     let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
     let mut weights = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(&given.key, &mut tiles.keys, &place, d_k);
-    load(&given.value, &mut tiles.values, &place, d_v);
+    load(&operands.key, &mut tiles.keys, &tile, d_k);
+    load(&operands.value, &mut tiles.values, &tile, d_v);
     clear(&mut key_sums, d_k);
     clear(&mut value_sums, d_v);
 
     let mut first_query = 0usize;
     while first_query < plan.query_len {
         let queries_place = tile_of_queries(pair, first_query, &plan);
-        load(&given.query, &mut tiles.queries, &queries_place, d_k);
-        load(&given.grad, &mut tiles.grads, &queries_place, d_v);
+        load(&operands.query, &mut tiles.queries, &queries_place, d_k);
+        load(&operands.grad, &mut tiles.grads, &queries_place, d_v);
         sync_cube();
         let q = first_query + row;
         slopes[unit] = 0.0;
         weights[unit] = 0.0;
         if sees::<H>(hidden, pair, q, k, &plan) {
             let at = pair * plan.query_len + q;
-            let (log_sum, centre) = (given.by_query[at], given.by_query[all_queries + at]);
+            let (log_sum, centre) = (operands.by_query[at], operands.by_query[all_queries + at]);
             let factor = factor_of_weight(at, k, &plan, head);
             let (weight, slope) = weight_and_slope(&tiles, log_sum, centre, factor, head);
             slopes[unit] = slope;
@@ -221,6 +221,6 @@ pub(super) fn gradients_of_keys<H: Int>(
         sync_cube();
         first_query += TILE;
     }
-    store(&key_sums, 1.0, d_key_value, 0usize, &place, d_k);
-    store(&value_sums, 1.0, d_key_value, second, &place, d_v);
+    store(&key_sums, 1.0, d_key_value, 0usize, &tile, d_k);
+    store(&value_sums, 1.0, d_key_value, second, &tile, d_v);
 }

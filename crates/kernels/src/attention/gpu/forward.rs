@@ -9,9 +9,9 @@ use super::tiles::{
     tile_of_queries,
 };
 
-/// What is attended with.
+/// Operands of the forward kernel.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Buffers {
+pub(super) struct ForwardOperands {
     pub query: Box<[f32]>,
     pub key: Box<[f32]>,
     pub value: Box<[f32]>,
@@ -21,7 +21,7 @@ pub(super) struct Buffers {
 /// rescaled where a higher score is found.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn contexts<H: Int>(
-    buffers: &Buffers,
+    operands: &ForwardOperands,
     hidden: &Tensor<H>,
     context: &mut [f32],
     log_sums: &mut [f32],
@@ -38,14 +38,14 @@ pub(super) fn contexts<H: Int>(
     }
     let unit = UNIT_POS as usize;
     let (row, column) = (unit / TILE, unit % TILE);
-    let place = tile_of_queries(pair, CUBE_POS % tiles * TILE, &plan);
-    let q = place.first + row;
+    let tile = tile_of_queries(pair, CUBE_POS % tiles * TILE, &plan);
+    let q = tile.first + row;
     let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
     let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
     let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
     let mut sums = Shared::<[f32]>::new_slice(TILE * d_v);
     let mut scores = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(&buffers.query, &mut queries, &place, d_k);
+    load(&operands.query, &mut queries, &tile, d_k);
     clear(&mut sums, d_v);
 
     let mut highest = f32::new(comptime!(f32::MIN));
@@ -53,9 +53,9 @@ pub(super) fn contexts<H: Int>(
     let mut weight_sum = f32::new(0.0);
     let mut first_key = 0usize;
     while first_key < plan.key_len {
-        let keys_place = tile_of_keys(pair, first_key, &plan);
-        load(&buffers.key, &mut keys, &keys_place, d_k);
-        load(&buffers.value, &mut values, &keys_place, d_v);
+        let key_tile = tile_of_keys(pair, first_key, &plan);
+        load(&operands.key, &mut keys, &key_tile, d_k);
+        load(&operands.value, &mut values, &key_tile, d_v);
         sync_cube();
         let k = first_key + column;
         let sees = sees::<H>(hidden, pair, q, k, &plan);
@@ -78,7 +78,7 @@ pub(super) fn contexts<H: Int>(
     }
 
     let total = sum_over_row(&mut scores, weight_sum);
-    store(&sums, total, context, 0usize, &place, d_v);
+    store(&sums, total, context, 0usize, &tile, d_v);
     if q < plan.query_len && column == 0 {
         log_sums[pair * plan.query_len + q] = highest + total.ln();
     }

@@ -11,15 +11,15 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::AddressType;
 
-use super::backward::GivenLaunch;
-use super::forward::BuffersLaunch;
+use super::backward::BackwardOperandsLaunch;
+use super::forward::ForwardOperandsLaunch;
 use super::tiles::{Head, PlanLaunch, TILE, UNITS};
 use super::{backward, forward};
 use crate::dropout::DropoutMask;
 use crate::dropout::gpu::draw_of;
 use crate::gpu::{SharedBuffer, cubes, empty, empty_like, shared_buffer};
 
-/// What is attended with, and the mask of hidden keys.
+/// Operands of attention, with the mask of hidden keys.
 #[derive(ExtensionType, Clone, Debug)]
 #[extension_type(fusion)]
 pub(crate) struct Operands<B: Backend> {
@@ -79,7 +79,7 @@ impl Sizes {
         Self { batch: query[0], heads, query_len: query[1], key_len: value[1], head, mask }
     }
 
-    /// What the kernels are given of them.
+    /// The sizes and the dropout as an argument of the kernels.
     fn plan(&self) -> PlanLaunch {
         PlanLaunch::new(self.heads, self.query_len, self.key_len, draw_of(self.mask))
     }
@@ -111,7 +111,7 @@ impl AttentionKernels for CubeBackend {
             count,
             dim,
             address,
-            BuffersLaunch::new(query, key, value),
+            ForwardOperandsLaunch::new(query, key, value),
             hidden.into_tensor_arg(),
             context.clone().into_buffer_arg(),
             log_sums.clone().into_buffer_arg(),
@@ -140,10 +140,10 @@ impl AttentionKernels for CubeBackend {
         let client = query.client.clone();
         let bool_type = dtype_to_storage_type(hidden.dtype);
         let by_query = centres_of_queries(sizes, address, &grad, [context, log_sums]);
-        let given = || {
+        let operands = || {
             let all = [&grad, &query, &key, &value, &by_query];
             let [grad, query, key, value, by_query] = all.map(|x| x.clone().into_buffer_arg());
-            GivenLaunch::new(grad, query, key, value, by_query)
+            BackwardOperandsLaunch::new(grad, query, key, value, by_query)
         };
         let (count, dim) = cubes(&client, sizes.tiles(sizes.query_len), UNITS);
         backward::gradients_of_queries::launch(
@@ -151,7 +151,7 @@ impl AttentionKernels for CubeBackend {
             count,
             dim,
             address,
-            given(),
+            operands(),
             hidden.clone().into_tensor_arg(),
             d_query.clone().into_buffer_arg(),
             sizes.plan(),
@@ -164,7 +164,7 @@ impl AttentionKernels for CubeBackend {
             count,
             dim,
             address,
-            given(),
+            operands(),
             hidden.into_tensor_arg(),
             d_key_value.into_buffer_arg(),
             second,
@@ -176,8 +176,8 @@ impl AttentionKernels for CubeBackend {
     }
 }
 
-/// What the gradients need of each query, `[2, batch, heads, query_len]`, from the gradient of the
-/// context and the results of the forward pass.
+/// The statistics that the gradients need for each query, `[2, batch, heads, query_len]`, from the
+/// gradient of the context and the results of the forward pass.
 fn centres_of_queries(
     Sizes { batch, heads, query_len, head, .. }: Sizes,
     address: AddressType,

@@ -23,7 +23,7 @@ const WIDEST: usize = 64;
 /// number is an estimate: it was never measured on a GPU.
 const LONGEST: usize = 128;
 
-/// Whether the kernels take these operands, which are on a GPU in float32.
+/// Returns whether the kernels support these operands, which are on a GPU in float32.
 pub(super) fn supports(query: &Tensor<3>, value: &Tensor<3>, heads: usize) -> bool {
     let ([batch, query_len, width], [_, key_len, value_width]) = (query.dims(), value.dims());
     let fits = |width: usize| (1..=WIDEST).contains(&(width / heads));
@@ -52,8 +52,8 @@ struct Attention {
     mask: Option<DropoutMask>,
 }
 
-/// What the backward pass needs: of the size of the scores there is nothing but the mask of hidden
-/// keys.
+/// Tensors saved for the backward pass. The mask of hidden keys is the only one that may be as
+/// large as the scores.
 #[derive(Clone, Debug)]
 struct Saved {
     operands: Operands<Cube>,

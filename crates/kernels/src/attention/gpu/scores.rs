@@ -1,11 +1,11 @@
-//! Which scores count: those of keys that are visible and whose weights dropout keeps.
+//! Visibility and dropout of single scores.
 
 use cubecl::prelude::*;
 
 use super::tiles::{Head, Plan};
 use crate::gpu::philox::{dropout_factor, element_index, index_in_block, words_of_block};
 
-/// Whether query `q` and key `k` exist and the query may see the key.
+/// Returns whether query `q` and key `k` exist and the query may see the key.
 #[cube]
 pub(super) fn sees<H: Int>(
     hidden: &Tensor<H>,

@@ -17,12 +17,12 @@ pub(super) const UNITS: u32 = (TILE * TILE) as u32;
 pub(super) struct Head {
     pub d_k: usize,
     pub d_v: usize,
-    /// Whether weights are dropped.
+    /// If true, dropout is applied to the attention weights.
     pub drops: bool,
 }
 
 impl Head {
-    /// What a score is multiplied by, 1 / √d_k.
+    /// The factor of a score, 1 / √d_k.
     pub(super) fn scale(self) -> f32 {
         (self.d_k as f64).powf(-0.5) as f32
     }
@@ -70,21 +70,20 @@ pub(super) fn offset_of_row(
     (((pair / heads) * len + row) * heads + pair % heads) * width
 }
 
-/// Loads the rows of the tile at `place`, and zeros for rows past the end. In shared memory a row
+/// Loads the rows of `tile` into `shared`, and zeros for rows past the end. In shared memory a row
 /// takes one element more than its features, so that the units of a column read from different
 /// memory banks.
 #[cube]
-pub(super) fn load(x: &[f32], tile: &mut Shared<[f32]>, place: &Tile, #[comptime] width: usize) {
+pub(super) fn load(x: &[f32], shared: &mut Shared<[f32]>, tile: &Tile, #[comptime] width: usize) {
     let mut at = UNIT_POS as usize;
     while at < TILE * width {
         let (row, feature) = (at / width, at % width);
         let mut element = f32::new(0.0);
-        if place.first + row < place.len {
-            element =
-                x[offset_of_row(place.pair, place.first + row, place.len, place.heads, width)
-                    + feature];
+        if tile.first + row < tile.len {
+            element = x
+                [offset_of_row(tile.pair, tile.first + row, tile.len, tile.heads, width) + feature];
         }
-        tile[row * (width + 1) + feature] = element;
+        shared[row * (width + 1) + feature] = element;
         at += TILE * TILE;
     }
 }
@@ -124,8 +123,8 @@ pub(super) fn add_product(
     }
 }
 
-/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows of the
-/// tile at `place` of the tensor that begins at element `origin` of `x`: this unit's features of
+/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows of
+/// `tile` of the tensor that begins at element `origin` of `x`: this unit's features of
 /// its row.
 #[cube]
 pub(super) fn store(
@@ -133,16 +132,16 @@ pub(super) fn store(
     divisor: f32,
     x: &mut [f32],
     origin: usize,
-    place: &Tile,
+    tile: &Tile,
     #[comptime] width: usize,
 ) {
-    let row = place.first + UNIT_POS as usize / TILE;
-    if row < place.len {
-        let start = origin + offset_of_row(place.pair, row, place.len, place.heads, width);
-        let own = UNIT_POS as usize / TILE * width;
+    let row = tile.first + UNIT_POS as usize / TILE;
+    if row < tile.len {
+        let start = origin + offset_of_row(tile.pair, row, tile.len, tile.heads, width);
+        let row_start = UNIT_POS as usize / TILE * width;
         let mut feature = UNIT_POS as usize % TILE;
         while feature < width {
-            let quotient = sums[own + feature] / divisor;
+            let quotient = sums[row_start + feature] / divisor;
             x[start + feature] = select(divisor == 0.0, 0.0, quotient);
             feature += TILE;
         }

@@ -1,6 +1,6 @@
 //! The products of an affine map x·Wᵀ and of its backward pass.
 
-use super::left::Left;
+use super::lhs::Lhs;
 use super::panels::Panels;
 use super::{bfloat16, float32};
 use crate::linear::epilogue::Epilogue;
@@ -39,7 +39,7 @@ impl Precision {
             Self::Float32 => float32::panels(weight, [output, input]),
             Self::BFloat16 => bfloat16::panels_of_rows(bfloat16::best(), weight, [output, input]),
         };
-        self.product(Left::rows(x, [rows, input]), &panels, bias, epilogue)
+        self.product(Lhs::rows(x, [rows, input]), &panels, bias, epilogue)
     }
 
     /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output,
@@ -52,7 +52,7 @@ impl Precision {
     ) -> Vec<f32> {
         let Sizes { rows, input, output } = sizes;
         let panels = self.panels_of_columns(weight, [output, input]);
-        self.product(Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
+        self.product(Lhs::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
     }
 
     /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output,
@@ -65,7 +65,7 @@ impl Precision {
     ) -> Vec<f32> {
         let Sizes { rows, input, output } = sizes;
         let panels = self.panels_of_columns(x, [rows, input]);
-        self.product(Left::columns(grad, [rows, output]), &panels, &[], Epilogue::None)
+        self.product(Lhs::columns(grad, [rows, output]), &panels, &[], Epilogue::None)
     }
 
     fn panels_of_columns(self, matrix: &[f32], shape: [usize; 2]) -> Panels {
@@ -75,7 +75,7 @@ impl Precision {
         }
     }
 
-    fn product(self, left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    fn product(self, left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
         match self {
             Self::Float32 => float32::product(left, right, bias, epilogue),
             Self::BFloat16 => bfloat16::product(left, right, bias, epilogue),

@@ -15,10 +15,10 @@ use std::arch::aarch64::float32x4_t;
 use std::arch::x86_64::{__m256, __m512};
 
 use super::instructions::{Instructions, instructions};
-use super::left::{Left, Lie};
+use super::lhs::{Lhs, Major};
 use super::panels::{LINE, Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
-use super::tile::{Arithmetic, Last, Order, Scales};
+use super::tile::{Arithmetic, Last, Layout, Scales};
 use super::vector::Floats;
 use crate::linear::epilogue::Epilogue;
 
@@ -119,7 +119,7 @@ pub(in crate::linear) fn panels_in_place(
 
 /// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or
 /// empty.
-pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth, right.steps(), "the terms of both factors");
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left: Plain(left), right, last }.by_rows(DEPTH)
@@ -134,13 +134,13 @@ pub(in crate::linear) fn forward(
     epilogue: Epilogue,
 ) -> Vec<f32> {
     let rows = x.len().checked_div(right.steps()).unwrap_or(0);
-    let left = Plain(Left::rows(x, [rows, right.steps()]));
+    let left = Plain(Lhs::rows(x, [rows, right.steps()]));
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left, right, last }.by_panels()
 }
 
 /// A left factor whose numbers are multiplied as they are.
-struct Plain<'a>(Left<'a>);
+struct Plain<'a>(Lhs<'a>);
 
 impl LeftFactor for Plain<'_> {
     fn rows(&self) -> usize {
@@ -153,12 +153,12 @@ impl LeftFactor for Plain<'_> {
         rows: Range<usize>,
         terms: Range<usize>,
         memory: &mut Vec<Line>,
-    ) -> (*const u32, Order) {
-        let Left { matrix, rows: width, depth, lie } = self.0;
+    ) -> (*const u32, Layout) {
+        let Lhs { matrix, rows: width, depth, major } = self.0;
         let matrix: &[u32] = bytemuck::cast_slice(matrix);
-        if lie == Lie::Rows {
+        if major == Major::Row {
             // Rows of no terms begin at the end of the matrix.
-            return (matrix[rows.start * depth + terms.start..].as_ptr(), Order::Rows(depth));
+            return (matrix[rows.start * depth + terms.start..].as_ptr(), Layout::Rows(depth));
         }
         let count = rows.len().next_multiple_of(instructions.tile) * terms.len();
         memory.resize(count.div_ceil(LINE), Line::zeroed());
@@ -169,7 +169,7 @@ impl LeftFactor for Plain<'_> {
             6 => tiles::<6>(matrix, width, rows, terms.len(), block),
             tile => unreachable!("tiles of {tile} rows"),
         }
-        (block.as_ptr(), Order::Tiles)
+        (block.as_ptr(), Layout::Tiles)
     }
 }
 
@@ -186,12 +186,12 @@ fn tiles<const TILE: usize>(
         for (tile, block) in block.chunks_exact_mut(terms * TILE).enumerate() {
             let first = rows.start + tile * TILE;
             let count = TILE.min(rows.end - first);
-            let places = block.as_chunks_mut::<TILE>().0[start..].iter_mut().take(TERMS);
-            for (term, place) in places.enumerate() {
+            let term_slots = block.as_chunks_mut::<TILE>().0[start..].iter_mut().take(TERMS);
+            for (term, slot) in term_slots.enumerate() {
                 let numbers = &matrix[(start + term) * width + first..];
                 match numbers.first_chunk::<TILE>() {
-                    Some(numbers) if count == TILE => *place = *numbers,
-                    _ => place[..count].copy_from_slice(&numbers[..count]),
+                    Some(numbers) if count == TILE => *slot = *numbers,
+                    _ => slot[..count].copy_from_slice(&numbers[..count]),
                 }
             }
         }
@@ -294,8 +294,8 @@ mod tests {
         }
     }
 
-    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right`
-    /// `[depth, columns]`.
+    /// The product by its definition in the documentation of the module, one number at a time;
+    /// `left` is `[rows, depth]`, `right` `[depth, columns]`.
     fn defined(
         left: &[f32],
         right: &[f32],
@@ -306,7 +306,7 @@ mod tests {
             let step = |sum, k| step(sum, left[row * depth + k], right[k * columns + column]);
             (0..depth).fold(0.0, step)
         };
-        (0..rows * columns).map(|place| of(place / columns, place % columns)).collect()
+        (0..rows * columns).map(|index| of(index / columns, index % columns)).collect()
     }
 
     #[test]
@@ -319,11 +319,11 @@ mod tests {
             let right_turned = transposed(&right, [depth, columns]);
             for instructions in available() {
                 let sums = defined(&left, &right, size, step(instructions));
-                let with_bias = sums.iter().enumerate().map(|(place, y)| y + bias[place % columns]);
+                let with_bias = sums.iter().enumerate().map(|(index, y)| y + bias[index % columns]);
                 let rectified: Vec<f32> =
                     with_bias.map(|y| if y < 0.0 { 0.0 } else { y }).collect();
                 let lefts =
-                    [Left::rows(&left, [rows, depth]), Left::columns(&left_turned, [depth, rows])];
+                    [Lhs::rows(&left, [rows, depth]), Lhs::columns(&left_turned, [depth, rows])];
                 let rights = [
                     panels_of_columns(instructions, &right, [depth, columns]),
                     panels_of_rows(instructions, &right_turned, [columns, depth]),
@@ -349,7 +349,7 @@ mod tests {
         for instructions in available() {
             let panels = panels_of_rows(instructions, &weight, [columns, depth]);
             let packed = forward(&panels, &x, &[], Epilogue::None);
-            let ours = product(Left::rows(&x, [rows, depth]), &panels, &[], Epilogue::None);
+            let ours = product(Lhs::rows(&x, [rows, depth]), &panels, &[], Epilogue::None);
             assert!(bits(&packed) == bits(&ours), "{instructions:?}");
         }
     }
@@ -362,7 +362,7 @@ mod tests {
         let panels = panels_of_columns(best(), &right, [depth, columns]);
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| product(Left::rows(&left, [rows, depth]), &panels, &[], Epilogue::None))
+            pool.install(|| product(Lhs::rows(&left, [rows, depth]), &panels, &[], Epilogue::None))
         };
         assert!(bits(&on(1)) == bits(&on(3)));
     }

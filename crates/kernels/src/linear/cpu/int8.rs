@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 use super::instructions::{Instructions, instructions};
 use super::panels::{Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
-use super::tile::{Arithmetic, Last, Order, Scales};
+use super::tile::{Arithmetic, Last, Layout, Scales};
 use super::vector::{Floats, Integers, Register};
 use crate::linear::epilogue::Epilogue;
 use crate::linear::quantize::quantize;
@@ -58,7 +58,7 @@ macro_rules! arithmetic {
 /// `sums` plus their starts, multiplied by the scales.
 ///
 /// # Safety
-/// That of [`Arithmetic::floats`].
+/// The conditions of [`Arithmetic::floats`].
 #[inline(always)]
 unsafe fn scaled<R: Integers>(sums: R, scales: &Scales, row: usize, column: usize) -> R::Floats {
     // SAFETY: there is a scale for the row, and a scale and a start for each column of the
@@ -130,7 +130,7 @@ arithmetic!(
 );
 
 arithmetic!(
-    /// What the compiler chooses.
+    /// Instructions that the compiler chooses.
     Portable([i32; 8]),
     |sums, left, weights| {
         let left = left.to_ne_bytes();
@@ -156,7 +156,7 @@ fn available() -> impl Iterator<Item = Instructions> {
         #[cfg(target_arch = "x86_64")]
         (crate::simd::has_avx2() && std::is_x86_feature_detected!("avxvnni"))
             .then_some(instructions!("avx2,fma,avxvnni", AvxVnni, 4 by 3, tile: 8, offset: 128)),
-        // The products need registers of their own.
+        // The products need other registers.
         #[cfg(target_arch = "x86_64")]
         crate::simd::has_avx2()
             .then_some(instructions!("avx2,fma", Avx2, 3 by 3, tile: 8, offset: 0)),
@@ -262,9 +262,9 @@ impl LeftFactor for Quantized {
         rows: Range<usize>,
         steps: Range<usize>,
         _: &mut Vec<Line>,
-    ) -> (*const u32, Order) {
+    ) -> (*const u32, Layout) {
         let first = &self.words[rows.start * self.steps + steps.start..];
-        (first.as_ptr(), Order::Rows(self.steps))
+        (first.as_ptr(), Layout::Rows(self.steps))
     }
 }
 

@@ -6,7 +6,7 @@ mod bfloat16;
 mod float32;
 mod instructions;
 mod int8;
-mod left;
+mod lhs;
 mod panels;
 mod product;
 mod relu;

@@ -26,7 +26,7 @@ unsafe impl Zeroable for Line {}
 // SAFETY: a line is its words, without gaps, and any bits are a word.
 unsafe impl Pod for Line {}
 
-/// A place for a word.
+/// A word that may not be written yet.
 pub(super) type Slot = MaybeUninit<u32>;
 
 /// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the
@@ -43,11 +43,11 @@ pub(in crate::linear) struct Panels {
     steps: usize,
 }
 
-/// Where the words of panels are.
+/// The memory that holds the words of panels.
 #[derive(Debug)]
 enum Memory {
     Own(Vec<Line>),
-    /// That of the weight which they were.
+    /// The memory of the weight, rearranged in slot.
     OfWeight(Bytes),
 }
 
@@ -131,7 +131,7 @@ impl Panels {
             |rows, panel| {
                 rows.clear();
                 rows.extend_from_slice(panel);
-                transpose(places(panel), rows, steps);
+                transpose(slots(panel), rows, steps);
             },
         );
         Ok(Self { instructions, memory: Memory::OfWeight(weight), columns, steps })
@@ -145,8 +145,8 @@ impl Panels {
             let words = self.words(panel, 0..self.steps);
             let width = words.len() / self.steps;
             for (column, row) in rows.chunks_exact_mut(self.steps).enumerate() {
-                for (place, &word) in row.iter_mut().zip(words[column..].iter().step_by(width)) {
-                    *place = word;
+                for (slot, &word) in row.iter_mut().zip(words[column..].iter().step_by(width)) {
+                    *slot = word;
                 }
             }
         });
@@ -215,16 +215,16 @@ pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
     for (part, panel) in panel.chunks_mut((STEPS * width).max(1)).enumerate() {
         for (column, row) in rows.chunks_exact(steps).enumerate() {
             let words = row[part * STEPS..].iter().take(STEPS);
-            let places = panel[column..].iter_mut().step_by(width);
-            for (&word, place) in words.zip(places) {
-                place.write(word);
+            let slots = panel[column..].iter_mut().step_by(width);
+            for (&word, slot) in words.zip(slots) {
+                slot.write(word);
             }
         }
     }
 }
 
-/// Words as places to be written to.
-pub(super) fn places(words: &mut [u32]) -> &mut [Slot] {
+/// Words as slots that can be written.
+pub(super) fn slots(words: &mut [u32]) -> &mut [Slot] {
     // SAFETY: both are words; nobody in this module writes one that is not initialised.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }

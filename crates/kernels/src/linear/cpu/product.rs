@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::instructions::Instructions;
 use super::panels::{Line, Panels};
-use super::tile::{Last, Order, Scales, Tile};
+use super::tile::{Last, Layout, Scales, Tile};
 
 /// The rows of a block of a whole product at most.
 const ROWS: usize = 128;
@@ -27,31 +27,31 @@ pub(super) trait LeftFactor: Sync {
     /// The number of rows.
     fn rows(&self) -> usize;
 
-    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they do
-    /// not lie in one. The address is valid as long as the factor and the memory.
+    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they
+    /// are not adjacent. The address is valid as long as the factor and the memory.
     fn block(
         &self,
         instructions: Instructions,
         rows: Range<usize>,
         steps: Range<usize>,
         memory: &mut Vec<Line>,
-    ) -> (*const u32, Order);
+    ) -> (*const u32, Layout);
 }
 
 /// `epilogue(left·right + bias)`, `[rows, columns]` row-major.
 pub(super) struct Product<'a, L> {
     pub left: L,
     pub right: &'a Panels,
-    /// What follows the sums, for all rows and columns.
+    /// The epilogue for all rows and columns.
     pub last: Last<'a>,
 }
 
 /// The result that is being written. The threads write disjoint rows or columns of it.
 #[derive(Clone, Copy)]
-struct Target(*mut u32);
+struct Output(*mut u32);
 
 // SAFETY: threads only write through the pointer, each to rows or columns of its own.
-unsafe impl Sync for Target {}
+unsafe impl Sync for Output {}
 
 impl<L: LeftFactor> Product<'_, L> {
     /// The product by threads that share the rows, which suits many rows. `depth` steps of all
@@ -101,12 +101,12 @@ impl<L: LeftFactor> Product<'_, L> {
     }
 
     /// The result, of which `write` computes every block.
-    fn written(&self, write: impl FnOnce(&Target)) -> Vec<f32> {
+    fn written(&self, write: impl FnOnce(&Output)) -> Vec<f32> {
         let (rows, columns) = (self.left.rows(), self.right.columns());
         let bias = self.last.bias.len();
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
-        write(&Target(out.as_mut_ptr().cast()));
+        write(&Output(out.as_mut_ptr().cast()));
         // SAFETY: every row and column was written, since there is always a block of steps.
         unsafe { out.set_len(rows * columns) };
         out
@@ -119,18 +119,18 @@ impl<L: LeftFactor> Product<'_, L> {
         panels: Range<usize>,
         depth: usize,
         memory: &mut Vec<Line>,
-        out: &Target,
+        out: &Output,
     ) {
         let (instructions, columns) = (self.right.instructions(), self.right.columns());
         // A sum of nothing is written too.
         for index in 0..self.right.steps().div_ceil(depth).max(1) {
             let steps = index * depth..((index + 1) * depth).min(self.right.steps());
-            let (left, order) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
+            let (left, layout) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
             for panel in panels.clone() {
                 let of_panel = self.right.columns_of(panel);
                 let tile = Tile {
                     left,
-                    order,
+                    layout,
                     rows: rows.len(),
                     steps: steps.len(),
                     panel: self.right.words(panel, steps.clone()),
@@ -151,7 +151,7 @@ impl<L: LeftFactor> Product<'_, L> {
 }
 
 impl<'a> Last<'a> {
-    /// What follows the sums of these rows and columns.
+    /// The epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
         let Self { bias, epilogue, scales } = *self;
         let scales = match scales.rows {

@@ -4,9 +4,9 @@ use super::unrolled::unrolled;
 use super::vector::{Floats, Register};
 use crate::linear::epilogue::Epilogue;
 
-/// How the words of a left factor lie.
+/// The memory layout of a block of the left factor.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
+pub(super) enum Layout {
     /// Row after row, this many words apart.
     Rows(usize),
     /// `[tiles, steps, rows of a tile]`, with the rows of a tile that [`Instructions::tile`] says.
@@ -20,15 +20,15 @@ pub(super) enum Order {
 pub(super) struct Tile<'a> {
     /// The left factor: `rows` rows of `steps` words.
     pub left: *const u32,
-    pub order: Order,
+    pub layout: Layout,
     pub rows: usize,
     pub steps: usize,
     /// The panel, `[steps, vectors]`.
     pub panel: &'a [u32],
     pub vectors: usize,
-    /// Whether sums begin at 0, or at what `out` holds.
+    /// If true, sums begin at 0, otherwise at the values in `out`.
     pub is_first: bool,
-    /// What follows the last of all steps.
+    /// The epilogue, if this tile ends with the last step.
     pub last: Option<Last<'a>>,
     /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread
     /// reads or writes.
@@ -36,7 +36,7 @@ pub(super) struct Tile<'a> {
     pub stride: usize,
 }
 
-/// The use of complete sums.
+/// The epilogue of complete sums.
 #[derive(Clone, Copy)]
 pub(super) struct Last<'a> {
     /// One number for each column, or none.
@@ -52,11 +52,11 @@ pub(super) struct Scales<'a> {
     pub rows: &'a [f32],
     /// A factor for each column, up to whole vectors.
     pub columns: &'a [f32],
-    /// What is added to the sums of each column, up to whole vectors.
+    /// An integer that is added to the sums of each column, up to whole vectors.
     pub starts: &'a [i32],
 }
 
-/// What one step of a sum is: the product of a word of the left factor and a word of the right one.
+/// One step of a sum: the product of a word of the left factor and a word of the right one.
 ///
 /// # Safety
 /// Each method is only to be called on processors with the type's instructions; `right` and
@@ -64,8 +64,8 @@ pub(super) struct Scales<'a> {
 pub(super) unsafe trait Arithmetic {
     type Sums: Register;
     type Floats: Floats;
-    /// Whether the order of the steps does not matter. The steps of a single row, whose few sums
-    /// would wait for one another, are then taken side by side.
+    /// If true, steps may be added in any order. A single row, whose few sums would wait for one
+    /// another, then adds several steps side by side.
     const ANY_ORDER: bool = false;
     /// The distance of the rows of a left factor in rows, if it is always the same: addresses are
     /// then shorter to compute.
@@ -76,7 +76,7 @@ pub(super) unsafe trait Arithmetic {
     unsafe fn floats(sums: Self::Sums, scales: &Scales, row: usize, column: usize) -> Self::Floats;
 }
 
-/// In the place of the rows of a tile: rows that lie one after the other.
+/// Stands for the rows of a tile where the layout is [`Layout::Rows`].
 const IN_ROWS: usize = 0;
 /// The steps that are taken side by side where their order does not matter.
 const STRANDS: usize = 4;
@@ -98,16 +98,16 @@ impl Tile<'_> {
     ) {
         // SAFETY: passed on to the caller.
         unsafe {
-            match self.order {
-                Order::Rows(_) => self.vectors::<A, ROWS, VECTORS, IN_ROWS>(),
-                Order::Tiles => self.vectors::<A, ROWS, VECTORS, TILE>(),
+            match self.layout {
+                Layout::Rows(_) => self.vectors::<A, ROWS, VECTORS, IN_ROWS>(),
+                Layout::Tiles => self.vectors::<A, ROWS, VECTORS, TILE>(),
             }
         }
     }
 
     /// # Safety
-    /// That of [`run`](Self::run); `TILE` is the number of rows of a tile of the left factor, or
-    /// [`IN_ROWS`].
+    /// The conditions of [`run`](Self::run); `TILE` is the number of rows of a tile of the left
+    /// factor, or [`IN_ROWS`].
     #[inline(always)]
     unsafe fn vectors<A: Arithmetic, const ROWS: usize, const VECTORS: usize, const TILE: usize>(
         &self,
@@ -125,7 +125,7 @@ impl Tile<'_> {
     /// Computes blocks of `ROWS` rows, then of 4, 2 and 1 for the rows that remain.
     ///
     /// # Safety
-    /// That of [`vectors`](Self::vectors), for a panel of `WIDTH` vectors.
+    /// The conditions of [`vectors`](Self::vectors), for a panel of `WIDTH` vectors.
     #[inline(always)]
     unsafe fn blocks<A: Arithmetic, const ROWS: usize, const TILE: usize, const WIDTH: usize>(
         &self,
@@ -159,31 +159,34 @@ impl Tile<'_> {
     /// Where row `first` begins, and the distance of the next one.
     ///
     /// # Safety
-    /// That of [`vectors`](Self::vectors); the row exists.
+    /// The conditions of [`vectors`](Self::vectors); the row exists.
     #[inline(always)]
     unsafe fn left<A: Arithmetic, const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
         // SAFETY: `left` holds this row.
         unsafe {
-            match self.order {
-                Order::Rows(stride) => {
+            match self.layout {
+                Layout::Rows(stride) => {
                     debug_assert!(A::STRIDE.is_none_or(|always| always == stride));
                     let stride = A::STRIDE.unwrap_or(stride);
                     (self.left.add(first * stride), stride)
                 }
-                Order::Tiles => (self.left.add(first / TILE * TILE * self.steps + first % TILE), 1),
+                Layout::Tiles => {
+                    (self.left.add(first / TILE * TILE * self.steps + first % TILE), 1)
+                }
             }
         }
     }
 
     /// # Safety
-    /// That of [`blocks`](Self::blocks); rows `first..first + ROWS` exist and are in one tile.
+    /// The conditions of [`blocks`](Self::blocks); rows `first..first + ROWS` exist and are in one
+    /// tile.
     #[inline(always)]
     unsafe fn block<A: Arithmetic, const ROWS: usize, const TILE: usize, const WIDTH: usize>(
         &self,
         first: usize,
     ) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
-        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has place
+        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has room
         // for the rows; the processor has the instructions.
         unsafe {
             let (left, stride) = self.left::<A, TILE>(first);
@@ -215,7 +218,7 @@ impl Tile<'_> {
     /// One row, whose steps are taken side by side.
     ///
     /// # Safety
-    /// That of [`blocks`](Self::blocks); the row exists.
+    /// The conditions of [`blocks`](Self::blocks); the row exists.
     #[inline(always)]
     unsafe fn strands<A: Arithmetic, const TILE: usize, const WIDTH: usize>(&self, row: usize) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
@@ -254,7 +257,7 @@ impl Tile<'_> {
     /// Writes the sums of one row, after the last step with bias and epilogue.
     ///
     /// # Safety
-    /// That of [`blocks`](Self::blocks); the row exists.
+    /// The conditions of [`blocks`](Self::blocks); the row exists.
     #[inline(always)]
     unsafe fn finish<A: Arithmetic, const WIDTH: usize>(&self, row: usize, sums: [A::Sums; WIDTH]) {
         // SAFETY: the row has WIDTH vectors, and so have the scales and the bias, if any.

@@ -23,7 +23,7 @@ pub(super) unsafe trait Register: Copy {
 /// A register of float32.
 ///
 /// # Safety
-/// That of [`Register`].
+/// The conditions of [`Register`].
 pub(super) unsafe trait Floats: Register {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn multiply(self, factor: Self) -> Self;
@@ -37,7 +37,7 @@ pub(super) unsafe trait Floats: Register {
 /// A register of integers with a sign.
 ///
 /// # Safety
-/// That of [`Register`].
+/// The conditions of [`Register`].
 pub(super) unsafe trait Integers: Register {
     type Floats: Floats;
     unsafe fn to_floats(self) -> Self::Floats;

@@ -21,7 +21,7 @@ pub(super) struct Packed {
     rearranged: Rearranged,
     shape: [usize; 2],
     /// The weight is held, so that no other tensor can write to its memory or get the same address.
-    /// Panels that have taken the place of their weight have none until it is asked for.
+    /// Panels that have replaced their weight have none until it is asked for.
     source: OnceLock<FlexTensor>,
 }
 

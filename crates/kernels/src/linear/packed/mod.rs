@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 use super::compute_type::ComputeType;
 use super::epilogue::Epilogue;
 #[cfg(feature = "cpu")]
-use crate::op::Place;
+use crate::op::Target;
 
 /// A weight `[out, in]` that was rearranged once for products with few rows, which are those of
 /// decoding. A matrix product would otherwise rearrange it at every call.
@@ -29,7 +29,7 @@ impl PackedWeight {
     /// no such products: on another backend than `flex`, and with gradients.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
-        if Place::without_gradients(&[weight]) == Place::Cpu {
+        if Target::without_gradients(&[weight]) == Target::Cpu {
             let inner = cpu::Packed::new(weight.clone(), compute)?;
             return Some(Self { inner: std::sync::Arc::new(inner) });
         }
@@ -47,7 +47,7 @@ impl PackedWeight {
     /// The weight, if it is not rearranged.
     pub fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         #[cfg(feature = "cpu")]
-        if Place::without_gradients(&[&weight]) == Place::Cpu {
+        if Target::without_gradients(&[&weight]) == Target::Cpu {
             let inner = cpu::Packed::in_place(weight)?;
             return Ok(Self { inner: std::sync::Arc::new(inner) });
         }
@@ -71,10 +71,10 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// Whether this was made from `weight`, and `weight` is unchanged since.
+    /// Returns whether this was made from `weight`, and `weight` is unchanged since.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
         #[cfg(feature = "cpu")]
-        return Place::without_gradients(&[weight]) == Place::Cpu
+        return Target::without_gradients(&[weight]) == Target::Cpu
             && self.inner.is_of(weight.clone());
         #[cfg(not(feature = "cpu"))]
         {
@@ -103,11 +103,11 @@ impl PackedWeight {
     ) -> Option<Tensor<D>> {
         #[cfg(feature = "cpu")]
         {
-            let place = match &bias {
-                Some(bias) => Place::without_gradients(&[x, bias]),
-                None => Place::without_gradients(&[x]),
+            let target = match &bias {
+                Some(bias) => Target::without_gradients(&[x, bias]),
+                None => Target::without_gradients(&[x]),
             };
-            (place == Place::Cpu).then(|| self.inner.linear(x.clone(), bias, epilogue))
+            (target == Target::Cpu).then(|| self.inner.linear(x.clone(), bias, epilogue))
         }
         #[cfg(not(feature = "cpu"))]
         {

@@ -5,8 +5,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::sums_of_units;
 
-/// What the loss needs of each row, `by_row` `[4, rows]`: the highest logit, log Σ e^(x − highest),
-/// the smoothed loss and the NLL.
+/// The statistics of each row, `by_row` `[4, rows]`: the highest logit, log Σ e^(x − highest), the
+/// smoothed loss and the NLL.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn rows_of_loss(
     logits: &Tensor<f32>,

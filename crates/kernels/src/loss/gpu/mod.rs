@@ -32,7 +32,7 @@ struct CrossEntropy {
     smoothing: f64,
 }
 
-/// What the backward pass needs: of the size of the logits there is nothing but the logits.
+/// Tensors saved for the backward pass. The logits are the only large one.
 #[derive(Clone, Debug)]
 struct Saved {
     loss: CrossEntropy,

@@ -11,15 +11,15 @@ use super::rows::{Kind, Operands, Rows, factor_at, input_at};
 use crate::gpu::philox::{Draw, element_index, words_of_block};
 use crate::gpu::sums_of_units;
 
-/// What the gradients are computed from. `moments` is what the forward pass gave.
+/// Operands of the backward kernels; the forward pass returned `moments`.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Given {
+pub(super) struct GradOperands {
     pub grad: Box<[f32]>,
     pub operands: Operands,
     pub moments: Box<[f32]>,
 }
 
-/// What the units of a cube share: a normalised row, and the sums over a group of rows.
+/// Shared memory of a cube: a normalised row, and the sums over a group of rows.
 #[derive(CubeType)]
 struct Group {
     normalised: Shared<[f32]>,
@@ -41,7 +41,7 @@ struct Row {
 /// `second` on if there is dropout, and is dx otherwise.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_rows(
-    given: &Given,
+    inputs: &GradOperands,
     dxy: &mut [f32],
     parts: &mut [f32],
     second: usize,
@@ -51,7 +51,7 @@ pub(super) fn gradients_of_rows(
     let width = comptime!(rows.width);
     let units = comptime!(rows.units);
     let features = f32::new(comptime!(rows.width as f32));
-    let count = given.operands.x.len() / width;
+    let count = inputs.operands.x.len() / width;
     let groups = parts.len() / (2 * width);
     if CUBE_POS >= groups {
         terminate!();
@@ -65,11 +65,11 @@ pub(super) fn gradients_of_rows(
 
     let mut index = CUBE_POS;
     while index < count {
-        let (mean, scale) = (given.moments[index], given.moments[count + index]);
-        let (sum, product) = add_shares(given, index, mean, scale, &mut group, &draw, rows);
+        let (mean, scale) = (inputs.moments[index], inputs.moments[count + index]);
+        let (sum, product) = add_shares(inputs, index, mean, scale, &mut group, &draw, rows);
         let (sum, product) = sums_of_units(sum, product, units);
         let row = Row { index, scale, mean_g: sum / features, mean_product: product / features };
-        store_row(given, &row, &group, dxy, second, &draw, rows);
+        store_row(inputs, &row, &group, dxy, second, &draw, rows);
         index += groups;
     }
     store_shares(&group, parts, rows);
@@ -94,7 +94,7 @@ fn clear(group: &mut Group, #[comptime] rows: Rows) {
 /// bias, and returns its parts of Σ g and Σ g·n.
 #[cube]
 fn add_shares(
-    given: &Given,
+    inputs: &GradOperands,
     row: usize,
     mean: f32,
     scale: f32,
@@ -113,14 +113,14 @@ fn add_shares(
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            let input = input_at(&given.operands, row, at, &words, draw, rows);
+            let input = input_at(&inputs.operands, row, at, &words, draw, rows);
             let n = (input - mean) * scale;
-            let gradient = given.grad[start + at];
+            let gradient = inputs.grad[start + at];
             group.normalised[at] = n;
             group.dweight[at] += gradient * n;
             group.dbias[at] += gradient;
-            sum += gradient * given.operands.weight[at];
-            product += gradient * given.operands.weight[at] * n;
+            sum += gradient * inputs.operands.weight[at];
+            product += gradient * inputs.operands.weight[at] * n;
         }
         first += step * comptime!(rows.units);
     }
@@ -130,7 +130,7 @@ fn add_shares(
 /// Writes this unit's features of the gradients of x and y.
 #[cube]
 fn store_row(
-    given: &Given,
+    inputs: &GradOperands,
     row: &Row,
     group: &Group,
     dxy: &mut [f32],
@@ -148,7 +148,7 @@ fn store_row(
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            let g = given.grad[start + at] * given.operands.weight[at];
+            let g = inputs.grad[start + at] * inputs.operands.weight[at];
             let d = (g - row.mean_g - group.normalised[at] * row.mean_product) * row.scale;
             dxy[start + at] = d;
             if comptime!(rows.kind == Kind::Dropped) {

@@ -12,7 +12,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// Whether y takes part.
+    /// Returns whether y takes part.
     pub(super) fn has_y(self) -> bool {
         self != Self::Alone
     }

@@ -11,7 +11,7 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::{BufferArg, CubeDim};
 
-use super::backward::GivenLaunch;
+use super::backward::GradOperandsLaunch;
 use super::input::Input;
 use super::rows::{OperandsLaunch, Rows};
 use super::{backward, forward};
@@ -109,7 +109,7 @@ impl NormKernels for CubeBackend {
             count,
             dim,
             address,
-            GivenLaunch::new(grad.into_buffer_arg(), operands, moments.into_buffer_arg()),
+            GradOperandsLaunch::new(grad.into_buffer_arg(), operands, moments.into_buffer_arg()),
             dxy.into_buffer_arg(),
             parts.clone().into_buffer_arg(),
             second,

@@ -21,7 +21,7 @@ use launch::NormKernels;
 /// every device has.
 const WIDEST: usize = 1024;
 
-/// Whether the kernels take `x`, which is on a GPU in float32.
+/// Returns whether the kernels support `x`, which is on a GPU in float32.
 pub(super) fn supports<const D: usize>(x: &Tensor<D>) -> bool {
     (1..=WIDEST).contains(&x.dims()[D - 1]) && x.shape().num_elements() > 0
 }
@@ -82,8 +82,8 @@ impl<const N: usize> FusedOp<N> for Norm {
     }
 }
 
-/// What the backward pass needs: the inputs, which are shared and not copied, and two numbers per
-/// row.
+/// Tensors saved for the backward pass: the inputs, which are shared and not copied, and two
+/// numbers per row.
 #[derive(Clone, Debug)]
 struct Saved {
     x: FloatTensor<Cube>,

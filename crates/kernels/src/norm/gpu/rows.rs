@@ -25,7 +25,7 @@ impl From<Input> for Kind {
     }
 }
 
-/// What the kernels are compiled for.
+/// The settings for which the kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rows {
     pub width: usize,

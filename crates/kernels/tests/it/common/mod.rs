@@ -9,7 +9,7 @@ pub fn device() -> Device {
     Device::default().autodiff()
 }
 
-/// Whether that is the CPU.
+/// Returns whether that is the CPU.
 pub fn is_cpu() -> bool {
     burnformer_kernels::is_fused_on(&device())
 }
@@ -61,8 +61,8 @@ pub fn assert_close_beside(size: f32, actual: &[Vec<f32>], expected: &[Vec<f32>]
     for (which, (actual, expected)) in actual.iter().zip(expected).enumerate() {
         assert_eq!(actual.len(), expected.len(), "length of result {which}");
         let scale = expected.iter().fold(size, |m, x| m.max(x.abs()));
-        for (place, (a, e)) in actual.iter().zip(expected).enumerate() {
-            assert!((a - e).abs() <= 1e-5 * scale, "result {which}, place {place}: {a}, not {e}");
+        for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
+            assert!((a - e).abs() <= 1e-5 * scale, "result {which}, index {index}: {a}, not {e}");
         }
     }
 }

@@ -17,15 +17,16 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use super::instructions::{Instructions, instructions};
-use super::left::{Left, Lie};
-use super::panels::{LINE, Line, Panels, places};
+use super::lhs::{Lhs, Major};
+use super::panels::{LINE, Line, Panels, slots};
 use super::product::{LeftFactor, Product};
-use super::tile::{Last, Order, Scales};
+use super::tile::{Last, Layout, Scales};
 use crate::linear::epilogue::Epilogue;
 use portable::{DEPTH, PairedRows, Pairs};
 use round::{interleaved, neighbours};
 
-/// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.
+/// Returns whether this processor has instructions that multiply bfloat16, which are faster than
+/// float32.
 pub(in crate::linear) fn is_fast() -> bool {
     #[cfg(target_arch = "x86_64")]
     return x86::is_available();
@@ -77,8 +78,8 @@ pub(super) fn panels_of_rows(
                 }
                 for (pair, words) in pairs.clone().zip(panel[start * width..].chunks_mut(width)) {
                     let line = &mut words[group * LINE..][..LINE];
-                    for (place, column) in line.iter_mut().zip(&rounded) {
-                        place.write(column[pair - start]);
+                    for (slot, column) in line.iter_mut().zip(&rounded) {
+                        slot.write(column[pair - start]);
                     }
                 }
             }
@@ -106,14 +107,14 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 }
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
-pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth.div_ceil(2), right.steps(), "the pairs of terms of both factors");
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left: Rounded(left), right, last }.by_rows(DEPTH)
 }
 
 /// A left factor that is rounded a block at a time.
-struct Rounded<'a>(Left<'a>);
+struct Rounded<'a>(Lhs<'a>);
 
 impl LeftFactor for Rounded<'_> {
     fn rows(&self) -> usize {
@@ -126,32 +127,32 @@ impl LeftFactor for Rounded<'_> {
         rows: Range<usize>,
         pairs: Range<usize>,
         memory: &mut Vec<Line>,
-    ) -> (*const u32, Order) {
-        let Left { matrix, rows: width, depth, lie } = self.0;
-        let width_of_rows = match lie {
-            Lie::Rows => DEPTH,
-            Lie::Columns => pairs.len(),
+    ) -> (*const u32, Layout) {
+        let Lhs { matrix, rows: width, depth, major } = self.0;
+        let width_of_rows = match major {
+            Major::Row => DEPTH,
+            Major::Column => pairs.len(),
         };
         let count = rows.len().next_multiple_of(instructions.tile) * width_of_rows;
         memory.resize(count.div_ceil(LINE), Line::zeroed());
         let block: &mut [u32] = bytemuck::cast_slice_mut(memory);
         let terms = 2 * pairs.start..(2 * pairs.end).min(depth);
-        let order = match lie {
-            Lie::Rows => {
+        let layout = match major {
+            Major::Row => {
                 for (row, out) in rows.zip(block.chunks_exact_mut(DEPTH)) {
                     neighbours(&matrix[row * depth..][terms.clone()], &mut out[..pairs.len()]);
                 }
-                Order::Rows(DEPTH)
+                Layout::Rows(DEPTH)
             }
-            Lie::Columns => {
+            Major::Column => {
                 let apart = [LINE, pairs.len() * LINE];
                 let matrix = rows_of_pairs(matrix, width, pairs.clone());
                 let rows = PairedRows { rows: matrix, width, columns: rows, apart };
-                interleaved(rows, places(block));
-                Order::Tiles
+                interleaved(rows, slots(block));
+                Layout::Tiles
             }
         };
-        (block.as_ptr(), order)
+        (block.as_ptr(), layout)
     }
 }
 
@@ -170,8 +171,8 @@ mod tests {
         if x.is_subnormal() { 0f32.copysign(x) } else { x }
     }
 
-    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right`
-    /// `[depth, columns]`.
+    /// The product by its definition in the documentation of the module, one number at a time;
+    /// `left` is `[rows, depth]`, `right` `[depth, columns]`.
     fn defined(left: &[f32], right: &[f32], [rows, depth, columns]: [usize; 3]) -> Vec<f32> {
         let of = |row: usize, column: usize| {
             let term = |sum: f32, k: usize| match k < depth {
@@ -184,10 +185,10 @@ mod tests {
             };
             (0..depth.next_multiple_of(2)).fold(0.0, |sum, k| term(sum, k ^ 1))
         };
-        (0..rows * columns).map(|place| of(place / columns, place % columns)).collect()
+        (0..rows * columns).map(|index| of(index / columns, index % columns)).collect()
     }
 
-    /// The product by `instructions` in the four ways in which the factors may lie.
+    /// The product by `instructions` in the four ways in which the factors may be stored.
     fn products(
         instructions: Instructions,
         left: &[f32],
@@ -196,8 +197,8 @@ mod tests {
     ) -> [Vec<f32>; 4] {
         let left_turned = transposed(left, [rows, depth]);
         let right_turned = transposed(right, [depth, columns]);
-        let by_rows = Left::rows(left, [rows, depth]);
-        let by_columns = Left::columns(&left_turned, [depth, rows]);
+        let by_rows = Lhs::rows(left, [rows, depth]);
+        let by_columns = Lhs::columns(&left_turned, [depth, rows]);
         let plain = panels_of_columns(instructions, right, [depth, columns]);
         let turned = panels_of_rows(instructions, &right_turned, [columns, depth]);
         [(by_rows, &plain), (by_rows, &turned), (by_columns, &plain), (by_columns, &turned)]
@@ -205,7 +206,7 @@ mod tests {
     }
 
     fn bits(numbers: &[f32]) -> Vec<u32> {
-        // Which NaN comes out is not promised.
+        // The bits of a NaN are not defined.
         numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
     }
 
@@ -232,8 +233,8 @@ mod tests {
             (0..count).map(|_| f32::from_bits(rand::Rng::next_u32(&mut random))).collect()
         };
         let tiny = |seed, count: usize| -> Vec<f32> {
-            let places = RandomKey::new(seed).normal(count).into_iter().enumerate();
-            places.map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4]).collect()
+            let numbers = RandomKey::new(seed).normal(count).into_iter().enumerate();
+            numbers.map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4]).collect()
         };
         for (left, right) in [
             (any(1, 24 * 34), any(2, 34 * 48)),
@@ -257,8 +258,8 @@ mod tests {
             let left = RandomKey::new(1).normal(rows * depth);
             let right = RandomKey::new(2).normal(depth * columns);
             let [actual, ..] = products(best(), &left, &right, size);
-            for (place, &actual) in actual.iter().enumerate() {
-                let (row, column) = (place / columns, place % columns);
+            for (index, &actual) in actual.iter().enumerate() {
+                let (row, column) = (index / columns, index % columns);
                 let terms = (0..depth).map(|k| {
                     let (a, b) = (left[row * depth + k], right[k * columns + column]);
                     f64::from(as_bfloat16(a)) * f64::from(as_bfloat16(b))
@@ -279,12 +280,12 @@ mod tests {
             let bias = RandomKey::new(3).normal(columns);
             let sums = defined(&left, &right, size).into_iter().enumerate();
             let expected: Vec<f32> = sums
-                .map(|(place, sum)| sum + bias[place % columns])
+                .map(|(index, sum)| sum + bias[index % columns])
                 .map(|y| if y < 0.0 { 0.0 } else { y })
                 .collect();
             for instructions in available() {
                 let panels = panels_of_columns(instructions, &right, [depth, columns]);
-                let left = Left::rows(&left, [rows, depth]);
+                let left = Lhs::rows(&left, [rows, depth]);
                 let actual = product(left, &panels, &bias, Epilogue::Relu);
                 assert!(bits(&actual) == bits(&expected), "{instructions:?} {size:?}");
             }

@@ -11,7 +11,7 @@ pub(super) const DEPTH: usize = 128;
 
 /// Bits of a float32 that are its exponent.
 const EXPONENT: u32 = 0x7f80_0000;
-/// What makes a NaN a quiet one.
+/// The bit that makes a NaN a quiet one.
 const QUIET: u32 = 0x0040_0000;
 
 /// `x` rounded to the nearest bfloat16, ties to even, in the high half; subnormal numbers become 0,
@@ -86,8 +86,8 @@ vectorised! {
 pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut [Slot]) {
     let number = |row: &[f32], column| row.get(column).copied().unwrap_or(0.0);
     for (start, line) in (0..low.len()).step_by(LINE).zip(out.chunks_mut(next)) {
-        for (column, place) in (start..).zip(&mut line[..LINE]) {
-            place.write(pair(number(low, column), number(high, column)));
+        for (column, slot) in (start..).zip(&mut line[..LINE]) {
+            slot.write(pair(number(low, column), number(high, column)));
         }
     }
 }

@@ -31,9 +31,9 @@ pub(super) fn interleaved(rows: PairedRows, out: &mut [Slot]) {
 mod tests {
     use super::super::portable::rounded;
     use super::*;
-    use crate::linear::cpu::panels::{LINE, places};
+    use crate::linear::cpu::panels::{LINE, slots};
 
-    /// Every exponent with fractions around those that lie half-way between two bfloat16.
+    /// Every exponent with fractions around those half-way between two bfloat16.
     #[test]
     fn rounding_is_to_the_nearest_ties_to_even_and_subnormal_numbers_become_0() {
         let fractions = [0, 1, 0x7fff, 0x8000, 0x8001, 0x1_7fff, 0x1_8000, 0x1_8001, 0x7f_ffff];
@@ -84,7 +84,7 @@ mod tests {
                 let mut lines = vec![7; 2 * of_pair];
                 let apart = [of_pair, 2 * LINE];
                 let rows = PairedRows { rows: &rows, width: count, columns: 0..count, apart };
-                run(rows, places(&mut lines));
+                run(rows, slots(&mut lines));
                 for (i, line) in lines[..of_pair].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {
                         let i = i * LINE + lane;

@@ -6,7 +6,7 @@ use super::portable::{self, DEPTH, PairedRows};
 use crate::linear::cpu::panels::{LINE, Slot};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 
-/// Whether the processor has these instructions.
+/// Returns whether the processor has these instructions.
 #[inline]
 pub(super) fn is_available() -> bool {
     std::is_x86_feature_detected!("avx512bf16") && crate::simd::has_avx512()
@@ -39,7 +39,7 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
 pub(super) unsafe fn interleaved(rows: PairedRows, out: &mut [Slot]) {
     let next_line = rows.apart[1];
-    // All of the low numbers lie before the high ones.
+    // All of the low numbers are stored before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
     // SAFETY: `order` is a vector.
     let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };

@@ -1,0 +1,66 @@
+use burn::backend::DispatchDevice;
+use burn::tensor::{DType, Device, Tensor};
+
+/// The code that an operation runs, by the device and the type of its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Burn's CPU backend `flex`, in float32 (cargo feature `cpu`).
+    Cpu,
+    /// A GPU, in float32 (cargo feature `gpu`).
+    Gpu,
+    /// Another device or element type: the operation is plain tensor arithmetic.
+    Other,
+}
+
+impl Target {
+    /// The target of an operation on `operands`, with or without gradients. It is
+    /// [`Other`](Self::Other) if their targets differ.
+    pub fn of(operands: &[&dyn HasTarget]) -> Self {
+        let mut targets = operands.iter().map(|operand| operand.target());
+        let first = targets.next().unwrap_or(Self::Other);
+        if targets.all(|target| target == first) { first } else { Self::Other }
+    }
+
+    /// The target of an operation that has no backward pass. It is that of [`of`](Self::of), but
+    /// [`Other`](Self::Other) if one of `operands` has gradients.
+    pub fn without_gradients(operands: &[&dyn HasTarget]) -> Self {
+        let any = operands.iter().any(|operand| operand.has_gradients());
+        if any { Self::Other } else { Self::of(operands) }
+    }
+
+    /// The target of operations on float32 tensors on `device`.
+    pub fn of_device(device: &Device) -> Self {
+        of_dispatch(device.as_dispatch())
+    }
+}
+
+fn of_dispatch(device: &DispatchDevice) -> Target {
+    match device {
+        #[cfg(feature = "cpu")]
+        DispatchDevice::Flex(_) => Target::Cpu,
+        #[cfg(feature = "gpu")]
+        DispatchDevice::Cube(_) => Target::Gpu,
+        DispatchDevice::Autodiff(inner) => of_dispatch(inner),
+        #[allow(unreachable_patterns)] // there may be no other backend in this build
+        _ => Target::Other,
+    }
+}
+
+/// Something with a [`Target`]: a float tensor of any rank.
+pub trait HasTarget {
+    /// The target of the tensor.
+    fn target(&self) -> Target;
+
+    /// Returns whether the tensor is on a device with autodiff.
+    fn has_gradients(&self) -> bool;
+}
+
+impl<const D: usize> HasTarget for Tensor<D> {
+    fn target(&self) -> Target {
+        if self.dtype() == DType::F32 { Target::of_device(&self.device()) } else { Target::Other }
+    }
+
+    fn has_gradients(&self) -> bool {
+        self.device().is_autodiff()
+    }
+}
