@@ -11,7 +11,7 @@ use crate::error::{InteropError, Result};
 use crate::files::start;
 use crate::zip::is_zip;
 
-/// How many times the bytes of the package its files may have; weights hardly shrink.
+/// The most bytes of the files, as a multiple of the bytes of the package; weights hardly shrink.
 const MOST: u64 = 20;
 /// The most files in a package, and folders around one.
 const MOST_FILES: usize = 1000;

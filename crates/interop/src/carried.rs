@@ -46,7 +46,7 @@ pub(crate) fn tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<BTreeMap<
         parse_json::<Value>(&path, &bytes)?;
         let has = |&side: &usize| {
             vocabulary::of_file(&path, &bytes, tokens[side].len())
-                .is_ok_and(|own| own == tokens[side])
+                .is_ok_and(|carried| carried == tokens[side])
         };
         if sides.iter().all(has) {
             found.insert(name.to_string(), bytes);

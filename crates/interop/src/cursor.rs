@@ -5,16 +5,16 @@ use std::path::Path;
 
 use crate::error::{InteropError, Result};
 
-/// A place in the content `bytes` of the file `path`.
+/// A position in the content `bytes` of the file `path`.
 pub(crate) struct Cursor<'a> {
     pub path: &'a Path,
     bytes: &'a [u8],
-    place: usize,
+    at: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(path: &'a Path, bytes: &'a [u8]) -> Self {
-        Self { path, bytes, place: 0 }
+        Self { path, bytes, at: 0 }
     }
 
     /// The range of the next `len` bytes.
@@ -22,13 +22,13 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`InteropError::Damaged`] if there are fewer.
     pub fn range(&mut self, len: usize) -> Result<Range<usize>> {
-        let end = self.place.checked_add(len).filter(|&end| end <= self.bytes.len());
+        let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
         let end = end.ok_or_else(|| {
-            let message = format!("it ends within the {len} bytes that follow byte {}", self.place);
+            let message = format!("it ends within the {len} bytes that follow byte {}", self.at);
             InteropError::damaged(self.path, message)
         })?;
-        let range = self.place..end;
-        self.place = end;
+        let range = self.at..end;
+        self.at = end;
         Ok(range)
     }
 

@@ -1,4 +1,4 @@
-//! The three matrices over the vocabularies, which each system ties in its own way.
+//! The three matrices over the vocabularies, which each system ties differently.
 
 use burnformer_core::EmbeddingSharing;
 
@@ -13,7 +13,7 @@ pub(crate) struct Embeddings {
 }
 
 impl Embeddings {
-    /// Which of the matrices are equal.
+    /// The sharing of embeddings, found by comparing the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
         match (self.target == self.output, self.source == self.target) {
             (true, true) => EmbeddingSharing::All,

@@ -34,7 +34,7 @@ pub enum InteropError {
         path: PathBuf,
         /// The missing file.
         wanted: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// There is nothing at the given path.
@@ -64,7 +64,7 @@ pub enum InteropError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         message: String,
     },
     /// A pickle calls for something that weights do not need.
@@ -91,7 +91,7 @@ pub enum InteropError {
         path: PathBuf,
         /// The tensor.
         name: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A tensor has another shape than the configuration says.
@@ -114,7 +114,7 @@ pub enum InteropError {
         path: PathBuf,
         /// The option or type.
         what: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The configuration does not describe a valid model.
@@ -122,7 +122,7 @@ pub enum InteropError {
     Config {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error in the configuration.
         source: ConfigError,
     },
     /// The format cannot express this model.
@@ -130,9 +130,9 @@ pub enum InteropError {
     CannotExport {
         /// The format.
         format: &'static str,
-        /// What it cannot express.
+        /// The feature that the format cannot express.
         what: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The folder to which a model is to be written is not empty.

@@ -25,8 +25,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether this machine says that it has less than `len` bytes of memory: asking for more can end
-/// the process.
+/// Returns whether this machine says that it has less than `len` bytes of memory: asking for more
+/// can end the process.
 fn has_no_memory(len: usize) -> bool {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -34,7 +34,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 4] =
         [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8, Self::Marian];
-    /// The formats that can be written: all but Marian's own.
+    /// The formats that can be written: all but Marian's.
     pub const WRITTEN: [Self; 3] = [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8];
 
     /// The name of the format on a command line.
@@ -47,8 +47,8 @@ impl Format {
         }
     }
 
-    /// Whether this format can express models of the shape `config`, as far as that depends on no
-    /// weights: for those who have not trained one yet.
+    /// Checks that this format can express models of the shape `config`. The weights are not
+    /// needed, so that the check can come before a training.
     ///
     /// # Errors
     /// [`InteropError::CannotExport`] with what it cannot express.
@@ -93,7 +93,7 @@ impl Format {
     /// Reads the model at `path` with the vocabularies and SentencePiece models `files`.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Package> {
         there(path)?;
         match self {
@@ -124,7 +124,8 @@ impl Format {
 /// (`.argosmodel`, `.zip`).
 ///
 /// # Errors
-/// Those of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged package.
+/// The errors of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged
+/// package.
 pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
     there(path)?;
     let unpacked = if path.is_dir() { None } else { unpacked(path)? };

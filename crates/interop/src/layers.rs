@@ -10,7 +10,7 @@ pub(crate) struct Part {
     /// The layer, from 0; `None` for the closing norm of the stack.
     pub layer: Option<usize>,
     /// The name within the layer, such as `self_attention.query`.
-    pub place: &'static str,
+    pub name: &'static str,
     /// The shape of the weight: `[out, in]`, or `[width]` for a norm.
     pub shape: Vec<usize>,
 }
@@ -51,11 +51,11 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
     let encoder = [&SELF_ATTENTION[..], of_self, &FEED_FORWARD].concat();
     let decoder = [history, of_self, &CROSS_ATTENTION, of_cross, &FEED_FORWARD].concat();
     let (d, mut parts) = (config.d_model, Vec::new());
-    for (stack, layers, places, of) in [
+    for (stack, layers, names, of) in [
         ("encoder", config.encoder_layers, encoder, config),
         ("decoder", config.decoder_layers, decoder, &config.of_decoder()),
     ] {
-        let shape = |place: &str| match place {
+        let shape = |name: &str| match name {
             "feed_forward.inner" => vec![of.d_ff, d],
             "feed_forward.outer" => vec![d, of.d_ff],
             // The queries of the cross-attention are normalised over all heads together.
@@ -64,45 +64,45 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
             | "cross_attention.key_norm" => {
                 vec![of.d_k]
             }
-            place if place.ends_with("norm") => vec![d],
+            name if name.ends_with("norm") => vec![d],
             _ => vec![d, d],
         };
         for layer in 0..layers {
-            let part = |&place| Part { stack, layer: Some(layer), place, shape: shape(place) };
-            parts.extend(places.iter().map(part));
+            let part = |&name| Part { stack, layer: Some(layer), name, shape: shape(name) };
+            parts.extend(names.iter().map(part));
         }
         if config.norm == NormPosition::Pre {
-            parts.push(Part { stack, layer: None, place: "norm", shape: vec![d] });
+            parts.push(Part { stack, layer: None, name: "norm", shape: vec![d] });
         }
     }
     parts
 }
 
 impl Part {
-    /// The name in a model directory, without `.weight` or `.bias`.
-    pub fn own(&self) -> String {
+    /// The full name in a model directory, without `.weight` or `.bias`.
+    pub fn full_name(&self) -> String {
         match self.layer {
-            Some(layer) => format!("{}.layers.{layer}.{}", self.stack, self.place),
-            None => format!("{}.{}", self.stack, self.place),
+            Some(layer) => format!("{}.layers.{layer}.{}", self.stack, self.name),
+            None => format!("{}.{}", self.stack, self.name),
         }
     }
 
     /// The kinds of parameters that the part consists of, with their shapes.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<usize>)> {
         let (weight, bias) = (("weight", self.shape.clone()), ("bias", vec![self.shape[0]]));
-        if self.place == CANDIDATE { vec![weight] } else { vec![weight, bias] }
+        if self.name == CANDIDATE { vec![weight] } else { vec![weight, bias] }
     }
 
     pub fn is_norm(&self) -> bool {
-        self.place.ends_with("norm")
+        self.name.ends_with("norm")
     }
 
-    /// The entry for this part in a format's `table` of places and names.
+    /// The entry for this part in a format's `table` of names.
     ///
     /// # Panics
     /// If it has none: the shape of the model was checked before.
     pub fn find<T: Copy>(&self, table: &[(&str, T)]) -> T {
-        let found = table.iter().find(|(place, _)| *place == self.place);
-        found.unwrap_or_else(|| panic!("no name for {}", self.place)).1
+        let found = table.iter().find(|(name, _)| *name == self.name);
+        found.unwrap_or_else(|| panic!("no name for {}", self.name)).1
     }
 }

@@ -6,7 +6,7 @@
 //! systems (the layout of positions, what the decoder starts from, the rules of beam search) are
 //! settings of [`TransformerConfig`](burnformer_core::TransformerConfig) and
 //! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same here
-//! as in its own system.
+//! as in the original system.
 //!
 //! Nothing in a file is executed, and memory is bounded by the size of the file: a small reader
 //! that knows five names reads the weights in PyTorch's pickles. This crate contains no search, no

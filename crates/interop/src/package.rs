@@ -29,13 +29,13 @@ pub struct Package {
     pub texts: BTreeMap<String, Vec<u8>>,
     /// The likely translations of each token, if the other system has them.
     pub shortlist: Option<Shortlist>,
-    /// What the other format says and a model directory cannot express, in whole sentences for the
-    /// user.
+    /// Settings of the other format that a model directory cannot express, in whole sentences for
+    /// the user.
     pub remarks: Vec<String>,
 }
 
 impl Package {
-    /// Whether there are tokenisers, without which no text can be translated.
+    /// Returns whether there are tokenisers, without which no text can be translated.
     pub fn has_tokenizers(&self) -> bool {
         self.texts.keys().any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
     }
@@ -138,7 +138,7 @@ pub(crate) fn refuse_any(
     features.iter().try_for_each(|&(has, what, remedy)| refuse(format, has, what, remedy))
 }
 
-/// What `format` calls the activation function of `config`, given what it calls those that it has.
+/// The entry of `activations`, the activation functions that `format` has, for that of `config`.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`] if it does not have this one.
@@ -147,7 +147,7 @@ pub(crate) fn activation_in<T: Copy>(
     activations: &[(T, Activation)],
     config: &TransformerConfig,
 ) -> Result<T> {
-    let found = activations.iter().find(|(_, own)| *own == config.activation);
+    let found = activations.iter().find(|(_, function)| *function == config.activation);
     found.map(|&(name, _)| name).ok_or_else(|| InteropError::CannotExport {
         format,
         what: "this activation function".into(),

@@ -36,7 +36,7 @@ impl Tensor {
     /// If the tensor is not a matrix.
     pub fn transposed(&self) -> Self {
         let &[rows, columns] = &self.shape[..] else { panic!("{:?} is not a matrix", self.shape) };
-        let value = |place: usize| self.values[place % rows * columns + place / rows];
+        let value = |index: usize| self.values[index % rows * columns + index / rows];
         Self::new([columns, rows], (0..rows * columns).map(value).collect())
     }
 
@@ -130,12 +130,12 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
 }
 
 /// The tensors of a file, which are taken out one by one.
-pub(crate) struct Taken {
+pub(crate) struct Weights {
     path: PathBuf,
     tensors: Tensors,
 }
 
-impl Taken {
+impl Weights {
     pub fn new(path: &Path, tensors: Tensors) -> Self {
         Self { path: path.into(), tensors }
     }

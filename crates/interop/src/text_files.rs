@@ -116,7 +116,7 @@ fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for name in names(dir)? {
         let path = dir.join(&name);
-        // Of other systems' files of this name, such as subword-nmt's, none is taken.
+        // Files of this name by other programs, such as subword-nmt, are skipped.
         if name.ends_with(".spm")
             || name.ends_with(".model") && pieces(&read_file(&path)?).is_some()
         {

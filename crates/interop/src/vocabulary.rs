@@ -72,7 +72,7 @@ pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<Stri
     Ok((0..rows).map(token).collect())
 }
 
-/// How many of `tokens` are left without the unused ones at their end.
+/// The number of `tokens` without the unused ones at their end.
 pub(crate) fn real(tokens: &[String]) -> usize {
     let is_real = |id: &usize| tokens[*id] != unused(*id);
     (0..tokens.len()).rev().find(is_real).map_or(0, |last| last + 1)

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use zip::{CompressionMethod, ZipArchive};
 
-/// Whether `bytes` begin with the header of a ZIP archive.
+/// Returns whether `bytes` begin with the header of a ZIP archive.
 pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
@@ -18,7 +18,7 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 /// The range of `bytes` that each file of the archive occupies.
 ///
 /// # Errors
-/// What is wrong with the archive.
+/// A message, if the archive is damaged or compressed.
 pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, String> {
     let damaged = |error| format!("the archive is damaged: {error}");
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
@@ -111,9 +111,9 @@ mod tests {
         for len in 0..bytes.len() {
             assert!(entries(&bytes[..len]).is_err(), "{len}");
         }
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             let mut other = bytes.clone();
-            other[place] ^= 0xff;
+            other[index] ^= 0xff;
             let _ = entries(&other);
         }
     }

@@ -13,10 +13,10 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
-/// How many times the bytes of its files a model may take while it is read: opcodes of a byte
-/// become values of 24 and entries of a map.
+/// The most memory that reading a model takes, as a multiple of the bytes of its files: opcodes of
+/// a byte become values of 24 and entries of a map.
 const MULTIPLE: usize = 64;
-/// What a reading may take whatever the size of the files.
+/// The memory of a reading that does not depend on the size of the files.
 const SLACK: usize = 1 << 20;
 
 fn fixture(name: &str) -> PathBuf {
@@ -35,8 +35,8 @@ struct Target {
 impl Target {
     fn new(format: Format, name: &str, file: &'static str) -> Self {
         let target = Self::with(format, name, file, None);
-        let own = target.good().len();
-        Self { others: target.others - own, ..target }
+        let good = target.good().len();
+        Self { others: target.others - good, ..target }
     }
 
     /// A folder of a fixture's files and of another, `file`, which holds `good` and replaces the
@@ -71,7 +71,7 @@ impl Target {
         std::fs::read(self.folder.path().join(self.file)).unwrap()
     }
 
-    /// Reads the folder with `bytes` in the place of the file. What is read is a whole model.
+    /// Reads the folder with `bytes` as the content of the file. What is read is a whole model.
     fn read(&self, bytes: &[u8]) {
         std::fs::write(self.folder.path().join(self.file), bytes).unwrap();
         let limit = MULTIPLE * (bytes.len() + self.others) + SLACK;
@@ -84,7 +84,7 @@ impl Target {
     }
 }
 
-/// Numbers that sizes and places in binary files may claim.
+/// Numbers that sizes and offsets in binary files may claim.
 const NUMBERS: [u64; 13] = [
     0,
     1,
@@ -101,17 +101,17 @@ const NUMBERS: [u64; 13] = [
     u64::MAX,
 ];
 
-/// `good` with one to three numbers of up to 8 bytes overwritten, so that what follows keeps its
-/// place.
+/// `good` with one to three numbers of up to 8 bytes overwritten, so that the rest keeps its
+/// position.
 fn overwritten(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop::sample::select(NUMBERS.to_vec());
     let one = (any::<prop::sample::Index>(), numbers, prop::sample::select(vec![1, 2, 4, 8]));
     prop::collection::vec(one, 1..4).prop_map(move |all| {
         let mut bytes = good.clone();
-        for (place, number, width) in all {
-            let place = place.index(bytes.len());
+        for (index, number, width) in all {
+            let start = index.index(bytes.len());
             let new = number.to_le_bytes().into_iter().take(width);
-            bytes[place..].iter_mut().zip(new).for_each(|(old, new)| *old = new);
+            bytes[start..].iter_mut().zip(new).for_each(|(old, new)| *old = new);
         }
         bytes
     })
@@ -169,7 +169,7 @@ fn memory_beyond_the_bound_is_seen() {
     within(1000, || drop(std::hint::black_box(vec![1u8; 1001])));
 }
 
-/// What is tried is not only refused: reading goes on behind the damage.
+/// Damaged files are not only refused: reading goes on behind the damage.
 #[test]
 fn many_damaged_weights_are_read_to_their_end() {
     use proptest::strategy::ValueTree;

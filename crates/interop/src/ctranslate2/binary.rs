@@ -27,14 +27,14 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// How many times the size of the file all taken variables together may have. One variable may have
-/// several names.
+/// The most bytes of all variables that are read, as a multiple of the size of the file. One
+/// variable may have several names.
 const MOST_SHARED: usize = 16;
 
 struct Variable {
     shape: Vec<usize>,
     number: NumberType,
-    place: Range<usize>,
+    range: Range<usize>,
 }
 
 /// The variables of a file.
@@ -44,8 +44,8 @@ pub(super) struct Binary<'a> {
     variables: BTreeMap<String, Variable>,
     aliases: BTreeMap<String, String>,
     version: u64,
-    /// How many more numbers may be taken.
-    left: usize,
+    /// The number of values that may still be read.
+    remaining: usize,
 }
 
 /// Reads the parts of which the file consists.
@@ -85,7 +85,7 @@ impl Parts<'_> {
         if expected != Some(len) {
             return Err(damaged("has another size than its shape says"));
         }
-        Ok((name, Variable { shape, number, place: self.0.range(len)? }))
+        Ok((name, Variable { shape, number, range: self.0.range(len)? }))
     }
 }
 
@@ -109,8 +109,8 @@ impl<'a> Binary<'a> {
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }
-        let left = bytes.len().saturating_mul(MOST_SHARED) / 4;
-        let mut file = Self { path, bytes, variables, aliases, version, left };
+        let remaining = bytes.len().saturating_mul(MOST_SHARED) / 4;
+        let mut file = Self { path, bytes, variables, aliases, version, remaining };
         for side in ["encoder", "decoder"] {
             // Before revision 5, what both sides have stood once.
             for name in ["num_heads", "pre_norm", "activation"] {
@@ -134,7 +134,7 @@ impl<'a> Binary<'a> {
         }
     }
 
-    /// Whether the special tokens are named by variables instead of `config.json`.
+    /// Returns whether the special tokens are named by variables instead of `config.json`.
     pub fn has_settings_in_variables(&self) -> bool {
         self.version < 6
     }
@@ -149,7 +149,7 @@ impl<'a> Binary<'a> {
         self.variables.get(name)
     }
 
-    /// Whether the file has a variable `name`.
+    /// Returns whether the file has a variable `name`.
     pub fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
@@ -157,18 +157,18 @@ impl<'a> Binary<'a> {
     /// The variable `name`, which must be a single number.
     pub fn scalar(&self, name: &str) -> Option<f32> {
         let variable = self.find(name)?;
-        let numbers = &self.bytes[variable.place.clone()];
+        let numbers = &self.bytes[variable.range.clone()];
         (numbers.len() == variable.number.size()).then(|| variable.number.read(numbers))
     }
 
     /// The variable `name`, which must be a text.
     pub fn text(&self, name: &str) -> Option<String> {
         let variable = self.find(name)?;
-        let bytes = &self.bytes[variable.place.clone()];
+        let bytes = &self.bytes[variable.range.clone()];
         Some(String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// Whether the variable `name` is a boolean.
+    /// Returns whether the variable `name` is a boolean.
     pub fn is_flag(&self, name: &str) -> bool {
         self.find(name).is_some_and(|variable| variable.number == NumberType::Int8)
     }
@@ -192,10 +192,10 @@ impl<'a> Binary<'a> {
                 expected: shape.into(),
             });
         }
-        let mut values = variable.number.read_all(&self.bytes[variable.place.clone()]);
+        let mut values = variable.number.read_all(&self.bytes[variable.range.clone()]);
         let quantised = matches!(variable.number, NumberType::Int8 | NumberType::Int16);
-        let left = self.left.checked_sub(values.len());
-        self.left = left
+        let remaining = self.remaining.checked_sub(values.len());
+        self.remaining = remaining
             .ok_or_else(|| InteropError::damaged(self.path, "its variables have too many names"))?;
         if quantised {
             let scales = self.scales(name, shape[0])?;
@@ -211,7 +211,7 @@ impl<'a> Binary<'a> {
     fn scales(&self, name: &str, rows: usize) -> Result<Vec<f32>> {
         let name = format!("{name}_scale");
         let variable = self.find(&name).ok_or_else(|| self.missing(&name))?;
-        let scales = variable.number.read_all(&self.bytes[variable.place.clone()]);
+        let scales = variable.number.read_all(&self.bytes[variable.range.clone()]);
         let positive = scales.iter().all(|&scale| scale.is_finite() && scale > 0.0);
         match scales.len() {
             1 if positive => Ok(vec![scales[0]; rows]),

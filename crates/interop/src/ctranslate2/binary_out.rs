@@ -6,7 +6,7 @@ use super::binary::{REVISION, SPEC, VERSION};
 use crate::tensors::Tensor;
 
 /// The content of a variable that is written.
-pub(super) enum Written {
+pub(super) enum Content {
     Float(Tensor),
     Int8(Tensor),
     ByteScalar(i8),
@@ -17,31 +17,31 @@ pub(super) enum Written {
 }
 
 /// The content of a file with `variables`.
-pub(super) fn write(variables: &BTreeMap<String, Written>) -> Vec<u8> {
+pub(super) fn write(variables: &BTreeMap<String, Content>) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend((VERSION as u32).to_le_bytes());
     text(&mut bytes, SPEC);
     bytes.extend((REVISION as u32).to_le_bytes());
-    let is_alias = |written: &Written| matches!(written, Written::Alias(_));
+    let is_alias = |content: &Content| matches!(content, Content::Alias(_));
     let aliases = variables.values().filter(|written| is_alias(written)).count();
-    let scales = variables.values().filter(|written| matches!(written, Written::Int8(_))).count();
+    let scales = variables.values().filter(|content| matches!(content, Content::Int8(_))).count();
     bytes.extend(((variables.len() - aliases + scales) as u32).to_le_bytes());
     for (name, written) in variables {
         match written {
-            Written::Alias(_) => {}
-            Written::Float(tensor) => {
+            Content::Alias(_) => {}
+            Content::Float(tensor) => {
                 let values = tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect();
                 variable(&mut bytes, name, &tensor.shape, 0, values);
             }
-            Written::Int8(tensor) => quantised(&mut bytes, name, tensor),
-            Written::ByteScalar(x) => variable(&mut bytes, name, &[], 1, x.to_le_bytes().into()),
-            Written::ShortScalar(x) => variable(&mut bytes, name, &[], 2, x.to_le_bytes().into()),
-            Written::FloatScalar(x) => variable(&mut bytes, name, &[], 0, x.to_le_bytes().into()),
+            Content::Int8(tensor) => quantised(&mut bytes, name, tensor),
+            Content::ByteScalar(x) => variable(&mut bytes, name, &[], 1, x.to_le_bytes().into()),
+            Content::ShortScalar(x) => variable(&mut bytes, name, &[], 2, x.to_le_bytes().into()),
+            Content::FloatScalar(x) => variable(&mut bytes, name, &[], 0, x.to_le_bytes().into()),
         }
     }
     bytes.extend((aliases as u32).to_le_bytes());
     for (name, written) in variables {
-        if let Written::Alias(other) = written {
+        if let Content::Alias(other) = written {
             text(&mut bytes, name);
             text(&mut bytes, other);
         }

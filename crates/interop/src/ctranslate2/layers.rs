@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use burnformer_core::TransformerConfig;
 
 use super::binary::Binary;
-use super::binary_out::Written;
+use super::binary_out::Content;
 use crate::error::Result;
 use crate::layers::{Part, parts};
 use crate::package::Package;
@@ -62,16 +62,16 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
     for stacked in parts(config).chunk_by(|a, b| variable(a) == variable(b)) {
         let (rows, mut shape) = (stacked[0].shape[0], stacked[0].shape.clone());
         shape[0] *= stacked.len();
-        for (own, there) in kinds(&stacked[0]) {
+        for (kind, there) in kinds(&stacked[0]) {
             let name = format!("{}/{there}", variable(&stacked[0]));
-            let shape = if own == "bias" { &shape[..1] } else { &shape };
+            let shape = if kind == "bias" { &shape[..1] } else { &shape };
             let tensor = match there == "bias" && !file.has(&name) {
                 true => Tensor::new(shape, vec![0.0; shape[0]]),
                 false => file.tensor(&name, shape)?,
             };
             for (n, part) in stacked.iter().enumerate() {
                 let rows = tensor.rows(n * rows, (n + 1) * rows);
-                weights.insert(format!("{}.{own}", part.own()), rows);
+                weights.insert(format!("{}.{kind}", part.full_name()), rows);
             }
         }
     }
@@ -81,15 +81,15 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
 /// The variables of the layers of `package`. `quantise` says how matrices are written.
 pub(super) fn write(
     package: &Package,
-    quantise: impl Fn(Tensor) -> Written,
-) -> Result<BTreeMap<String, Written>> {
+    quantise: impl Fn(Tensor) -> Content,
+) -> Result<BTreeMap<String, Content>> {
     let mut variables = BTreeMap::new();
     for stacked in parts(&package.config).chunk_by(|a, b| variable(a) == variable(b)) {
-        for (own, there) in kinds(&stacked[0]) {
-            let weight = |part: &Part| package.weight(&format!("{}.{own}", part.own()));
+        for (kind, there) in kinds(&stacked[0]) {
+            let weight = |part: &Part| package.weight(&format!("{}.{kind}", part.full_name()));
             let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
             let is_matrix = tensor.shape.len() == 2;
-            let written = if is_matrix { quantise(tensor) } else { Written::Float(tensor) };
+            let written = if is_matrix { quantise(tensor) } else { Content::Float(tensor) };
             variables.insert(format!("{}/{there}", variable(&stacked[0])), written);
         }
     }

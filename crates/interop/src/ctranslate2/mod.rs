@@ -33,10 +33,11 @@ pub(crate) use write::{Quantisation, check, write};
 
 /// The file by which a package of Argos Translate is known.
 const ARGOS: &str = "metadata.json";
-/// How much positions in a file may differ from the computed ones: the rounding of float16.
+/// The largest difference between the positions in a file and the computed ones: the rounding of
+/// float16.
 const POSITION_TOLERANCE: f32 = 2e-3;
 
-/// Whether `dir` looks like a model of CTranslate2.
+/// Returns whether `dir` looks like a model of CTranslate2.
 pub(crate) fn is_there(dir: &Path) -> bool {
     let path = folder(dir).join(WEIGHTS);
     // A file of Marian of this name begins with a 1 of 64 bits.
@@ -104,7 +105,7 @@ fn remarks(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
     of_caller.then(|| text.to_string()).into_iter().collect()
 }
 
-/// CTranslate2's own default settings of the search.
+/// CTranslate2's default settings of the search.
 fn search() -> SearchSettings {
     SearchSettings {
         beam_size: 2,
@@ -191,8 +192,8 @@ fn shape(
                 false => OutputBias::None,
             },
             source_end: settings.source_end(&dir.join(CONFIG), zero_start)?,
-            decoder_heads: Some(decoder_heads).filter(|&own| own != heads),
-            decoder_d_ff: Some(decoder_d_ff).filter(|&own| own != d_ff),
+            decoder_heads: Some(decoder_heads).filter(|&n| n != heads),
+            decoder_d_ff: Some(decoder_d_ff).filter(|&n| n != d_ff),
             ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab)
@@ -232,7 +233,7 @@ fn activation(path: &Path, number: f32) -> Result<Activation> {
     let found = ACTIVATIONS.into_iter().find(|&(known, _)| f32::from(known) == number);
     let known = "known are ReLU, SiLU and exact GELU";
     let what = || format!("activation {number}");
-    found.map(|(_, own)| own).ok_or_else(|| InteropError::unsupported(path, what(), known))
+    found.map(|(_, value)| value).ok_or_else(|| InteropError::unsupported(path, what(), known))
 }
 
 /// Options of models that are not plain Transformers.

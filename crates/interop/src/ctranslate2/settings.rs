@@ -87,8 +87,8 @@ impl Settings {
         })
     }
 
-    /// Whether the encoder sees `</s>`. Without `add_source_eos` it does in models that were
-    /// converted from transformers, whose tokenisers add it, and does not in those of OpenNMT.
+    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models that
+    /// were converted from transformers, whose tokenisers add it, and does not in those of OpenNMT.
     /// Those start from `<s>`.
     ///
     /// # Errors

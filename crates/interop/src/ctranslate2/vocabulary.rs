@@ -67,11 +67,11 @@ impl Vocabularies {
 
     /// The id of `token`, which must be the same on both sides.
     pub fn id(&self, token: &str) -> Result<u32> {
-        let find = |tokens: &[String]| tokens.iter().position(|own| own == token);
+        let find = |tokens: &[String]| tokens.iter().position(|candidate| candidate == token);
         match (find(&self.source), find(self.target())) {
             (Some(source), Some(target)) if source == target => Ok(source as u32),
             _ => {
-                let what = format!("a vocabulary without {token} at the same place on both sides");
+                let what = format!("a vocabulary without {token} at the same index on both sides");
                 Err(InteropError::unsupported(&self.path, what, "the model needs it"))
             }
         }

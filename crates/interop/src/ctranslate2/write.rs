@@ -7,7 +7,7 @@ use burnformer_core::{
     DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions, SourceEnd, TransformerConfig,
 };
 
-use super::binary_out::{self, Written};
+use super::binary_out::{self, Content};
 use super::folder::{ACTIVATIONS, CONFIG, WEIGHTS};
 use super::layers;
 use crate::error::Result;
@@ -23,7 +23,7 @@ const FORMAT: &str = "CTranslate2";
 /// accepts no longer sentence.
 const POSITIONS: usize = 2048;
 
-/// How matrices are written.
+/// The type in which matrices are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantisation {
     Float32,
@@ -40,8 +40,8 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     check(config)?;
     let [source, target] = vocabulary::tokens(package)?;
     let quantise = |tensor: Tensor| match quantisation {
-        Quantisation::Float32 => Written::Float(tensor),
-        Quantisation::Int8 => Written::Int8(tensor),
+        Quantisation::Float32 => Content::Float(tensor),
+        Quantisation::Int8 => Content::Int8(tensor),
     };
     let mut variables = layers::write(package, quantise)?;
     write_embeddings(package, quantise, &mut variables)?;
@@ -60,7 +60,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     carried::write(package, dir)
 }
 
-/// Whether CTranslate2 can express a model of `config`.
+/// Returns an error if CTranslate2 cannot express a model of `config`.
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
     activation_in(FORMAT, &ACTIVATIONS, config).map(drop)
@@ -68,17 +68,17 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
 
 fn write_embeddings(
     package: &Package,
-    quantise: impl Fn(Tensor) -> Written,
-    variables: &mut BTreeMap<String, Written>,
+    quantise: impl Fn(Tensor) -> Content,
+    variables: &mut BTreeMap<String, Content>,
 ) -> Result<()> {
     let names = ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"];
     let [source, target, output] = names.map(|name| format!("{name}/weight"));
-    let own = embeddings::names(package.config.sharing);
-    variables.insert(target.clone(), quantise(package.weight(own[1])?.clone()));
-    for (name, own_name) in [(source, own[0]), (output, own[2])] {
-        let written = match own_name == own[1] {
-            true => Written::Alias(target.clone()),
-            false => quantise(package.weight(own_name)?.clone()),
+    let names = embeddings::names(package.config.sharing);
+    variables.insert(target.clone(), quantise(package.weight(names[1])?.clone()));
+    for (name, ours) in [(source, names[0]), (output, names[2])] {
+        let written = match ours == names[1] {
+            true => Content::Alias(target.clone()),
+            false => quantise(package.weight(ours)?.clone()),
         };
         variables.insert(name, written);
     }
@@ -88,52 +88,52 @@ fn write_embeddings(
             // Search here never takes padding; CTranslate2 would.
             bias.values[package.config.pad as usize] = NEVER;
         }
-        variables.insert("decoder/projection/bias".into(), Written::Float(bias));
+        variables.insert("decoder/projection/bias".into(), Content::Float(bias));
     }
     Ok(())
 }
 
-fn positions(package: &Package, variables: &mut BTreeMap<String, Written>) -> Result<()> {
+fn positions(package: &Package, variables: &mut BTreeMap<String, Content>) -> Result<()> {
     let config = &package.config;
     let name = |side: &str| format!("{side}/position_encodings/encodings");
     let offset = config.conventions.position_offset;
     if config.positions == Positions::Learned {
-        for (side, own) in [("encoder", "source_position"), ("decoder", "target_position")] {
-            let table = package.weight(&format!("{own}.weight"))?;
+        for (side, ours) in [("encoder", "source_position"), ("decoder", "target_position")] {
+            let table = package.weight(&format!("{ours}.weight"))?;
             let table = table.rows(offset.min(table.shape[0]), table.shape[0]);
-            variables.insert(name(side), Written::Float(table));
+            variables.insert(name(side), Content::Float(table));
         }
         return Ok(());
     }
     let values = config.conventions.sinusoids.values(offset..offset + POSITIONS, config.d_model);
     let table = Tensor::new([POSITIONS, config.d_model], values);
-    variables.insert(name("decoder"), Written::Float(table));
-    variables.insert(name("encoder"), Written::Alias(name("decoder")));
+    variables.insert(name("decoder"), Content::Float(table));
+    variables.insert(name("encoder"), Content::Alias(name("decoder")));
     Ok(())
 }
 
-fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) -> Result<()> {
+fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) -> Result<()> {
     let activation = activation_in(FORMAT, &ACTIVATIONS, config)? as i8;
     let scale = match config.conventions.embedding_scale {
         EmbeddingScale::SqrtWidth => (config.d_model as f32).sqrt(),
         EmbeddingScale::One => 1.0,
     };
-    let flag = |value: bool| Written::ByteScalar(value.into());
+    let flag = |value: bool| Content::ByteScalar(value.into());
     for (side, heads) in [("encoder", config.heads), ("decoder", config.of_decoder().heads)] {
         let mut add = |name: &str, value| variables.insert(format!("{side}/{name}"), value);
-        add("activation", Written::ByteScalar(activation));
-        add("num_heads", Written::ShortScalar(heads as i16));
+        add("activation", Content::ByteScalar(activation));
+        add("num_heads", Content::ShortScalar(heads as i16));
         add("pre_norm", flag(config.norm == NormPosition::Pre));
-        add("scale_embeddings", Written::FloatScalar(scale));
+        add("scale_embeddings", Content::FloatScalar(scale));
     }
     let mut add = |name: &str, value| variables.insert(name.to_string(), value);
-    // How several embeddings of one side would be merged.
-    add("encoder/embeddings_merge", Written::ByteScalar(0));
+    // The rule for merging several embeddings of one side. A Transformer has one of each.
+    add("encoder/embeddings_merge", Content::ByteScalar(0));
     add("encoder/multi_query_attention", flag(false));
     let zero = config.conventions.decoder_start == DecoderStart::Zero;
     add("decoder/start_from_zero_embedding", flag(zero));
-    add("decoder/alignment_layer", Written::ShortScalar(-1));
-    add("decoder/alignment_heads", Written::ShortScalar(1));
+    add("decoder/alignment_layer", Content::ShortScalar(-1));
+    add("decoder/alignment_heads", Content::ShortScalar(1));
     for name in ["alibi", "alibi_use_positive_positions", "scale_alibi"] {
         add(&format!("decoder/{name}"), flag(false));
     }

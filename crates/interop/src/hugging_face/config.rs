@@ -138,8 +138,8 @@ impl MarianConfig {
                 target_history: TargetHistory::SelfAttention,
                 source_end: SourceEnd::Seen,
                 decoder_heads: Some(self.decoder_attention_heads)
-                    .filter(|&own| own != self.encoder_attention_heads),
-                decoder_d_ff: Some(self.decoder_ffn_dim).filter(|&own| own != self.encoder_ffn_dim),
+                    .filter(|&n| n != self.encoder_attention_heads),
+                decoder_d_ff: Some(self.decoder_ffn_dim).filter(|&n| n != self.encoder_ffn_dim),
             },
             ..TransformerConfig::base(self.vocab_size)
         };
@@ -161,7 +161,7 @@ impl MarianConfig {
         })
     }
 
-    /// Whose class the model is of.
+    /// The family of the model's class.
     ///
     /// # Errors
     /// [`InteropError::Unsupported`] for any other class.
@@ -245,7 +245,7 @@ impl GenerationConfig {
         let settings = SearchSettings {
             beam_size,
             length_penalty: LengthPenalty::Power(penalty.max(0.0)),
-            // What there counts the token that opens a target.
+            // The length there counts the token that opens a target.
             min_length: self.min_length.unwrap_or(0).saturating_sub(1).min(limit),
             max_length: Some(limit),
             max_length_factor: 0.0,

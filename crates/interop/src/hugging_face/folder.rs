@@ -8,6 +8,6 @@ pub(super) const PYTORCH: &str = "pytorch_model.bin";
 pub(super) const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
 /// The lists of tokens among them.
 pub(super) const VOCABULARIES: [&str; 2] = ["vocab.json", "target_vocab.json"];
-/// Those in the format of `tokenizers`.
+/// The tokeniser files in the format of `tokenizers`.
 pub(super) const TOKENIZERS: [&str; 3] =
     ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];

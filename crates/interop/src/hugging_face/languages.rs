@@ -66,11 +66,11 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
         languages = M2M100.split_whitespace().map(|code| format!("__{code}__")).collect();
     }
     let count = languages.len();
-    let places = tokens.get_mut(pieces..pieces + count).ok_or_else(|| {
+    let slots = tokens.get_mut(pieces..pieces + count).ok_or_else(|| {
         let message =
             format!("{pieces} pieces and {count} languages, but the model has {rows} rows");
         InteropError::damaged(&dir.join(VOCABULARY), message)
     })?;
-    places.clone_from_slice(&languages);
+    slots.clone_from_slice(&languages);
     Ok(tokens)
 }

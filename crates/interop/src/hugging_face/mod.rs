@@ -17,7 +17,7 @@ use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
-use crate::tensors::{Taken, Tensor};
+use crate::tensors::{Tensor, Weights};
 use crate::text_files::{TextFiles, sentencepiece};
 use crate::{carried, layers, positions, safe, torch, vocabulary};
 use config::{Family, GenerationConfig, MarianConfig};
@@ -25,10 +25,10 @@ use folder::{CONFIG, GENERATION, PYTORCH, SAFETENSORS, TOKENIZERS, VOCABULARIES}
 
 pub(crate) use write::{check, write};
 
-/// How much stored positions may differ from the computed ones: the rounding of float16.
+/// The largest difference between stored positions and the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 1e-3;
 
-/// Whether `dir` looks like a model of Hugging Face.
+/// Returns whether `dir` looks like a model of Hugging Face.
 pub(crate) fn is_there(dir: &Path) -> bool {
     dir.join(CONFIG).is_file() && weights_file(dir).is_some() && !dir.join("manifest.json").exists()
 }
@@ -69,7 +69,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     for part in layers::parts(&config) {
         for (kind, shape) in part.parameters() {
             let weight = tensors.take(&format!("{}.{kind}", names::of(&part)), &shape)?;
-            weights.insert(format!("{}.{kind}", part.own()), weight);
+            weights.insert(format!("{}.{kind}", part.full_name()), weight);
         }
     }
     match family {
@@ -86,7 +86,8 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
     let (search, remarks) = generation.settings(&config)?;
-    // Those of a model that was written here say more than the file of transformers can.
+    // A model that was exported by this program carries its search settings, which say more than
+    // the file of transformers can.
     let (search, remarks) = match carried::search(dir)? {
         Some(search) => (search, Vec::new()),
         None => (search, remarks),
@@ -100,7 +101,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     Ok(package)
 }
 
-fn read_weights(dir: &Path) -> Result<Taken> {
+fn read_weights(dir: &Path) -> Result<Weights> {
     let path = weights_file(dir).ok_or_else(|| InteropError::Missing {
         path: dir.into(),
         wanted: format!("{SAFETENSORS} or {PYTORCH}"),
@@ -111,7 +112,7 @@ fn read_weights(dir: &Path) -> Result<Taken> {
         true => safe::read(&path, &bytes)?,
         false => torch::read(&path, &bytes)?,
     };
-    Ok(Taken::new(&path, tensors))
+    Ok(Weights::new(&path, tensors))
 }
 
 /// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those
@@ -138,8 +139,8 @@ fn read_texts(
             return Ok(texts);
         }
     }
-    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers`
-    // alone.
+    // A model that was exported by this program, or whose tokeniser is one of the library
+    // `tokenizers` alone, has these files.
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
         if let Some(bytes) = read_if_there(&dir.join(name))? {
@@ -151,14 +152,14 @@ fn read_texts(
 
 /// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads
 /// a model.
-fn embeddings(marian: &MarianConfig, tensors: &mut Taken) -> Result<Embeddings> {
+fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings> {
     let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
     let shared = tensors.take_any("model.shared.weight");
     let mut side = |name: &str, shape: [usize; 2]| {
-        let own = tensors.take_any(name);
+        let separate = tensors.take_any(name);
         let tied = shared.clone().filter(|_| marian.share_encoder_decoder_embeddings);
-        let own = tied.or(own).or_else(|| shared.clone());
-        tensors.shaped(name, own.ok_or_else(|| tensors.missing(name))?, &shape)
+        let matrix = tied.or(separate).or_else(|| shared.clone());
+        tensors.shaped(name, matrix.ok_or_else(|| tensors.missing(name))?, &shape)
     };
     let source = side("model.encoder.embed_tokens.weight", shapes[0])?;
     let target = side("model.decoder.embed_tokens.weight", shapes[1])?;
@@ -168,8 +169,8 @@ fn embeddings(marian: &MarianConfig, tensors: &mut Taken) -> Result<Embeddings> 
     Ok(Embeddings { source, target, output })
 }
 
-/// Whether the embedding of the token that opens a target is zero, as in all models that were
-/// converted from Marian.
+/// Returns whether the embedding of the token that opens a target is zero, as in all models that
+/// were converted from Marian.
 fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
     let row = bos as usize;
     target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
@@ -177,7 +178,7 @@ fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
 
 /// The layout of the positions in the file, or the one that MarianMTModel computes if the file has
 /// no positions.
-fn sinusoids(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
+fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
     let path = tensors.path().to_path_buf();
     let refuse =
         |what: String| Err(InteropError::unsupported(&path, what, "MarianMTModel computes them"));

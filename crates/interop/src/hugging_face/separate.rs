@@ -22,22 +22,22 @@ fn side(package: &mut Package, name: &str, rows: usize, weights: &[&str]) -> Res
     let before = tokens.clone();
     for (token, id) in [("</s>", package.config.eos), ("<pad>", package.config.pad)] {
         let id = id as usize;
-        let Some(place) = tokens.iter().position(|own| own == token).filter(|&own| own != id)
+        let Some(index) = tokens.iter().position(|t| t == token).filter(|&index| index != id)
         else {
             continue;
         };
-        tokens.swap(place, id);
+        tokens.swap(index, id);
         for weight in weights {
-            package.weights.get_mut(*weight).into_iter().for_each(|rows| rows.exchange(place, id));
+            package.weights.get_mut(*weight).into_iter().for_each(|rows| rows.exchange(index, id));
         }
         if weights.contains(&"target_embedding.weight") {
-            let moved = |own: u32| match own as usize {
-                own if own == place => id as u32,
-                own if own == id => place as u32,
-                _ => own,
+            let moved = |token: u32| match token as usize {
+                token if token == index => id as u32,
+                token if token == id => index as u32,
+                _ => token,
             };
             package.config.bos = moved(package.config.bos);
-            package.search.suppress.iter_mut().for_each(|own| *own = moved(*own));
+            package.search.suppress.iter_mut().for_each(|token| *token = moved(*token));
             package.search.suppress.sort_unstable();
         }
     }

@@ -59,13 +59,13 @@ pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&tokenizer).expect("a tokeniser is plain data"))
 }
 
-/// Whether MarianMTModel can express a model of `config`.
+/// Returns an error if MarianMTModel cannot express a model of `config`.
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
     check_query_norm(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
     let norm = "export to ctranslate2, or train with norm = \"post\"";
-    let epsilon = "Marian's own models have 1e-6: take CTranslate2";
+    let epsilon = "Marian's models have 1e-6: take CTranslate2";
     let learned = "train with positions = \"sinusoidal\"";
     let features = [
         (config.norm == NormPosition::Pre, "norms before sub-layers", norm),
@@ -87,7 +87,7 @@ fn weights(package: &Package) -> Result<Tensors> {
     let mut tensors = Tensors::new();
     for part in layers::parts(config) {
         for (kind, _) in part.parameters() {
-            let weight = package.weight(&format!("{}.{kind}", part.own()))?.clone();
+            let weight = package.weight(&format!("{}.{kind}", part.full_name()))?.clone();
             tensors.insert(format!("{}.{kind}", names::of(&part)), weight);
         }
     }
@@ -99,14 +99,14 @@ fn weights(package: &Package) -> Result<Tensors> {
         EmbeddingSharing::None => [encoder, decoder, "lm_head".into()],
     };
     let start = others[1].clone();
-    for (own, other) in embeddings::names(config.sharing).into_iter().zip(others) {
-        let mut tensor = package.weight(own)?.clone();
-        if config.conventions.decoder_start == DecoderStart::Zero && other == start {
+    for (ours, theirs) in embeddings::names(config.sharing).into_iter().zip(others) {
+        let mut tensor = package.weight(ours)?.clone();
+        if config.conventions.decoder_start == DecoderStart::Zero && theirs == start {
             // There the start is the row of the token that opens a target.
             let row = config.bos as usize * config.d_model;
             tensor.values[row..row + config.d_model].fill(0.0);
         }
-        tensors.insert(format!("{other}.weight"), tensor);
+        tensors.insert(format!("{theirs}.weight"), tensor);
     }
     let bias = match config.conventions.output_bias {
         OutputBias::None => vec![0.0; config.target_vocab],
@@ -174,9 +174,9 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
 
 /// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
 fn texts(package: &Package) -> Result<BTreeMap<String, Vec<u8>>> {
-    let own = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
+    let texts = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
     let mut texts: BTreeMap<String, Vec<u8>> =
-        own.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+        texts.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
     let Some(bytes) = package.texts.get(TOKENIZER) else {
         return Ok(texts);
     };

@@ -14,7 +14,7 @@ const FLOAT: u64 = 0x400;
 /// in Bergamot's fork.
 const INTGEMM: [u64; 2] = [0x10000, 0x4100];
 
-/// Whether `bytes` begin with the header of such a file.
+/// Returns whether `bytes` begin with the header of such a file.
 pub(super) fn is_bin(bytes: &[u8]) -> bool {
     bytes.starts_with(&VERSION.to_le_bytes())
 }

@@ -42,7 +42,7 @@ pub(super) struct Vocabularies {
     pub unknown: u32,
 }
 
-/// Whether `path` is a model of Marian, or a folder with some.
+/// Returns whether `path` is a model of Marian, or a folder that contains models.
 pub(crate) fn is_there(path: &Path) -> bool {
     match path.is_dir() {
         true => names(path).is_ok_and(|names| !models(path, &names).is_empty()),
@@ -101,7 +101,7 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
             Err(InteropError::unsupported(path, what, remedy))
         }
         (_, [one]) => Ok(one.clone()),
-        ([name], _) if names.iter().any(|own| own == base(name)) => {
+        ([name], _) if names.iter().any(|known| known == base(name)) => {
             model(&path.join(base(name)), names, decoders)
         }
         _ => Err(InteropError::Missing {
@@ -278,9 +278,9 @@ fn special(
     tokens: &[String],
     (name, before, usual): (&str, &str, usize),
 ) -> Result<u32> {
-    let is_usual = |own: &&String| *own == before || **own == padding::unused(usual);
+    let is_usual = |token: &&String| *token == before || **token == padding::unused(usual);
     let at_usual = tokens.get(usual).filter(is_usual).map(|_| usual);
-    let index = at_usual.or_else(|| tokens.iter().position(|own| own == name));
+    let index = at_usual.or_else(|| tokens.iter().position(|token| token == name));
     let missing = || InteropError::damaged(path, format!("it has no token {name}"));
     Ok(index.ok_or_else(missing)? as u32)
 }

@@ -6,7 +6,7 @@ use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 use super::yaml::Options;
 use crate::error::Result;
 use crate::layers::{CANDIDATE, Part, parts};
-use crate::tensors::{Taken, Tensor, Tensors};
+use crate::tensors::{Tensor, Tensors, Weights};
 
 /// The names of weight and bias in a layer.
 const NAMES: [(&str, [&str; 2]); 16] = [
@@ -32,7 +32,7 @@ const NAMES: [(&str, [&str; 2]); 16] = [
 fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
     let pre = config.norm == NormPosition::Pre;
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    let of_ssru = ssru && part.stack == "decoder" && part.place == "self_attention_norm";
+    let of_ssru = ssru && part.stack == "decoder" && part.name == "self_attention_norm";
     let names = match (of_ssru, pre) {
         (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
         // Named by a network that is not there.
@@ -51,7 +51,7 @@ fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
 pub(super) fn take(
     config: &TransformerConfig,
     options: &Options,
-    tensors: &mut Taken,
+    tensors: &mut Weights,
 ) -> Result<Tensors> {
     let mut weights = Tensors::new();
     for part in parts(config) {
@@ -64,7 +64,7 @@ pub(super) fn take(
                     vector(tensors, &there, found, shape[0])?
                 }
             };
-            weights.insert(format!("{}.{kind}", part.own()), weight);
+            weights.insert(format!("{}.{kind}", part.full_name()), weight);
         }
     }
     // A factor for activations in int8, of a matrix that is none.
@@ -75,7 +75,7 @@ pub(super) fn take(
 }
 
 /// A vector that is stored as a matrix of one row.
-pub(super) fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
+pub(super) fn vector(tensors: &Weights, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
     let flat =
         tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
     match flat {

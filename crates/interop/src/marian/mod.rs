@@ -1,4 +1,4 @@
-//! Marian's own models, `.npz` and `.bin`: large models, and the small ones of Firefox and
+//! Marian's models, `.npz` and `.bin`: large models, and the small ones of Firefox and
 //! Bergamot.
 
 mod bin;
@@ -19,7 +19,7 @@ use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::package::Package;
 use crate::padding;
-use crate::tensors::Taken;
+use crate::tensors::Weights;
 use crate::text_files::TextFiles;
 pub(crate) use files::is_there;
 use files::{Folder, Vocabularies};
@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
         remedy: "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later",
     })?;
     let options = Options::read(text).map_err(|e| InteropError::damaged(path, e))?;
-    let mut tensors = Taken::new(path, items.tensors);
+    let mut tensors = Weights::new(path, items.tensors);
     let embeddings = embeddings(&mut tensors)?;
     let Embeddings { source, target, .. } = &embeddings;
     let sizes = [source.shape[0], target.shape[0], source.shape[1]];
@@ -83,15 +83,15 @@ fn read_items(path: &Path) -> Result<Items> {
     }
 }
 
-/// Takes the matrices over the vocabularies out of a file. Without one of its own, a side has the
+/// Takes the matrices over the vocabularies out of a file. A side without a matrix has the
 /// shared one, and the output that of the target.
-fn embeddings(tensors: &mut Taken) -> Result<Embeddings> {
+fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
     let shared = tensors.take_any("Wemb");
     let mut side = |name: &str| {
-        let own = tensors.take_any(name).or_else(|| shared.clone());
-        let own = own.ok_or_else(|| tensors.missing(name))?;
-        match own.shape[..] {
-            [rows, columns] if rows > 0 && columns > 0 => Ok(own),
+        let matrix = tensors.take_any(name).or_else(|| shared.clone());
+        let matrix = matrix.ok_or_else(|| tensors.missing(name))?;
+        match matrix.shape[..] {
+            [rows, columns] if rows > 0 && columns > 0 => Ok(matrix),
             _ => {
                 let message = format!("tensor {name} is not a matrix");
                 Err(InteropError::damaged(tensors.path(), message))

@@ -1,4 +1,4 @@
-//! NumPy's `.npz` in the form that Marian writes: a ZIP archive of arrays in NumPy's own format.
+//! NumPy's `.npz` in the form that Marian writes: a ZIP archive of arrays in NumPy's format.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::zip;
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
     let damaged = |message: String| InteropError::damaged(path, message);
     let mut items = Items::default();
-    for (file, place) in zip::entries(bytes).map_err(damaged)? {
+    for (file, range) in zip::entries(bytes).map_err(damaged)? {
         let name = file.strip_suffix(".npy").unwrap_or(&file).to_string();
-        let array = array(&bytes[place]);
+        let array = array(&bytes[range]);
         let array =
             array.ok_or_else(|| damaged(format!("array {name} is not a plain NumPy array")))?;
         match array {

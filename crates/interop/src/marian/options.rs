@@ -9,7 +9,7 @@ use burnformer_core::{
 
 use super::yaml::Options;
 use crate::error::{InteropError, Result};
-use crate::tensors::Taken;
+use crate::tensors::Weights;
 
 /// The number that Marian's layer normalisation adds to the variance.
 const EPSILON: f64 = 1e-6;
@@ -25,7 +25,7 @@ pub(super) fn config(
     path: &Path,
     options: &Options,
     &[source_vocab, target_vocab, d_model]: &[usize; 3],
-    tensors: &Taken,
+    tensors: &Weights,
 ) -> Result<TransformerConfig> {
     let number = |key| {
         let number = options.number::<usize>(key);
@@ -73,7 +73,7 @@ pub(super) fn config(
 
 /// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a
 /// few is told later which.
-fn check_depth(path: &Path, layers: usize, tensors: &Taken) -> Result<()> {
+fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {
         return Ok(());

@@ -17,13 +17,13 @@ const HEADER: usize = 6 * 8;
 /// The number of bytes that the checksum is not taken over.
 const UNCHECKED: usize = 2 * 8;
 
-/// Whether `bytes` begin as such a file does.
+/// Returns whether `bytes` begin with the header of such a file.
 pub(super) fn is_shortlist(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// Whether both sides of a model have the same vocabulary, so that a token can be its own
-/// translation.
+/// The vocabularies of a model: one for both sides, so that a token can be its own translation, or
+/// two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sides {
     Shared,

@@ -22,7 +22,7 @@ pub(super) enum Value {
 /// The entries of the mapping that is the document `text`, in order.
 ///
 /// # Errors
-/// What is wrong, with its line.
+/// A message with the line, if `text` is no such document.
 pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Entries::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
@@ -38,7 +38,7 @@ pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
     }
 }
 
-/// What was read, and the values that are open.
+/// The entries that were read, and the values that are still open.
 #[derive(Default)]
 struct Entries {
     found: Vec<(String, Value)>,
@@ -99,7 +99,7 @@ impl Options {
     /// Reads the options in `text`.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// A message with the line, if `text` is no such document.
     pub fn read(text: &str) -> Result<Self, String> {
         Ok(Self(entries(text)?.into_iter().collect()))
     }
@@ -111,7 +111,7 @@ impl Options {
         }
     }
 
-    /// Whether `key` is set to true.
+    /// Returns whether `key` is set to true.
     pub fn is(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
@@ -138,7 +138,7 @@ impl Options {
 /// The tokens of a vocabulary, indexed by id.
 ///
 /// # Errors
-/// What is wrong.
+/// A message, if `text` is no vocabulary.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
     // JSON escapes characters beyond 16 bits by two, which YAML does not.
     let json = text.starts_with('{').then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));

@@ -12,8 +12,8 @@ use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
 use pickle::{Pickle, Refusal, Value, View};
 
-/// How many times the size of the file all tensors together may have. Tensors may share numbers, as
-/// tied embeddings do.
+/// The most bytes of all tensors, as a multiple of the size of the file. Tensors may share numbers,
+/// as tied embeddings do.
 const MOST_SHARED: usize = 8;
 /// The most dimensions of a tensor: the time to read one grows with them.
 const MOST_DIMENSIONS: usize = 8;
@@ -26,7 +26,7 @@ const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 
 /// # Errors
 /// [`InteropError::Damaged`], or [`InteropError::Pickle`] if the file asks for more than tensors.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
-    let (value, pickle, places) = match zip::is_zip(bytes) {
+    let (value, pickle, ranges) = match zip::is_zip(bytes) {
         true => archive(path, bytes)?,
         false => legacy(path, bytes)?,
     };
@@ -49,12 +49,12 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
         };
         let damaged =
             |message: &str| InteropError::damaged(path, format!("tensor {name} {message}"));
-        let place = places[view.storage].clone();
-        let place = place.ok_or_else(|| damaged("has no numbers in the file"))?;
+        let range = ranges[view.storage].clone();
+        let range = range.ok_or_else(|| damaged("has no numbers in the file"))?;
         let count = elements(&view.shape).filter(|&count| count <= left);
         let count = count.ok_or_else(|| damaged("is larger than the file"))?;
         left -= count;
-        let values = gathered(view, count, number, &bytes[place]);
+        let values = gathered(view, count, number, &bytes[range]);
         let values = values.ok_or_else(|| damaged("reaches beyond its storage"))?;
         tensors.insert(name.to_string(), Tensor::new(view.shape.clone(), values));
     }
@@ -69,21 +69,21 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let entries = zip::entries(bytes).map_err(damaged)?;
     let main = entries.keys().find_map(|name| name.strip_suffix("data.pkl"));
     let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
-    let place = entries[&format!("{root}data.pkl")].clone();
-    let (value, pickle, _) = pickle::read(&bytes[place]).map_err(|why| refused(path, why))?;
+    let range = entries[&format!("{root}data.pkl")].clone();
+    let (value, pickle, _) = pickle::read(&bytes[range]).map_err(|why| refused(path, why))?;
     let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
-    let places = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
-    Ok((value, pickle, places))
+    let ranges = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
+    Ok((value, pickle, ranges))
 }
 
 /// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the
 /// storages; then for each key a count and as many numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
-    let mut place = 0;
+    let mut offset = 0;
     let mut next = || -> Result<(Value, Pickle)> {
         let (value, pickle, len) =
-            pickle::read(&bytes[place..]).map_err(|why| refused(path, why))?;
-        place += len;
+            pickle::read(&bytes[offset..]).map_err(|why| refused(path, why))?;
+        offset += len;
         Ok((value, pickle))
     };
     if !bytes.windows(LEGACY_MAGIC.len()).take(16).any(|window| window == LEGACY_MAGIC) {
@@ -108,23 +108,23 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
                 "it holds tensors that are not float weights; save the weights with safetensors";
             return Err(InteropError::damaged(path, message));
         };
-        let range = counted(bytes, place, number);
+        let range = counted(bytes, offset, number);
         let range =
             range.ok_or_else(|| InteropError::damaged(path, "its numbers are cut short"))?;
-        place = range.end;
+        offset = range.end;
         found.insert(key.clone(), range);
     }
-    let places = pickle.storages.iter().map(|storage| found.get(&storage.key).cloned()).collect();
-    Ok((value, pickle, places))
+    let ranges = pickle.storages.iter().map(|storage| found.get(&storage.key).cloned()).collect();
+    Ok((value, pickle, ranges))
 }
 
-/// The range of the numbers at `place`, which follow their count in 64 bits.
-fn counted(bytes: &[u8], place: usize, number: NumberType) -> Option<Range<usize>> {
-    let count = bytes.get(place..place.checked_add(8)?)?;
+/// The range of the numbers at `offset`, which follow their count in 64 bits.
+fn counted(bytes: &[u8], offset: usize, number: NumberType) -> Option<Range<usize>> {
+    let count = bytes.get(offset..offset.checked_add(8)?)?;
     let count = u64::from_le_bytes(count.try_into().ok()?);
     let len = usize::try_from(count).ok()?.checked_mul(number.size())?;
-    let end = (place + 8).checked_add(len)?;
-    (end <= bytes.len()).then_some(place + 8..end)
+    let end = (offset + 8).checked_add(len)?;
+    (end <= bytes.len()).then_some(offset + 8..end)
 }
 
 fn refused(path: &Path, why: Refusal) -> InteropError {
@@ -145,22 +145,22 @@ fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Op
         .shape
         .iter()
         .zip(&view.strides)
-        .try_fold(view.offset, |place, (&n, &s)| place.checked_add((n - 1).checked_mul(s)?))?;
+        .try_fold(view.offset, |last, (&n, &s)| last.checked_add((n - 1).checked_mul(s)?))?;
     if farthest >= storage.len() / size {
         return None;
     }
     let mut index = vec![0; view.shape.len()];
     let mut values = Vec::with_capacity(count);
     for _ in 0..count {
-        let place: usize = index.iter().zip(&view.strides).map(|(&i, &s)| i * s).sum();
-        let place = (view.offset + place) * size;
-        values.push(number.read(&storage[place..place + size]));
-        for (place, &size) in index.iter_mut().zip(&view.shape).rev() {
-            *place += 1;
-            if *place < size {
+        let offset: usize = index.iter().zip(&view.strides).map(|(&i, &s)| i * s).sum();
+        let start = (view.offset + offset) * size;
+        values.push(number.read(&storage[start..start + size]));
+        for (i, &size) in index.iter_mut().zip(&view.shape).rev() {
+            *i += 1;
+            if *i < size {
                 break;
             }
-            *place = 0;
+            *i = 0;
         }
     }
     Some(values)

@@ -63,7 +63,7 @@ pub(super) enum Refusal {
     Forbidden(String),
 }
 
-/// What a pickle built.
+/// The objects that a pickle builds.
 #[derive(Default)]
 pub(super) struct Pickle {
     pub sequences: Vec<Vec<Value>>,
@@ -77,7 +77,7 @@ type Step<T> = Result<T, Refusal>;
 #[derive(Default)]
 struct Machine<'a> {
     bytes: &'a [u8],
-    place: usize,
+    offset: usize,
     stack: Vec<Value>,
     marks: Vec<usize>,
     memo: HashMap<u32, Value>,
@@ -92,7 +92,7 @@ pub(super) fn read(bytes: &[u8]) -> Step<(Value, Pickle, usize)> {
         let operation = machine.byte()?;
         if operation == b'.' {
             let value = machine.pop()?;
-            return Ok((value, machine.built, machine.place));
+            return Ok((value, machine.built, machine.offset));
         }
         machine.step(operation)?;
     }
@@ -130,10 +130,10 @@ impl Machine<'_> {
     }
 
     fn bytes(&mut self, count: usize) -> Step<&[u8]> {
-        let end = self.place.checked_add(count).filter(|&end| end <= self.bytes.len());
+        let end = self.offset.checked_add(count).filter(|&end| end <= self.bytes.len());
         let end = end.ok_or(Refusal::Damaged("the pickle ends in the middle of a value"))?;
-        let found = &self.bytes[self.place..end];
-        self.place = end;
+        let found = &self.bytes[self.offset..end];
+        self.offset = end;
         Ok(found)
     }
 
@@ -225,10 +225,10 @@ impl Machine<'_> {
             _ => self.pop_marked()?,
         };
         match (self.stack.last(), operation) {
-            (Some(&Value::Dict(place)), b's' | b'u') => {
-                self.built.dicts[place].extend(pairs(parts)?);
+            (Some(&Value::Dict(index)), b's' | b'u') => {
+                self.built.dicts[index].extend(pairs(parts)?);
             }
-            (Some(&Value::List(place)), b'a' | b'e') => self.built.sequences[place].extend(parts),
+            (Some(&Value::List(index)), b'a' | b'e') => self.built.sequences[index].extend(parts),
             _ => return Err(Refusal::Damaged("the pickle adds to what holds nothing")),
         }
         Ok(())
@@ -236,19 +236,19 @@ impl Machine<'_> {
 
     /// Stores the top of the stack in the memo, or fetches a value from there.
     fn remember(&mut self, operation: u8) -> Step<()> {
-        let place = match operation {
+        let slot = match operation {
             b'q' | b'h' => self.unsigned(1)? as u32,
             b'r' | b'j' => self.unsigned(4)? as u32,
             _ => self.memo.len() as u32,
         };
         if matches!(operation, b'h' | b'j') {
-            let value = self.memo.get(&place).cloned();
+            let value = self.memo.get(&slot).cloned();
             return self
                 .push(value.ok_or(Refusal::Damaged("the pickle recalls what it never had"))?);
         }
         let value = self.stack.last().cloned();
         let value = value.ok_or(Refusal::Damaged("the pickle remembers nothing"))?;
-        self.memo.insert(place, value);
+        self.memo.insert(slot, value);
         Ok(())
     }
 
@@ -274,11 +274,11 @@ impl Machine<'_> {
     }
 
     fn line(&mut self) -> Step<String> {
-        let rest = &self.bytes[self.place..];
+        let rest = &self.bytes[self.offset..];
         let len = rest.iter().take(256).position(|&byte| byte == b'\n');
         let len = len.ok_or(Refusal::Damaged("a name in the pickle has no end"))?;
         let text = String::from_utf8_lossy(&rest[..len]).into_owned();
-        self.place += len + 1;
+        self.offset += len + 1;
         Ok(text)
     }
 
@@ -306,8 +306,8 @@ impl Machine<'_> {
 
     fn parts(&self, value: Value) -> Step<Vec<Value>> {
         match value {
-            Value::Tuple(place) if self.built.sequences[place].len() <= MOST_ARGUMENTS => {
-                Ok(self.built.sequences[place].clone())
+            Value::Tuple(index) if self.built.sequences[index].len() <= MOST_ARGUMENTS => {
+                Ok(self.built.sequences[index].clone())
             }
             _ => Err(Refusal::Damaged("the pickle has no tuple where one is needed")),
         }

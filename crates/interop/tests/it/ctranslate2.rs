@@ -49,45 +49,46 @@ fn translations_and_scores_are_those_of_ctranslate2() {
     }
 }
 
-/// Asserts that `own` is the same after it was written to the folder `dir` and read again.
-fn assert_comes_back(own: &Package, dir: &Path) {
-    Format::CTranslate2.write(own, dir).unwrap();
+/// Asserts that `original` is the same after it was written to the folder `dir` and read again.
+fn assert_comes_back(original: &Package, dir: &Path) {
+    Format::CTranslate2.write(original, dir).unwrap();
     let again = Format::CTranslate2.read(dir).unwrap();
-    assert_eq!(again.config, own.config, "{}", dir.display());
-    assert_eq!(again.weights, own.weights, "{}", dir.display());
-    assert_eq!(again.texts, own.texts, "{}", dir.display());
+    assert_eq!(again.config, original.config, "{}", dir.display());
+    assert_eq!(again.weights, original.weights, "{}", dir.display());
+    assert_eq!(again.texts, original.texts, "{}", dir.display());
 }
 
 #[test]
 fn what_is_written_in_float32_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     for name in NAMES {
-        let own = package(name);
-        assert_comes_back(&own, &folder.path().join(name));
+        let original = package(name);
+        assert_comes_back(&original, &folder.path().join(name));
     }
 }
 
 #[test]
 fn a_decoder_with_other_heads_and_widths_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let own = Format::HuggingFace.read(&fixture("hugging_face/uneven_relu")).unwrap();
-    let conventions = own.config.conventions;
+    let original = Format::HuggingFace.read(&fixture("hugging_face/uneven_relu")).unwrap();
+    let conventions = original.config.conventions;
     assert_eq!((conventions.decoder_heads, conventions.decoder_d_ff), (Some(2), Some(12)));
-    let mut own = with_vocabulary(own);
-    let source: Value = serde_json::from_slice(&own.texts["vocab.json"]).unwrap();
+    let mut original = with_vocabulary(original);
+    let source: Value = serde_json::from_slice(&original.texts["vocab.json"]).unwrap();
     let mut target = source.as_object().unwrap().clone();
     target.extend((24..30).map(|id| (format!("u{id}"), id.into())));
-    own.texts.insert("target_vocab.json".into(), serde_json::to_vec(&target).unwrap());
+    original.texts.insert("target_vocab.json".into(), serde_json::to_vec(&target).unwrap());
     let dir = folder.path().join("model");
-    Format::CTranslate2.write(&own, &dir).unwrap();
+    Format::CTranslate2.write(&original, &dir).unwrap();
     let mut again = Format::CTranslate2.read(&dir).unwrap();
     assert_eq!(again.config.conventions.decoder_heads, Some(2));
     assert_eq!(again.config.conventions.decoder_d_ff, Some(12));
     assert_eq!((again.config.heads, again.config.d_ff), (4, 16));
-    // That of padding is written so that it is never chosen.
-    let biases = [&mut again, &mut own].map(|package| package.weights.remove("output_bias"));
-    assert!(biases.iter().all(Option::is_some) && again.weights == own.weights);
-    let error = Format::Marian.write(&own, &folder.path().join("npz")).unwrap_err().to_string();
+    // The bias of padding is written so that it is never chosen.
+    let biases = [&mut again, &mut original].map(|package| package.weights.remove("output_bias"));
+    assert!(biases.iter().all(Option::is_some) && again.weights == original.weights);
+    let error =
+        Format::Marian.write(&original, &folder.path().join("npz")).unwrap_err().to_string();
     assert!(error.contains("export to CTranslate2"), "{error}");
 }
 
@@ -99,13 +100,13 @@ fn int8_is_rounded_as_the_converter_rounds() {
     let dir = folder.path().join("int8");
     let original = Format::HuggingFace.read(&fixture("hugging_face/wide_relu")).unwrap();
     Format::CTranslate2Int8.write(&with_vocabulary(original), &dir).unwrap();
-    let own = Format::CTranslate2.read(&dir).unwrap();
+    let original = Format::CTranslate2.read(&dir).unwrap();
     let theirs = package("int8");
     // There the row of padding is left out, here it is kept.
     for (name, tensor) in &theirs.weights {
         let rows = tensor.values.len() / 24 * 23;
         let compared = if tensor.shape[0] == 24 { rows } else { tensor.values.len() };
-        let pairs = tensor.values.iter().zip(&own.weights[name].values).take(compared);
+        let pairs = tensor.values.iter().zip(&original.weights[name].values).take(compared);
         for (a, b) in pairs {
             assert!((a - b).abs() <= 1e-6 * a.abs().max(1e-3), "{name}: {a} {b}");
         }
@@ -177,10 +178,10 @@ fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where
     let path = folder.path().join("model.bin");
     let mut bin = std::fs::read(&path).unwrap();
     let flag = b"decoder/start_from_zero_embedding\0";
-    let place = bin.windows(flag.len()).position(|bytes| bytes == flag).unwrap() + flag.len();
+    let start = bin.windows(flag.len()).position(|bytes| bytes == flag).unwrap() + flag.len();
     // No dimension, a type, a size of four bytes, and the value.
-    assert_eq!(bin[place..place + 7], [0, 1, 1, 0, 0, 0, 1]);
-    bin[place + 6] = 0;
+    assert_eq!(bin[start..start + 7], [0, 1, 1, 0, 0, 0, 1]);
+    bin[start + 6] = 0;
     std::fs::write(&path, bin).unwrap();
     for (json, named) in [
         (r#"{"decoder_start_token": "</s>"}"#, "add_source_eos = false"),

@@ -1,4 +1,4 @@
-//! Students of Firefox beside their own engine, in int8 as it is used, and in float32
+//! Students of Firefox beside the numbers of their engine, in int8 as it is used, and in float32
 //! (`firefox.py`).
 
 use std::path::Path;
@@ -34,13 +34,13 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
         let requests: Vec<Request> = cases.iter().map(|case| Request::new(ids(case))).collect();
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         for (found, case) in found.iter().zip(&cases) {
-            let own = text(&found[0].tokens, &pieces);
-            same += usize::from(case["target"] == own);
-            same_in_float32 += usize::from(case["float32"] == own);
-            if case["target"] != own {
-                println!("{pair}\n  {}\n  {own}\n  {}", case["source"], case["target"]);
+            let translation = text(&found[0].tokens, &pieces);
+            same += usize::from(case["target"] == translation);
+            same_in_float32 += usize::from(case["float32"] == translation);
+            if case["target"] != translation {
+                println!("{pair}\n  {}\n  {translation}\n  {}", case["source"], case["target"]);
             }
-            if case["float32"] != own {
+            if case["float32"] != translation {
                 println!("  in float32: {}", case["float32"]);
             }
         }

@@ -37,10 +37,11 @@ fn logits_are_those_of_transformers() {
                 let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
             };
-            let own = model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
+            let actual =
+                model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
             let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
-            assert_eq!(own.num_elements(), logits.len(), "{name}");
-            let worst = own.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
+            assert_eq!(actual.num_elements(), logits.len(), "{name}");
+            let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
             assert!(worst < 1e-4, "{name}: {worst}");
         }
@@ -65,16 +66,17 @@ fn settings(json: &Value, model: &SearchSettings) -> SearchSettings {
 fn beam_search_is_that_of_transformers_token_for_token() {
     let expected = expected();
     for (name, results) in expected["models"].as_object().unwrap() {
-        let (config, model, own) = imported(name);
+        let (config, model, defaults) = imported(name);
         let model = NeuralModel::new(config, model, &Device::default());
         let all = expected["settings"].as_array().unwrap().iter();
         for (json, results) in all.zip(results["searches"].as_array().unwrap()) {
             let requests = ids(&expected["sources"]).into_iter().map(Request::new);
             let requests: Vec<Request> = requests.collect();
-            let found =
-                search(&model, &requests, &settings(json, &own), &Batching::default()).unwrap();
+            let found = search(&model, &requests, &settings(json, &defaults), &Batching::default())
+                .unwrap();
             for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                let found: Vec<&[u32]> =
+                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
         }
@@ -121,7 +123,8 @@ fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_t
                 translator.translate_ids(requests.collect(), &options).unwrap()
             };
             for (found, expected) in translate(false).iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                let found: Vec<&[u32]> =
+                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
             for (found, expected) in translate(true).iter().zip(results.as_array().unwrap()) {
@@ -237,16 +240,16 @@ fn a_folder_that_is_full_is_not_written_over() {
 fn what_is_written_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["shared_swish", "separate_relu", "gelu_unscaled", "wide_relu", "uneven_relu"] {
-        let own = Format::HuggingFace.read(&fixture("hugging_face").join(name)).unwrap();
+        let package = Format::HuggingFace.read(&fixture("hugging_face").join(name)).unwrap();
         let dir = folder.path().join(name);
-        Format::HuggingFace.write(&own, &dir).unwrap();
+        Format::HuggingFace.write(&package, &dir).unwrap();
         let again = Format::HuggingFace.read(&dir).unwrap();
-        assert_eq!(again.weights, own.weights, "{name}");
+        assert_eq!(again.weights, package.weights, "{name}");
         let positions =
             |config: &TransformerConfig| TransformerConfig { max_positions: 0, ..config.clone() };
-        assert_eq!(positions(&again.config), positions(&own.config), "{name}");
-        assert_eq!(again.search.length_penalty, own.search.length_penalty);
-        assert_eq!(again.search.max_length, own.search.max_length);
+        assert_eq!(positions(&again.config), positions(&package.config), "{name}");
+        assert_eq!(again.search.length_penalty, package.search.length_penalty);
+        assert_eq!(again.search.max_length, package.search.max_length);
     }
 }
 
@@ -287,20 +290,20 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
         std::fs::write(folder.path().join(name), serde_json::to_vec(&ids).unwrap()).unwrap();
     }
     let plain = Format::HuggingFace.read(&original).unwrap();
-    let own = Format::HuggingFace.read(folder.path()).unwrap();
+    let package = Format::HuggingFace.read(folder.path()).unwrap();
     let id = |name: &str, token: &str| {
-        let ids: Value = serde_json::from_slice(&own.texts[name]).unwrap();
+        let ids: Value = serde_json::from_slice(&package.texts[name]).unwrap();
         ids[token].as_u64().unwrap() as u32
     };
     for name in ["vocab.json", "target_vocab.json"] {
-        assert_eq!((id(name, "<pad>"), id(name, "</s>")), (own.config.pad, own.config.eos));
+        assert_eq!((id(name, "<pad>"), id(name, "</s>")), (package.config.pad, package.config.eos));
     }
-    assert_eq!(own.config.bos, id("target_vocab.json", "t23"));
+    assert_eq!(package.config.bos, id("target_vocab.json", "t23"));
     // The same tokens by their new ids.
-    let moved = |ids: &[u32], place: u32| -> Vec<u32> {
+    let moved = |ids: &[u32], free: u32| -> Vec<u32> {
         let one = |&id: &u32| match id {
-            23 => place,
-            id if id == place => 23,
+            23 => free,
+            id if id == free => 23,
             id => id,
         };
         ids.iter().map(one).collect()
@@ -311,11 +314,11 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
         &source,
         &target,
     );
-    let found = logits(&own, &moved(&source, 20), &moved(&target, 21));
+    let found = logits(&package, &moved(&source, 20), &moved(&target, 21));
     for (expected, found) in expected.chunks(30).zip(found.chunks(30)) {
         for (id, value) in (0..).zip(expected) {
-            let place = moved(&[id], 21)[0] as usize;
-            assert!((found[place] - value).abs() < 1e-5, "{id}: {} {value}", found[place]);
+            let index = moved(&[id], 21)[0] as usize;
+            assert!((found[index] - value).abs() < 1e-5, "{id}: {} {value}", found[index]);
         }
     }
 }
@@ -327,7 +330,7 @@ fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
     let model = config.init(1, &Device::default()).unwrap();
     let weights = named_parameters(&model);
     let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor32::from(data))).collect();
-    let own = Package {
+    let package = Package {
         config,
         weights,
         search: SearchSettings::default(),
@@ -337,7 +340,7 @@ fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
     };
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
-    Format::HuggingFace.write(&own, &dir).unwrap();
+    Format::HuggingFace.write(&package, &dir).unwrap();
     let again = Format::HuggingFace.read(&dir).unwrap();
-    assert_eq!((&again.config, &again.weights), (&own.config, &own.weights));
+    assert_eq!((&again.config, &again.weights), (&package.config, &package.weights));
 }

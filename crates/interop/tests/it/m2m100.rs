@@ -39,10 +39,11 @@ fn logits_are_those_of_transformers() {
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
             };
             let input: Vec<u32> = [2].into_iter().chain(target).collect();
-            let own = model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
+            let actual =
+                model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
             let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
-            assert_eq!(own.num_elements(), logits.len(), "{name}");
-            let worst = own.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
+            assert_eq!(actual.num_elements(), logits.len(), "{name}");
+            let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
             assert!(worst < 1e-4, "{name}: {worst}");
         }
@@ -79,7 +80,8 @@ fn beam_search_into_a_language_is_that_of_transformers_token_for_token() {
             let requests = sources.iter().cloned().map(Request::new).collect();
             let found = translator.translate_ids(requests, &options).unwrap();
             for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                let found: Vec<&[u32]> =
+                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
         }
@@ -96,12 +98,12 @@ fn text_is_cut_as_transformers_cuts_it_and_language_tokens_are_no_text() {
         let text = results["text"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
         let mut compared = 0;
         for (line, theirs) in text.zip(results["ids"].as_array().unwrap()) {
-            let own = tokenizer.encode(line);
-            assert!(!own.iter().any(|&id| id == 2 || id > 60), "{line}: {own:?}");
+            let ids = tokenizer.encode(line);
+            assert!(!ids.iter().any(|&id| id == 2 || id > 60), "{line}: {ids:?}");
             let Some(theirs) = theirs.as_array() else { continue };
             let theirs: Vec<u64> = theirs.iter().map(|id| id.as_u64().unwrap()).collect();
-            let own: Vec<u64> = own.into_iter().map(u64::from).collect();
-            assert_eq!(own, theirs[1..theirs.len() - 1], "{line}");
+            let ids: Vec<u64> = ids.into_iter().map(u64::from).collect();
+            assert_eq!(ids, theirs[1..theirs.len() - 1], "{line}");
             compared += 1;
         }
         assert!(compared > 20, "{compared}");

@@ -44,14 +44,14 @@ fn logits_are_those_of_marians_formulas() {
                 let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
             };
-            let own = model.forward(tensor(&source), tensor(&input), Mode::Inference);
-            let [_, len, vocab] = own.dims();
+            let actual = model.forward(tensor(&source), tensor(&input), Mode::Inference);
+            let [_, len, vocab] = actual.dims();
             // The last is the padding that was appended.
             assert_eq!(vocab, 25, "{name}");
-            let own = own.slice([0..1, 0..len, 0..24]).into_data();
+            let actual = actual.slice([0..1, 0..len, 0..24]).into_data();
             let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
-            assert_eq!(own.num_elements(), logits.len(), "{name}");
-            let worst = own.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
+            assert_eq!(actual.num_elements(), logits.len(), "{name}");
+            let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
             assert!(worst < 1e-4, "{name}: {worst}");
         }
@@ -88,7 +88,7 @@ fn vocabularies_are_closed_by_padding() {
     assert!(!package.texts.contains_key("target_vocab.json"), "one for both");
 }
 
-/// What is said of a copy of the fixture `name` whose file `file` is `change`d.
+/// The error in a copy of the fixture `name` whose file `file` is changed by `change`.
 fn changed(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> InteropError {
     let folder = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(fixture("marian").join(name)).unwrap() {
@@ -104,8 +104,8 @@ fn changed(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Interop
 
 fn replace(bytes: &mut [u8], from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
-    let place = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
-    bytes[place..place + from.len()].copy_from_slice(to.as_bytes());
+    let start = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    bytes[start..start + from.len()].copy_from_slice(to.as_bytes());
 }
 
 #[test]

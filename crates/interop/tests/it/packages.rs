@@ -32,7 +32,7 @@ fn read(path: &Path) -> Result<Package, InteropError> {
     import(path, None, &TextFiles::default()).map(|(_, package)| package)
 }
 
-/// What the model that `package` becomes makes of a text.
+/// Asserts that the model of `package` translates a text.
 fn translates(package: &Package) {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
@@ -207,13 +207,13 @@ fn several_models_in_a_folder_are_told_apart_or_asked_for() {
         fs::copy(fixture("marian/post_swish/model.npz"), dir.join(name)).unwrap();
     }
     fs::copy(fixture("marian/post_swish/vocab.yml"), dir.join("vocab.yml")).unwrap();
-    let own = |name: &str, beam: usize| {
+    let check = |name: &str, beam: usize| {
         let text =
             format!("models:\n  - {name}\nvocabs: [vocab.yml, vocab.yml]\nbeam-size: {beam}\n");
         fs::write(dir.join(format!("{name}.decoder.yml")), text).unwrap();
     };
-    own("model.npz", 3);
-    own("model.npz.best-bleu.npz", 5);
+    check("model.npz", 3);
+    check("model.npz.best-bleu.npz", 5);
     let beam = |name: &str| read(&dir.join(name)).unwrap().search.beam_size;
     assert_eq!((beam("model.npz"), beam("model.npz.best-bleu.npz")), (3, 5));
     let error = read(dir).unwrap_err().to_string();
@@ -236,14 +236,14 @@ fn several_models_in_a_folder_are_told_apart_or_asked_for() {
 fn argos(name: &str, metadata: Value) -> Vec<(String, Vec<u8>)> {
     let (model, mut tokens) = pieces();
     tokens.truncate(23);
-    let own = |file: &str| fs::read(fixture("ctranslate2/int8").join(file)).unwrap();
+    let content = |file: &str| fs::read(fixture("ctranslate2/int8").join(file)).unwrap();
     let file = |path: &str, bytes: Vec<u8>| (format!("{name}/{path}"), bytes);
     vec![
         file("metadata.json", metadata.to_string().into_bytes()),
         file("README.md", b"# Deutsch".to_vec()),
         file("sentencepiece.model", model),
-        file("model/model.bin", own("model.bin")),
-        file("model/config.json", own("config.json")),
+        file("model/model.bin", content("model.bin")),
+        file("model/config.json", content("config.json")),
         file("model/shared_vocabulary.json", serde_json::to_vec(&tokens).unwrap()),
         file("stanza/de/tokenize/gsd.pt", vec![0; 1000]),
         file("stanza/resources.json", b"{}".to_vec()),
@@ -304,7 +304,7 @@ fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it()
     }
     let error = read(&dir).unwrap_err().to_string();
     assert!(error.contains("one.spm, two.spm") && error.contains("--sentencepiece"), "{error}");
-    // That of another model.
+    // The vocabulary of another model.
     let strange: Vec<String> = (0..23).map(|id| format!("x{id}")).collect();
     let strange = [&["</s>", "<unk>"].map(String::from), &strange[2..]].concat();
     fs::write(dir.join("shared_vocabulary.json"), serde_json::to_vec(&strange).unwrap()).unwrap();
@@ -336,8 +336,8 @@ fn models_of_the_second_generation_of_ctranslate2_are_read() {
     let bin = fs::read(original.join("model.bin")).unwrap();
     fs::copy(original.join("shared_vocabulary.json"), dir.join("shared_vocabulary.json")).unwrap();
     fs::write(dir.join("model.bin"), before_config_json(&bin)).unwrap();
-    let (own, expected) = (read(dir).unwrap(), read(&original).unwrap());
-    assert_eq!((own.config, own.weights), (expected.config, expected.weights));
+    let (actual, expected) = (read(dir).unwrap(), read(&original).unwrap());
+    assert_eq!((actual.config, actual.weights), (expected.config, expected.weights));
     for old in [1u32, 2, 3] {
         fs::write(dir.join("model.bin"), [&old.to_le_bytes()[..], &bin[4..]].concat()).unwrap();
         let error = read(dir).unwrap_err().to_string();
@@ -356,8 +356,8 @@ fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, dir)
 }
 
-/// What is no file is named, at once, whichever file it is instead of; nothing that a model needs
-/// is taken as absent.
+/// A path that is no file is named at once, whichever file it replaces; nothing that a model needs
+/// is treated as absent.
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {

@@ -43,15 +43,19 @@ fn translated(package: &Package, dir: &Path) -> Vec<String> {
 fn exports_carry_what_translating_text_needs_and_imports_take_it_back() {
     let folder = tempfile::tempdir().unwrap();
     for files in [&["tokenizer.json"][..], &["source_tokenizer.json", "target_tokenizer.json"]] {
-        let own = package(files);
+        let original = package(files);
         let name = files.len().to_string();
-        let expected = translated(&own, &folder.path().join(&name));
+        let expected = translated(&original, &folder.path().join(&name));
         assert!(expected.iter().any(|line| !line.is_empty()));
         for format in [Format::CTranslate2, Format::HuggingFace] {
             let out = folder.path().join(format!("{name}-{format}"));
-            format.write(&own, &out).unwrap();
+            format.write(&original, &out).unwrap();
             let again = Format::find(&out).unwrap().read(&out).unwrap();
-            assert_eq!((&again.search, &again.weights), (&own.search, &own.weights), "{format}");
+            assert_eq!(
+                (&again.search, &again.weights),
+                (&original.search, &original.weights),
+                "{format}"
+            );
             assert_eq!(again.texts.keys().collect::<Vec<_>>(), files.to_vec(), "{format}");
             let found = translated(&again, &folder.path().join(format!("{name}-{format}-again")));
             assert_eq!(found, expected, "{format}");
