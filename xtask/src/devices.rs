@@ -1,4 +1,4 @@
-//! Which devices to build in: those that the command line names.
+//! Devices to build in: those that the command line names.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,19 +26,19 @@ pub fn features_of(args: &[OsString]) -> Vec<String> {
     devices_of(args).into_iter().flat_map(|device| ["--features".into(), device]).collect()
 }
 
-/// Whether this machine has a GPU of its own, for which choosing among kernels by timing them pays.
+/// Returns whether this machine has a GPU, for which choosing among kernels by timing them pays.
 pub fn has_gpu() -> bool {
     let files = ["/dev/dri/renderD128", "/proc/driver/nvidia/version"];
     !cfg!(target_os = "linux") || files.into_iter().any(|file| Path::new(file).exists())
 }
 
-/// What `test` and `check` build in and run.
+/// The devices and features that `test` and `check` build in and run.
 pub struct Plan {
     /// Devices beside the CPU.
     pub devices: Vec<String>,
-    /// Whether the command line names devices; then no other is tested.
+    /// If true, the command line names the devices, and no other is tested.
     named: bool,
-    /// Whether training over MPI is built in.
+    /// If true, training over MPI is built in.
     mpi: bool,
     /// The other arguments.
     pub rest: Vec<OsString>,
@@ -46,17 +46,15 @@ pub struct Plan {
 
 impl Plan {
     pub fn of(args: &[OsString]) -> Self {
-        let is_option = |arg: &OsString| arg == "--device";
-        let is_mpi = |arg: &OsString| arg == "--mpi";
         let mut rest = args.to_vec();
-        rest.retain(|arg| !is_mpi(arg));
+        rest.retain(|arg| arg != "--mpi");
         let others = rest.len();
         rest.retain(|arg| !arg.to_string_lossy().starts_with("--device="));
-        if let Some(place) = rest.iter().position(is_option) {
-            rest.drain(place..(place + 2).min(rest.len()));
+        if let Some(index) = rest.iter().position(|arg| arg == "--device") {
+            rest.drain(index..(index + 2).min(rest.len()));
         }
         let named = rest.len() < others;
-        Self { devices: devices_of(args), named, mpi: args.iter().any(is_mpi), rest }
+        Self { devices: devices_of(args), named, mpi: args.iter().any(|arg| arg == "--mpi"), rest }
     }
 
     /// `--features …` for the whole workspace; nothing if the default build has all.
@@ -77,7 +75,7 @@ impl Plan {
         exit_code(command.envs(variables.iter().copied()).status())
     }
 
-    /// Whether `device` computes what the CPU computes, by the binary's own test.
+    /// Returns whether `device` computes the same as the CPU, by the binary's test.
     pub fn is_here(&self, device: &str) -> bool {
         let test =
             ["--quiet", "--test", "it", "--", "--exact", "devices::the_named_devices_compute"];

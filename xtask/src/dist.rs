@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::licences;
-use crate::shell::{USAGE, finished, say, succeeds, write};
+use crate::shell::{USAGE, copy, finished, say, succeeds, write};
 use crate::wheel::{self, Build};
 
 /// The shells that the program writes completions for, and the usual name of such a file.
@@ -74,8 +74,4 @@ fn manual(workspace: &Path, what: &Build, program: PathBuf, folder: &Path) -> Re
         write(&folder.join("completions").join(file), &script.stdout)?;
     }
     Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    fs::copy(from, to).map(|_| ()).map_err(|cause| format!("{}: {cause}", from.display()))
 }

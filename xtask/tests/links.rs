@@ -14,14 +14,14 @@ const GUIDE: &str = "docs";
 /// The guide's table of contents.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// What a Markdown file offers and asks for.
+/// The links and anchors of a Markdown file.
 #[derive(Debug, Default, PartialEq)]
 struct Page {
     /// The anchors of its headings, as GitHub and mdBook make them, and those that stand in it.
     anchors: BTreeSet<String>,
     /// The destinations of its links and pictures that are not on the web.
     links: Vec<String>,
-    /// What stands in it as code, outside of blocks.
+    /// The code of the page outside of blocks.
     code: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// What is wrong with `link` in `file`, if anything is.
+/// The error in `link` of `file`, if there is one.
 fn fault(root: &Path, pages: &BTreeMap<PathBuf, Page>, file: &Path, link: &str) -> Option<String> {
     let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
     let target = match path {

@@ -122,7 +122,7 @@ fn of_the_page() -> [String; 3] {
     dependencies(PAGE).try_into().expect("the page has three blocks of dependencies")
 }
 
-/// Those of the single `crates` that layers need.
+/// The dependencies of the layers among those of single crates.
 fn layers(crates: &str) -> String {
     let lines = crates.lines().filter(|line| !line.contains("infer"));
     lines.map(|line| format!("{line}\n")).collect()
@@ -145,15 +145,15 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
     let mut pages = programs(PAGE);
     pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
     check("layers", &crates, &pages);
-    let own = ["own_model", "hear_words"];
-    let own = own.map(|name| example(&format!("crates/core/examples/{name}.rs"), Some(&[])));
-    check("own", &(layers(&crates) + &optim), &own);
+    let names = ["own_model", "hear_words"];
+    let models = names.map(|name| example(&format!("crates/core/examples/{name}.rs"), Some(&[])));
+    check("own", &(layers(&crates) + &optim), &models);
     let facade = layers(&crates).replace("\"autodiff\"", "\"autodiff\", \"optim\"");
-    let own = own.map(|program| Program {
+    let models = models.map(|program| Program {
         text: program.text.replace("use burn_optim::", "use burn::optim::"),
         ..program
     });
-    check("facade", &facade, &own);
+    check("facade", &facade, &models);
     check("one", &one_crate, &programs("crates/cli/README.md"));
     let server = example("crates/server/examples/custom_engine.rs", None);
     check("server", &dependencies("crates/server/README.md")[0], &[server]);

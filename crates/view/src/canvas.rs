@@ -27,7 +27,7 @@ pub enum ViewError {
     /// There is nothing to show.
     #[error("nothing to draw: {what}")]
     Empty {
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
     /// The drawing itself failed.
@@ -62,31 +62,49 @@ impl PictureFormat {
 pub(crate) type Area<B> = DrawingArea<B, Shift>;
 pub(crate) type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-/// Anything that can be drawn on a backend of plotters. All sizes are multiplied by `scale`.
-pub trait Draw {
-    /// Width and height at scale 1. An error if there is nothing to draw.
+/// Largest width, in pixels, of a PNG that is drawn at double size.
+const DOUBLED: u32 = 2000;
+
+/// A picture that can be drawn on a backend of plotters and saved as PNG or SVG. All sizes are
+/// multiplied by `scale`.
+pub trait Picture: Sized {
+    /// Width and height at scale 1.
+    ///
+    /// # Errors
+    /// [`ViewError::Empty`] if there is nothing to draw.
     fn size(&self) -> Result<(u32, u32), ViewError>;
 
     /// Draws onto a white area of the size [`size`](Self::size) times `scale`.
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B>;
-}
 
-/// Largest width, in pixels, of a PNG that is drawn at double size.
-const DOUBLED: u32 = 2000;
-
-/// A picture that can be saved as PNG or SVG.
-pub trait Picture {
     /// Returns the picture as an SVG document.
     ///
     /// # Errors
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
-    fn to_svg(&self) -> Result<String, ViewError>;
+    fn to_svg(&self) -> Result<String, ViewError> {
+        register();
+        let mut text = String::new();
+        let area = SVGBackend::with_string(&mut text, self.size()?).into_drawing_area();
+        paint(self, &area, 1.0)?;
+        drop(area);
+        Ok(text)
+    }
 
     /// Returns the bytes of a PNG file, at double size for print unless that would be very large.
     ///
     /// # Errors
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
-    fn to_png(&self) -> Result<Vec<u8>, ViewError>;
+    fn to_png(&self) -> Result<Vec<u8>, ViewError> {
+        register();
+        let (width, height) = self.size()?;
+        let scale = if width <= DOUBLED { 2 } else { 1 };
+        let (width, height) = (width * scale, height * scale);
+        let mut pixels = vec![255; 3 * width as usize * height as usize];
+        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        paint(self, &area, f64::from(scale))?;
+        drop(area);
+        encode(&pixels, width, height)
+    }
 
     /// Returns the characters that a PNG file does not show as they should be: those that the
     /// embedded font lacks, and those of scripts whose letters join, which need more than a font.
@@ -113,31 +131,8 @@ pub trait Picture {
     }
 }
 
-impl<T: Draw> Picture for T {
-    fn to_svg(&self) -> Result<String, ViewError> {
-        register();
-        let mut text = String::new();
-        let area = SVGBackend::with_string(&mut text, self.size()?).into_drawing_area();
-        paint(self, &area, 1.0)?;
-        drop(area);
-        Ok(text)
-    }
-
-    fn to_png(&self) -> Result<Vec<u8>, ViewError> {
-        register();
-        let (width, height) = self.size()?;
-        let scale = if width <= DOUBLED { 2 } else { 1 };
-        let (width, height) = (width * scale, height * scale);
-        let mut pixels = vec![255; 3 * width as usize * height as usize];
-        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-        paint(self, &area, f64::from(scale))?;
-        drop(area);
-        encode(&pixels, width, height)
-    }
-}
-
 fn paint<B: DrawingBackend>(
-    picture: &impl Draw,
+    picture: &impl Picture,
     area: &Area<B>,
     scale: f64,
 ) -> Result<(), ViewError> {
@@ -164,7 +159,7 @@ const FONT: &str = "sans-serif";
 /// The font of PNG pictures.
 const FONT_FILE: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 
-/// Whether the font of PNG pictures shows `c` as it is written.
+/// Returns whether the font of PNG pictures has a glyph for `c`.
 fn is_drawn(c: char) -> bool {
     static FONT: LazyLock<Option<FontRef<'_>>> =
         LazyLock::new(|| FontRef::try_from_slice(FONT_FILE).ok());
@@ -187,8 +182,8 @@ pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }
 
-/// How far below a middle line a text is drawn in its middle, as a part of its size: the middle of
-/// a text is above the middle of its lower-case letters.
+/// The distance of a text's baseline from the line on which its middle lies, in units of its size.
+/// The middle of a text is above the middle of its lower-case letters.
 pub(crate) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.
@@ -202,7 +197,7 @@ mod tests {
 
     struct Nothing;
 
-    impl Draw for Nothing {
+    impl Picture for Nothing {
         fn size(&self) -> Result<(u32, u32), ViewError> {
             Err(ViewError::Empty { what: "no run" })
         }

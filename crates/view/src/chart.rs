@@ -5,7 +5,7 @@ mod tests;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
+use crate::canvas::{Area, Drawn, Picture, SINK, ViewError, pixels, text};
 use crate::ticks::{self, Marked};
 pub(crate) use look::Look;
 
@@ -40,16 +40,16 @@ impl Axis {
     }
 
     /// The position of `value` on the axis; `None` if it has none.
-    fn place(&self, value: f64) -> Option<f64> {
+    fn position(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => Some(value).filter(|v| v.is_finite()),
             Scale::Log(_) => Some(value.ln()).filter(|v| v.is_finite()),
         }
     }
 
-    /// Lowest and highest of `places`; a range of length zero is widened.
-    fn range(&self, places: impl Iterator<Item = f64>) -> (f64, f64) {
-        let ends = places.fold(None, |ends, p| match ends {
+    /// Lowest and highest of `positions`; a range of length zero is widened.
+    fn range(&self, positions: impl Iterator<Item = f64>) -> (f64, f64) {
+        let ends = positions.fold(None, |ends, p| match ends {
             None => Some((p, p)),
             Some((low, high)) => Some((f64::min(low, p), f64::max(high, p))),
         });
@@ -138,8 +138,8 @@ impl Figure {
         names
     }
 
-    /// Whether any series of this name has more than one point: the legend shows a line for it, and
-    /// otherwise a marker alone.
+    /// Returns whether any series of this name has more than one point: the legend shows a line for
+    /// it, and otherwise a marker alone.
     fn is_line(&self, name: &str) -> bool {
         let mut series = self.charts.iter().flat_map(|chart| &chart.series);
         series.any(|series| series.name == name && series.points.len() > 1)
@@ -199,10 +199,10 @@ fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-impl Draw for Figure {
+impl Picture for Figure {
     fn size(&self) -> Result<(u32, u32), ViewError> {
         let points =
-            self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.places(s)));
+            self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
         if points.count() == 0 {
             return Err(ViewError::Empty { what: "no series has a point" });
         }
@@ -226,12 +226,12 @@ impl Draw for Figure {
 
 impl Chart {
     /// The positions of those points of a series that have one.
-    fn places<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
-        series.points.iter().filter_map(|&(x, y)| self.x.place(x).zip(self.y.place(y)))
+    fn positions<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
+        series.points.iter().filter_map(|&(x, y)| self.x.position(x).zip(self.y.position(y)))
     }
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str], scale: f64) -> Drawn<B> {
-        let all = || self.series.iter().flat_map(|series| self.places(series));
+        let all = || self.series.iter().flat_map(|series| self.positions(series));
         let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
         let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
         let mut chart = ChartBuilder::on(area)
@@ -256,7 +256,7 @@ impl Chart {
             let look = Look::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
             // In pixels, so that dashes have the same length whatever the axes are.
             let plot = chart.plotting_area();
-            let points = self.places(series).map(|place| plot.map_coordinate(&place));
+            let points = self.positions(series).map(|position| plot.map_coordinate(&position));
             let points: Vec<(i32, i32)> = points.collect();
             let screen = plot.use_screen_coord();
             look.line(&screen, &points, scale)?;

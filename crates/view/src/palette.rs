@@ -20,9 +20,9 @@ const SEQUENTIAL: [RGBColor; 3] =
 /// The colour of a weight from 0 (white) to 1 (dark).
 pub(crate) fn sequential(weight: f64) -> RGBColor {
     let (stops, last) = (&SEQUENTIAL, SEQUENTIAL.len() - 1);
-    let place = if weight.is_finite() { weight.clamp(0.0, 1.0) * last as f64 } else { 0.0 };
-    let below = (place as usize).min(last - 1);
-    let share = place - below as f64;
+    let position = if weight.is_finite() { weight.clamp(0.0, 1.0) * last as f64 } else { 0.0 };
+    let below = (position as usize).min(last - 1);
+    let share = position - below as f64;
     let (RGBColor(r, g, b), RGBColor(s, h, c)) = (stops[below], stops[below + 1]);
     let mix = |from: u8, to: u8| {
         (f64::from(from) + share * (f64::from(to) - f64::from(from))).round() as u8

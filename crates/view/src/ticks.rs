@@ -42,8 +42,8 @@ impl Ranged for Marked {
 }
 
 impl ValueFormatter<f64> for Marked {
-    fn format_ext(&self, place: &f64) -> String {
-        label(if self.logarithmic { place.exp() } else { *place })
+    fn format_ext(&self, position: &f64) -> String {
+        label(if self.logarithmic { position.exp() } else { *position })
     }
 }
 

@@ -44,8 +44,8 @@ fn expected(layer: usize, head: usize, query: usize, key: usize) -> f32 {
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let mut places = std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name)));
-    places.find(|place| place.is_file())
+    let mut paths = std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name)));
+    paths.find(|path| path.is_file())
 }
 
 /// The document after `steps` (JavaScript that calls `log`) ran in the page at `address`, as what
@@ -147,7 +147,7 @@ fn a_click_chooses_kind_layer_and_head() {
     assert_eq!(format!("{:.3}", expected(1, 0, 1, 2)), head);
 }
 
-/// As the paper's Figures 3 to 5.
+/// The paper's Figures 3 to 5 show such heads.
 #[test]
 fn the_page_opens_with_a_single_head_of_the_encoder() {
     let steps = format!("log({TITLE}); log({CELL});");
@@ -197,7 +197,7 @@ fn what_the_mask_hides_is_not_a_weight() {
     assert_eq!(log, ["1", "<s> does not see ·a, which the mask hides", "false"]);
 }
 
-/// Weights below 0.02 and hidden pairs have no line; a row that is read keeps its own lines alone.
+/// Weights below 0.02 and hidden pairs have no line; a row that is read keeps only its lines.
 #[test]
 fn lines_join_a_query_with_the_keys_that_it_sees() {
     let steps = "

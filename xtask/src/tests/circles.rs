@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use crate::lines::{code, files, is_test};
 use crate::shell::workspace;
 
-/// The place of a module in its crate, from the crate's root on.
+/// The path of a module from the crate's root.
 type Module = Vec<String>;
 
-/// What a file says of names.
+/// The names that a file declares and uses.
 #[derive(Default)]
 struct Names {
     defined: BTreeSet<String>,
@@ -31,10 +31,10 @@ fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>
     let all: BTreeMap<Module, Names> =
         code.iter().map(|(module, code)| (module.clone(), names(code))).collect();
     let uses = |(module, names): (&Module, &Names)| {
-        let own = |path: &Vec<String>| {
+        let is_inner = |path: &Vec<String>| {
             path[0] == "super" && path.last().is_some_and(|name| names.defined.contains(name))
         };
-        let paths = names.used.iter().filter(|path| !own(path));
+        let paths = names.used.iter().filter(|path| !is_inner(path));
         let files = paths.filter_map(|path| definer(&all, absolute(&all, module, path)?, 0));
         (module.clone(), files.filter(|file| file != module).collect::<BTreeSet<_>>())
     };
@@ -71,7 +71,7 @@ fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -
 }
 
 /// The file that defines the name to which a path from the root leads; `None` for a module, which
-/// has no name of its own, and for what is not found.
+/// has no name, and for what is not found.
 fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<Module> {
     let length = (0..path.len()).rev().find(|&length| all.contains_key(&path[..length]))?;
     let (module, name) = (&path[..length], &path[length]);
@@ -181,8 +181,8 @@ fn sources(workspace: &Path) -> BTreeMap<PathBuf, BTreeMap<Module, String>> {
     let mut sources = BTreeMap::<PathBuf, BTreeMap<Module, String>>::new();
     for path in files(workspace).into_iter().filter(|path| path.extension() == Some("rs".as_ref()))
     {
-        let own = path.strip_prefix(workspace).unwrap();
-        let parts: Vec<&str> = own.iter().map(|part| part.to_str().unwrap()).collect();
+        let relative = path.strip_prefix(workspace).unwrap();
+        let parts: Vec<&str> = relative.iter().map(|part| part.to_str().unwrap()).collect();
         let Some(src) = parts.iter().position(|part| *part == "src") else { continue };
         if !parts.iter().any(is_test) {
             let text = fs::read_to_string(&path).unwrap();

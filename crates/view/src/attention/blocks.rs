@@ -30,7 +30,7 @@ fn heads(keys: &[String], margin: usize) -> String {
     let line = |line: usize| {
         let cell = |key: &Vec<char>| {
             let above = height - key.len();
-            let char = line.checked_sub(above).map_or(' ', |place| key[place]);
+            let char = line.checked_sub(above).map_or(' ', |row| key[row]);
             let narrow = char.to_string().width() < 2;
             format!("{char}{}", if narrow { " " } else { "" })
         };

@@ -8,16 +8,16 @@ use super::{AttentionMatrix, PanelKind, Sentence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadRole {
-    /// The position before its own.
+    /// The position before that of the query.
     Previous,
-    /// Its own position.
+    /// The position of the query.
     Same,
-    /// The position after its own.
+    /// The position after that of the query.
     Next,
-    /// `<s>`, `</s>` or a punctuation mark: often a place to rest, where the head adds little.
+    /// `<s>`, `</s>` or a punctuation mark: often a position at which the head adds little.
     Separator,
-    /// Its own position and the two beside it. For the cross-attention, the source position at the
-    /// same share of the length and the two beside it.
+    /// The position of the query and the two beside it. For the cross-attention, the source
+    /// position at the same share of the length and the two beside it.
     Diagonal,
 }
 
@@ -75,17 +75,17 @@ impl HeadHabits {
 
     /// Adds the heads of `sentence`. All sentences are of one model.
     pub fn add(&mut self, sentence: &Sentence) {
-        let mut place = 0;
+        let mut index = 0;
         for panel in &sentence.panels {
             let is_separator: Vec<bool> = panel.keys.iter().map(|key| rests(key)).collect();
             for (layer, heads) in panel.layers.iter().enumerate() {
                 for (head, matrix) in heads.iter().enumerate() {
-                    if place == self.sums.len() {
+                    if index == self.sums.len() {
                         self.sums.push(HeadHabit::zero(panel.kind, layer + 1, head + 1));
                         self.queries.push(0.0);
                     }
-                    self.queries[place] += self.sums[place].add(matrix, &is_separator);
-                    place += 1;
+                    self.queries[index] += self.sums[index].add(matrix, &is_separator);
+                    index += 1;
                 }
             }
         }
@@ -116,7 +116,7 @@ impl HeadHabit {
             };
             for (key, &weight) in row.iter().enumerate() {
                 let (weight, offset) = (f64::from(weight), key as f64 - center);
-                let near = |place| self.part != PanelKind::Cross && offset == place;
+                let near = |distance| self.part != PanelKind::Cross && offset == distance;
                 let hits =
                     [near(-1.0), near(0.0), near(1.0), is_separator[key], offset.abs() <= 1.0];
                 for (share, hit) in self.shares.iter_mut().zip(hits) {
@@ -146,7 +146,7 @@ impl HeadHabit {
     }
 }
 
-/// Whether `token` has neither letters nor digits: `<s>`, `</s>`, `▁,`.
+/// Returns whether `token` has neither letters nor digits: `<s>`, `</s>`, `▁,`.
 fn rests(token: &str) -> bool {
     matches!(token, "<s>" | "</s>") || !token.chars().any(char::is_alphanumeric)
 }

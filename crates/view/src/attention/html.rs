@@ -16,7 +16,8 @@ pub const PAGE_SCRIPT: &str = include_str!("page.js");
 #[derive(Serialize)]
 struct Data<'a> {
     sentences: Vec<PageSentence<'a>>,
-    /// The names of heads by their habits over all sentences; the keys are `part.layer.head`, from 1.
+    /// The names of heads by their habits over all sentences; the keys are `part.layer.head`, from
+    /// 1.
     roles: BTreeMap<String, &'static str>,
 }
 
@@ -68,7 +69,7 @@ pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &st
     filled(title, sentences, parts)
 }
 
-/// What differs between a page that is complete in itself and one that links to its files.
+/// The parts in which a page that is complete in itself differs from one that links to its files.
 struct Parts {
     policy: &'static str,
     style: String,

@@ -102,7 +102,7 @@ impl PanelKind {
 /// One kind of attention in every layer and head.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
-    /// Which positions attend to which.
+    /// The kind of attention.
     pub kind: PanelKind,
     /// The tokens that attend, one per row.
     pub queries: Vec<String>,
@@ -151,12 +151,12 @@ pub(crate) mod tests {
     /// Two layers of two heads over three source and two target positions.
     pub(crate) fn sentence() -> Sentence {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let head = |rows: usize, columns: usize, place: usize| {
-            let values = (0..rows * columns).map(|i| if i % columns == place { 1.0 } else { 0.0 });
+        let head = |rows: usize, columns: usize, column: usize| {
+            let values = (0..rows * columns).map(|i| if i % columns == column { 1.0 } else { 0.0 });
             AttentionMatrix::new(columns, values.collect())
         };
         let panel = |kind, queries: &[&str], keys: &[&str]| {
-            let head = |place| head(queries.len(), keys.len(), place % keys.len());
+            let head = |column| head(queries.len(), keys.len(), column % keys.len());
             let layers = vec![vec![head(0), head(1)], vec![head(1), head(2)]];
             Panel { kind, queries: words(queries), keys: words(keys), layers }
         };

@@ -2,7 +2,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{AttentionMatrix, Panel, PanelKind, shown};
-use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
+use crate::canvas::{Area, Drawn, Picture, SINK, ViewError, pixels, text};
 use crate::palette::sequential;
 
 /// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides
@@ -59,7 +59,7 @@ impl HeadGrid {
         Self { title: title.into(), caption: String::new(), queries, keys, rows }
     }
 
-    /// Whether a mask hides a cell of any map.
+    /// Returns whether a mask hides a cell of any map.
     fn has_masked(&self) -> bool {
         self.rows.iter().flatten().any(|(_, map)| map.rows().flatten().any(|w| w.is_nan()))
     }
@@ -92,10 +92,10 @@ impl HeadGrid {
             let style = text(11.0, scale).pos(Pos::new(side, VPos::Center));
             area.draw(&Text::new(text_of.to_string(), at(x, 0.65 * height), style))
         };
-        let place = |step: u32| length * f64::from(step) / f64::from(steps);
+        let offset = |step: u32| length * f64::from(step) / f64::from(steps);
         for step in 0..steps {
             let color = sequential((f64::from(step) + 0.5) / f64::from(steps));
-            let corners = [at(place(step), 0.0), at(place(step + 1), height)];
+            let corners = [at(offset(step), 0.0), at(offset(step + 1), height)];
             area.draw(&Rectangle::new(corners, color.filled()))?;
         }
         let frame = BLACK.mix(0.5).stroke_width(pixels(1.0, scale) as u32);
@@ -194,8 +194,8 @@ impl HeadGrid {
     fn draw_queries<B: DrawingBackend>(&self, area: &Area<B>, top: f64, scale: f64) -> Drawn<B> {
         let Layout { cell, font, left, .. } = self.layout();
         let style = text(font, scale).pos(Pos::new(HPos::Right, VPos::Center));
-        for (place, query) in self.queries.iter().enumerate() {
-            let y = top + cell * (place as f64 + 0.5) + SINK * font;
+        for (row, query) in self.queries.iter().enumerate() {
+            let y = top + cell * (row as f64 + 0.5) + SINK * font;
             let at = (pixels(left - 6.0, scale), pixels(y, scale));
             area.draw(&Text::new(shortened(query), at, style.clone()))?;
         }
@@ -212,8 +212,8 @@ impl HeadGrid {
         let Layout { cell, font, .. } = self.layout();
         let style = text(font, scale).transform(FontTransform::Rotate270);
         let style = style.pos(Pos::new(HPos::Right, VPos::Center));
-        for (place, key) in self.keys.iter().enumerate() {
-            let x = left + cell * (place as f64 + 0.5);
+        for (column, key) in self.keys.iter().enumerate() {
+            let x = left + cell * (column as f64 + 0.5);
             let at = (pixels(x, scale), pixels(top, scale));
             area.draw(&Text::new(shortened(key), at, style.clone()))?;
         }
@@ -249,7 +249,7 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-impl Draw for HeadGrid {
+impl Picture for HeadGrid {
     fn size(&self) -> Result<(u32, u32), ViewError> {
         if self.rows.iter().all(Vec::is_empty) || self.queries.is_empty() || self.keys.is_empty() {
             return Err(ViewError::Empty { what: "no attention weights of this kind and layer" });
@@ -286,7 +286,6 @@ impl Draw for HeadGrid {
 mod tests {
     use super::super::tests::sentence;
     use super::*;
-    use crate::Picture;
 
     #[test]
     fn every_head_and_every_token_is_named() {

@@ -4,8 +4,8 @@ use plotters::prelude::*;
 use crate::canvas::{Area, Drawn, pixels};
 use crate::palette::SERIES;
 
-/// How a series differs from the others: by colour, by dashes and by markers. For the first few
-/// series each of them would be enough.
+/// The look of a series: colour, dashes and marker. For the first few series, each of them alone
+/// tells the series apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
     pub color: RGBColor,

@@ -20,7 +20,7 @@ fn titles_axes_and_legend_stand_in_the_svg() {
     for label in ["Loss", "BLEU", "updates", "loss"] {
         assert!(svg.contains(label), "{label}");
     }
-    // Plotters writes each text on a line of its own. Each name appears once, in the legend.
+    // Plotters writes each text on a separate line. Each name appears once, in the legend.
     for name in ["a", "b"] {
         assert_eq!(svg.lines().filter(|line| *line == name).count(), 1, "{name}\n{svg}");
     }
@@ -45,7 +45,7 @@ fn a_png_is_a_png_of_double_size() {
 fn points_without_a_place_are_left_out() {
     let mut chart = chart("Loss", &["a"]);
     chart.series[0].points.extend([(3.0, f64::NAN), (4.0, 0.0), (f64::INFINITY, 1.0)]);
-    assert_eq!(chart.places(&chart.series[0]).count(), 3);
+    assert_eq!(chart.positions(&chart.series[0]).count(), 3);
     chart.series[0].points = vec![(1.0, -1.0)];
     assert!(matches!(Figure::of(chart).to_svg(), Err(ViewError::Empty { .. })));
 }
