@@ -1,4 +1,4 @@
-//! What the fuzz tests share: damage to good input, a bound on memory, and found cases kept as
+//! Parts shared by the fuzz tests: damage to good input, a bound on memory, and found cases kept as
 //! files.
 //!
 //! Each crate's `tests/fuzz.rs` takes this file in by its path. Ordinary runs try a few hundred
@@ -81,7 +81,7 @@ pub enum Damage {
     Number(u16, u8),
 }
 
-/// What hostile numbers look like.
+/// Numbers that an attacker would write.
 const NUMBERS: [&str; 12] = [
     "0",
     "-1",
@@ -134,33 +134,33 @@ fn damage() -> impl Strategy<Value = Damage> {
 
 impl Damage {
     fn apply(&self, bytes: &mut Vec<u8>) {
-        let place = |at: u16| at as usize * (bytes.len() + 1) / (1 << 16);
+        let offset = |at: u16| at as usize * (bytes.len() + 1) / (1 << 16);
         let within = |start: usize, len: u8| start..(start + len as usize).min(bytes.len());
         match self {
             &Self::Flip(at, with) => {
-                let at = place(at);
+                let at = offset(at);
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte ^= with;
                 }
             }
-            &Self::Truncate(at) => bytes.truncate(place(at)),
-            &Self::Remove(at, len) => drop(bytes.drain(within(place(at), len))),
+            &Self::Truncate(at) => bytes.truncate(offset(at)),
+            &Self::Remove(at, len) => drop(bytes.drain(within(offset(at), len))),
             &Self::Repeat(at, len, times) => {
-                let range = within(place(at), len);
+                let range = within(offset(at), len);
                 let end = range.end;
                 let piece = bytes[range].repeat(times as usize);
                 drop(bytes.splice(end..end, piece));
             }
             Self::Insert(at, new) => {
-                let at = place(*at);
+                let at = offset(*at);
                 drop(bytes.splice(at..at, new.iter().copied()));
             }
-            &Self::Number(at, which) => replace_number(bytes, place(at), which),
+            &Self::Number(at, which) => replace_number(bytes, offset(at), which),
         }
     }
 }
 
-/// Puts a hostile number in the place of the first one at or behind `at`.
+/// Puts a hostile number instead of the first one at or behind `at`.
 fn replace_number(bytes: &mut Vec<u8>, at: usize, which: u8) {
     let digit = |byte: &u8| byte.is_ascii_digit();
     if let Some(start) = bytes[at..].iter().position(digit).map(|offset| at + offset) {

@@ -89,7 +89,7 @@ fn plain(text: &str) -> String {
     pairs.fold(text, |text, (short, long)| text.replace(short, long))
 }
 
-/// Whether `translation` ends with a full stop, and `source` ends with a letter or a digit.
+/// Returns whether `translation` ends with a full stop, and `source` ends with a letter or a digit.
 fn adds_a_stop(source: &str, translation: &str) -> bool {
     source.ends_with(char::is_alphanumeric) && translation.ends_with('.')
 }

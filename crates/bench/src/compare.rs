@@ -68,8 +68,8 @@ impl Against {
         };
         let [mut ours, mut peers] = [work.ours.clone(), work.theirs.clone()].map(Side::new);
         for turn in 0..self.pairs {
-            let own: (_, _, Measure) = ("ours", &mut ours, &run_ours);
-            let mut sides = [own, ("peer", &mut peers, &run_theirs)];
+            let our_side: (_, _, Measure) = ("ours", &mut ours, &run_ours);
+            let mut sides = [our_side, ("peer", &mut peers, &run_theirs)];
             sides.rotate_left(usize::from(turn % 2));
             for (name, side, measure) in sides {
                 let runs = measure(&side.settings)?;
@@ -309,20 +309,20 @@ mod tests {
 
     #[test]
     fn one_lucky_run_does_not_make_a_setting_the_fastest() {
-        let own: Round = &[(4.0, "float32", "2 threads")];
+        let ours: Round = &[(4.0, "float32", "2 threads")];
         let peers = |b| [(2.0, "float32", "steady"), (b, "float32", "lucky")];
         let (first, later) = (peers(2.4), peers(1.9));
-        let value = reported(&[own, own, own], &[&first, &later, &later], "float32");
+        let value = reported(&[ours, ours, ours], &[&first, &later, &later], "float32");
         assert_eq!(value["peer"]["setting"], "steady");
         assert_eq!(value["ratio_median"], 2.0);
     }
 
     #[test]
     fn a_setting_far_behind_is_left_out_of_the_next_rounds() {
-        let own: Round = &[(3.0, "", "a")];
+        let ours: Round = &[(3.0, "", "a")];
         let first = [(2.0, "float32", "kept"), (1.4, "float32", "left out")];
         let second = [(2.0, "float32", "kept"), (9.0, "float32", "left out")];
-        let value = reported(&[own, own], &[&first, &second], "float32");
+        let value = reported(&[ours, ours], &[&first, &second], "float32");
         assert_eq!(value["peer"]["setting"], "kept");
         assert_eq!(value["peer"]["median"], 2.0);
     }

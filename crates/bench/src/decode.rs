@@ -58,16 +58,16 @@ pub fn run(args: Args) -> Result<()> {
 /// time.
 fn comparison(args: &Args) -> Comparison {
     let threads = thread_count(args.common.threads);
-    let own = ComputeType::ALL.map(ComputeType::name);
-    let own = own.into_iter().filter(|name| args.types.iter().any(|wanted| wanted == name));
-    let own: Vec<&str> = own.collect();
-    let own = if own.is_empty() { vec!["float32"] } else { own };
+    let types = ComputeType::ALL.map(ComputeType::name);
+    let types = types.into_iter().filter(|name| args.types.iter().any(|wanted| wanted == name));
+    let types: Vec<&str> = types.collect();
+    let types = if types.is_empty() { vec!["float32"] } else { types };
     let (mut ours, mut theirs) = (vec![], vec![]);
     for batch in args.batch.map_or(vec![32, 64, 128], |batch| vec![batch]) {
         for used in divisors(threads) {
             if batch == 1 || used == threads {
                 let options = |kind| format!("--threads {used} --batch {batch} --compute {kind}");
-                ours.extend(own.iter().map(options));
+                ours.extend(types.iter().map(options));
             }
             let workers = if batch == 1 { 1 } else { threads / used };
             theirs.extend(args.types.iter().map(|kind| format!("{kind}/{workers}x{used}/{batch}")));

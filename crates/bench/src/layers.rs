@@ -47,11 +47,7 @@ pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
 }
 
 fn check(args: &Args) -> Result<()> {
-    ensure!(
-        args.k % 2 == 1,
-        "-k {}: give an odd kernel, so that positions keep their places",
-        args.k
-    );
+    ensure!(args.k % 2 == 1, "-k {}: give an odd number, so that the kernel has a centre", args.k);
     ensure!(!args.n.contains(&0), "--n 0: a sequence has at least one position");
     let odd = args.d.iter().find(|&&d| d == 0 || (d > 64 && d % 64 != 0));
     ensure!(odd.is_none(), "--d {}: give multiples of 64, the width of a head", odd.unwrap_or(&0));

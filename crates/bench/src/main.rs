@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: benchmarks that anyone can repeat. Each prints one record, and some compare
 //! with a peer.
 //!
-//! They are a program of their own, so that the program which users install has neither them nor an
+//! They are a separate program, so that the program which users install has neither them nor an
 //! allocator that counts.
 
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do

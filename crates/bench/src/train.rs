@@ -110,7 +110,7 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
         let (next, statistics, _) = updater.update(model, &parts, step, rate, &replicas);
         model = next;
         unread.push(statistics);
-        // A device that works on its own has done what it was given only when it is asked for the
+        // A device works asynchronously, and the updates are complete only when it is asked for the
         // outcome.
         if step == args.warm || step == args.warm + args.updates {
             let read = updater.read(&std::mem::take(&mut unread));

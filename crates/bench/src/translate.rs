@@ -76,14 +76,14 @@ pub fn run(args: Args) -> Result<()> {
 /// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
 fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
     let (threads, batch) = (thread_count(args.common.threads), args.batch);
-    let own = |kind: &ComputeType| format!("--threads {threads} --compute {}", kind.name());
+    let options = |kind: &ComputeType| format!("--threads {threads} --compute {}", kind.name());
     let divided = |kind: &ComputeType| {
         let kind = kind.name();
         divisors(threads).map(move |n| format!("{kind}/{n}x{}/{batch}", threads / n))
     };
     Comparison {
         peer: ("ct2_translate.py", &["ctranslate2", "tokenizers"]),
-        ours: args.types.iter().map(own).collect(),
+        ours: args.types.iter().map(options).collect(),
         files,
         theirs: args.types.iter().flat_map(divided).collect(),
         figure: match args.by {

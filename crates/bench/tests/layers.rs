@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What the program prints for two lengths, in the way of `n`.
+/// The output of the program for these lengths.
 fn layers(n: &[&str], json: bool) -> String {
     let sizes = ["--d", "64", "-r", "4", "--fit-from", "16", "--patience", "0"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_burnformer-bench"));

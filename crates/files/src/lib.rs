@@ -13,7 +13,7 @@
 //! - [`Temporary::beside`] is for one path that several processes may write, on several machines
 //!   too.
 //! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a
-//!   cache. They give each file a name of its own. The next process that is alone in the folder
+//!   cache. Each file has a different name. The next process that is alone in the folder
 //!   [removes](remove_leftovers) the files that killed processes left.
 //!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
@@ -45,7 +45,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    // A file left by a killed process would keep its own permissions.
+    // A file left by a killed process would keep its permissions.
     let _ = fs::remove_file(&partial);
     let filled = File::create(&partial).and_then(|mut file| {
         fill(&mut file)?;

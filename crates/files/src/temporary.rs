@@ -20,7 +20,7 @@ const LOCK: &str = ".burnformer.lock";
 /// The end of the names of temporary files that belong to one path.
 const PARTIAL: &str = ".partial";
 
-/// Which users may read a temporary file.
+/// The users who may read a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Only the user who made it.
@@ -77,7 +77,7 @@ impl Temporary {
         }
     }
 
-    /// Another handle of the file, for a writer of its own.
+    /// Another handle of the file, for another writer.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -116,8 +116,8 @@ impl Write for Temporary {
 }
 
 impl Seek for Temporary {
-    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
-        self.file.seek(place)
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.file.seek(position)
     }
 }
 
@@ -185,8 +185,8 @@ fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
         // NFS locks only files that are open for writing.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
-        // The lock is held until the name is gone, or another process could take the file as its
-        // own in between.
+        // The lock is held until the name is gone, or another process could take over the file
+        // in between.
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }

@@ -1,5 +1,5 @@
-//! The umask decides who may read what is written. It belongs to the whole process: hence the
-//! processes of their own.
+//! The umask decides who may read what is written. It belongs to the whole process: hence
+//! the separate processes.
 #![cfg(unix)]
 
 use std::fs;

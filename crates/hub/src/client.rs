@@ -19,9 +19,9 @@ use crate::{HubError, Progress, Settings, Watch};
 const SILENCE: Duration = Duration::from_secs(30);
 /// The longest time that a list takes.
 const LIST: Duration = Duration::from_secs(120);
-/// How often a file that another process fetches is looked at.
+/// The interval between two looks at a file that another process fetches.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often a file is asked for, and how often in vain, before the download is given up.
+/// The number of requests for a file, and of failed requests, after which the download is given up.
 const ATTEMPTS: usize = 20;
 const VAIN_ATTEMPTS: u32 = 4;
 
@@ -237,7 +237,7 @@ fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<(), HubError>
     }
 }
 
-/// Whether the part of a file in `response` begins at the byte `at`.
+/// Returns whether the part of a file in `response` begins at byte `at`.
 fn begins_at(response: &Response<Body>, at: u64) -> bool {
     let range = response.headers().get("Content-Range").and_then(|value| value.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {at}-")))

@@ -9,7 +9,7 @@ pub enum HubError {
     Name {
         /// The name.
         given: String,
-        /// What names look like.
+        /// The form of a valid name.
         form: &'static str,
     },
     /// The server answers 401 or 403.
@@ -18,7 +18,7 @@ pub enum HubError {
          HF_TOKEN)"
     )]
     Denied {
-        /// What was asked for.
+        /// The address of the request.
         url: String,
     },
     /// The server answers 404.
@@ -26,7 +26,7 @@ pub enum HubError {
         "{url}: there is no such model, revision or file; look the name up on the page of the model"
     )]
     NotThere {
-        /// What was asked for.
+        /// The address of the request.
         url: String,
     },
     /// The list has no model of these languages.
@@ -42,7 +42,7 @@ pub enum HubError {
     /// The server answers with another status.
     #[error("{url}: the server answers {status}; try again later")]
     Status {
-        /// What was asked for.
+        /// The address of the request.
         url: String,
         /// The status of HTTP.
         status: u16,
@@ -53,17 +53,17 @@ pub enum HubError {
          the same command goes on where this one stopped"
     )]
     Unreachable {
-        /// What was asked for.
+        /// The address of the request.
         url: String,
-        /// What went wrong.
+        /// The error of the connection.
         cause: String,
     },
     /// The answer is not what the server's interface promises.
     #[error("{url}: the answer is not understood: {cause}; is this the right server?")]
     Answer {
-        /// What was asked for.
+        /// The address of the request.
         url: String,
-        /// What is wrong with it.
+        /// The error in the answer.
         cause: String,
     },
     /// The cache lacks the model, and HF_HUB_OFFLINE is set.
@@ -102,7 +102,7 @@ pub enum HubError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
 }

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 pub struct Fetched {
     /// The folder with its files. It belongs to the cache: read it only.
     pub folder: PathBuf,
-    /// What the name meant when it was fetched: a commit of the hub, or a version of Firefox's.
+    /// The revision to which the name was resolved: a commit of the hub, or a version of Firefox's.
     pub revision: String,
     /// The licence, as the list names it.
     pub licence: Option<String>,
-    /// Whether the server could not be reached, so that the revision is the one that was fetched
-    /// last.
+    /// If true, the server could not be reached, and the revision is the one that was fetched last.
     pub is_stale: bool,
 }
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The name of the file.

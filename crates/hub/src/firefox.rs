@@ -127,8 +127,8 @@ fn files<'a>(
         let (from, to, known) = (source.into(), target.into(), known.join(", "));
         return Err(HubError::NoPair { from, to, known });
     };
-    let own = records.iter().filter(is_own).filter(|file| file.version == newest.version);
-    Ok(own.collect())
+    let newest_files = records.iter().filter(is_own).filter(|file| file.version == newest.version);
+    Ok(newest_files.collect())
 }
 
 /// Compares versions such as `1.0`; one with letters, such as `2.0a1`, precedes all others, since

@@ -12,7 +12,7 @@ use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
 use crate::{Fetched, HubError, Settings, Watch};
 
-/// What the hub says of a revision.
+/// The hub's answer about a revision.
 #[derive(Deserialize)]
 struct Info {
     sha: String,
@@ -100,7 +100,7 @@ pub fn fetch(
     Ok(Fetched { folder: snapshot, revision: info.sha, licence, is_stale: false })
 }
 
-/// What the cache has of a revision.
+/// The files of a revision in the cache.
 fn cached(folder: &Path, revision: &str) -> Option<Fetched> {
     let commit = match is_hash(revision, 40) {
         true => revision.to_owned(),

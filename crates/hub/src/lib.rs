@@ -1,14 +1,14 @@
 //! Translation models by name: from the Hugging Face hub, and from the list from which Firefox gets
 //! its models.
 //!
-//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's own library,
+//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's library,
 //! which brings an asynchronous runtime. It asks the hub once for the names, sizes and hashes of
-//! all files, and then fetches those that an importer may need. The cache has the hub's own layout,
+//! all files, and then fetches those that an importer may need. The cache has the hub's layout,
 //! so that other programs share it.
 //!
-//! What arrives is distrusted: names of files are plain, sizes are bounded by what the list says,
-//! hashes are checked before a file gets its name, and a token is sent only to the server that it
-//! is meant for.
+//! Answers are not trusted: names of files are plain, sizes are bounded by those in the list,
+//! hashes are checked before a file gets its name, and a token is sent only to the server for which
+//! it is meant.
 
 #![forbid(unsafe_code)]
 

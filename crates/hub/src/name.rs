@@ -67,7 +67,7 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// Whether `part` can be the name of a file, and a part of an address, as it is.
+/// Returns whether `part` can be the name of a file, and a part of an address, without escapes.
 pub(crate) fn is_plain(part: &str) -> bool {
     let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !part.is_empty() && part.chars().all(is_known) && !part.chars().all(|c| c == '.')

@@ -11,16 +11,16 @@ pub struct Settings {
     pub token: Option<String>,
     /// The folder of the hub's cache.
     pub cache: PathBuf,
-    /// Whether nothing may be fetched.
+    /// If true, nothing is fetched.
     pub offline: bool,
     /// The address of the server that has Firefox's list.
     pub firefox: String,
-    /// A file of certificates (PEM) to trust in place of those that are built in.
+    /// A file of certificates (PEM) to trust instead of those that are built in.
     pub certificates: Option<PathBuf>,
 }
 
 impl Settings {
-    /// What the environment says, by the variables of the hub's own library;
+    /// The settings in the environment, by the variables of the hub's library for Python;
     /// `FIREFOX_SETTINGS_ENDPOINT` names another server of Firefox's list.
     pub fn from_env() -> Self {
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());

@@ -13,12 +13,12 @@ use crate::{Metric, MetricError, ReferenceCount, References, Signature, as_strs,
 pub struct Bleu {
     /// The tokeniser, which splits texts into words.
     pub tokenizer: BleuTokenizer,
-    /// Whether texts are lower-cased before they are compared.
+    /// If true, texts are lower-cased before they are compared.
     pub lowercase: bool,
-    /// How n-gram orders without a match are counted.
+    /// The count for n-gram orders without a match.
     pub smoothing: Smoothing,
-    /// Whether orders for which the hypotheses are too short are left out. Meant for single
-    /// sentences.
+    /// If true, orders for which the hypotheses are too short are left out. This is meant for
+    /// single sentences.
     pub effective_order: bool,
     /// The longest n-grams that are counted.
     pub max_order: usize,
@@ -40,7 +40,7 @@ impl Bleu {
     /// BLEU of a corpus; `references[r][i]` is reference `r` of line `i`.
     ///
     /// # Errors
-    /// Those of [`Metric::statistics`].
+    /// The errors of [`Metric::statistics`].
     pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
         &self,
         hypotheses: &[H],
@@ -54,7 +54,7 @@ impl Bleu {
     /// sentences score near 0.
     ///
     /// # Errors
-    /// Those of [`Metric::statistics`].
+    /// The errors of [`Metric::statistics`].
     pub fn sentence_score<R: AsRef<str>>(
         &self,
         hypothesis: &str,

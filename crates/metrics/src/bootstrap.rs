@@ -8,7 +8,7 @@ use crate::{Confidence, MetricError, Statistics};
 /// seed 12345.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// How many times the corpus is resampled.
+    /// The number of times that the corpus is resampled.
     pub samples: usize,
     /// Seed of the random number generator.
     pub seed: u64,

@@ -13,11 +13,11 @@ pub struct Chrf {
     pub word_order: usize,
     /// β of the F-score: the weight of recall, relative to precision.
     pub beta: u32,
-    /// Whether texts are lower-cased before they are compared.
+    /// If true, texts are lower-cased before they are compared.
     pub lowercase: bool,
-    /// Whether character n-grams include spaces.
+    /// If true, character n-grams include spaces.
     pub whitespace: bool,
-    /// Whether the F-scores of all orders are averaged, as chrF++.py does. Otherwise precision and
+    /// If true, the F-scores of all orders are averaged, as chrF++.py does. Otherwise precision and
     /// recall are averaged over the orders that occur.
     pub eps_smoothing: bool,
 }
@@ -79,8 +79,8 @@ fn orders(
         let total = ngram::total(*reference_len, order);
         // If the reference is too short for an order, that order does not count against the
         // hypothesis.
-        let own = if total > 0 { ngram::total(*len, order) } else { 0 };
-        [own, total, matches]
+        let count = if total > 0 { ngram::total(*len, order) } else { 0 };
+        [count, total, matches]
     })
 }
 

@@ -29,7 +29,7 @@ pub enum MetricError {
     MissingReference {
         /// The line, from 1.
         line: usize,
-        /// How many streams of references there are.
+        /// The number of streams of references.
         streams: usize,
     },
     /// Two systems that are compared have different numbers of lines.

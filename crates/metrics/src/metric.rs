@@ -53,7 +53,7 @@ pub trait Metric: Send + Sync {
     /// The sufficient statistics of a corpus, one row per segment. Resampling tests need them.
     ///
     /// # Errors
-    /// Those of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
+    /// The errors of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
     fn statistics(
         &self,
         hypotheses: &[&str],
@@ -72,7 +72,7 @@ pub trait Metric: Send + Sync {
     /// The score of each segment alone, on a scale of 100.
     ///
     /// # Errors
-    /// Those of [`Metric::statistics`].
+    /// The errors of [`Metric::statistics`].
     fn by_segment(
         &self,
         hypotheses: &[&str],
@@ -85,7 +85,7 @@ pub trait Metric: Send + Sync {
     /// Scores a corpus.
     ///
     /// # Errors
-    /// Those of [`Metric::statistics`].
+    /// The errors of [`Metric::statistics`].
     fn evaluate(
         &self,
         hypotheses: &[&str],
@@ -98,7 +98,7 @@ pub trait Metric: Send + Sync {
     /// Scores a corpus and resamples it for a confidence interval (sacreBLEU's `--confidence`).
     ///
     /// # Errors
-    /// Those of [`Metric::statistics`], and [`NoSamples`](MetricError::NoSamples).
+    /// The errors of [`Metric::statistics`], and [`NoSamples`](MetricError::NoSamples).
     fn evaluate_with_confidence(
         &self,
         hypotheses: &[&str],

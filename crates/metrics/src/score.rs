@@ -25,7 +25,7 @@ pub struct Score {
     /// Details that are printed after the score: precisions and lengths for BLEU, nothing for other
     /// metrics.
     pub verbose: String,
-    /// How the score was computed.
+    /// The settings of the metric, in sacreBLEU's form.
     pub signature: Signature,
     /// Mean and interval of resampled scores, if the corpus was resampled.
     pub confidence: Option<Confidence>,

@@ -38,7 +38,7 @@ impl Signature {
         self.with_sampling("ar", count, seed)
     }
 
-    // sacreBLEU writes both after the number of references and before the metric's own fields.
+    // sacreBLEU writes both after the number of references and before the metric's fields.
     fn with_sampling(mut self, key: &'static str, count: usize, seed: u64) -> Self {
         self.fields.splice(1..1, [(key, count.to_string()), ("seed", seed.to_string())]);
         self
@@ -46,8 +46,8 @@ impl Signature {
 
     /// The fields with their long keys, `version` last.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let own = self.fields.iter().map(|(key, value)| (*key, value.as_str()));
-        own.chain(std::iter::once(("version", VERSION)))
+        let fields = self.fields.iter().map(|(key, value)| (*key, value.as_str()));
+        fields.chain(std::iter::once(("version", VERSION)))
     }
 
     /// The value of the field `key`; `None` if there is no such field.

@@ -100,9 +100,9 @@ fn check(
 fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> [Vec<f64>; 2] {
     let mut sums = [baseline.sum_of([]), system.sum_of([])];
     for segment in 0..baseline.len() {
-        let own = usize::from(!bits.next());
-        baseline.add_row(segment, &mut sums[own]);
-        system.add_row(segment, &mut sums[1 - own]);
+        let index = usize::from(!bits.next());
+        baseline.add_row(segment, &mut sums[index]);
+        system.add_row(segment, &mut sums[1 - index]);
     }
     sums
 }

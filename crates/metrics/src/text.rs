@@ -29,17 +29,17 @@ pub(crate) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Whether `c` is in the Unicode category P.
+/// Returns whether `c` is in the Unicode category P.
 pub(crate) fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// Whether `c` is in the Unicode category S.
+/// Returns whether `c` is in the Unicode category S.
 pub(crate) fn is_symbol(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Symbol
 }
 
-/// Whether `c` is in the Unicode category N.
+/// Returns whether `c` is in the Unicode category N.
 pub(crate) fn is_number(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Number
 }

@@ -2,7 +2,7 @@
 
 use crate::{Bleu, BleuTokenizer, Chrf, Metric, text};
 
-/// How the words of a text are written. BLEU counts words, so that it needs to know where they end.
+/// The writing system of a text. BLEU counts words, so that it needs to know where they end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WritingSystem {
     /// Words with spaces between them.
@@ -36,7 +36,7 @@ impl WritingSystem {
         Bleu { tokenizer, ..Bleu::default() }
     }
 
-    /// Whether BLEU fits, because its words are those of the language (or, in Chinese, its
+    /// Returns whether BLEU fits, because its words are those of the language (or, in Chinese, its
     /// characters). Otherwise chrF does, which needs no words.
     pub fn fits_bleu(self) -> bool {
         matches!(self, Self::Spaced | Self::Chinese)
@@ -95,7 +95,7 @@ fn script(c: char) -> Option<Script> {
 #[derive(Default)]
 struct Letters {
     all: usize,
-    /// Those of each [`Script`].
+    /// The number of letters of each [`Script`].
     of: [usize; 3],
     /// Neighbouring letters of scripts without spaces, and those of them between which a space
     /// stands.

@@ -1,4 +1,4 @@
-//! Work on threads of our own, which the caller waits for without Python's lock.
+//! Work on a pool of threads. The caller waits for it without Python's lock.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,22 +15,22 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::exception;
 
-/// How long Ctrl-C may wait.
+/// The longest time between Ctrl-C and its effect.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The threads of a process, and the turns of those who have work for them.
 struct Pool {
     process: u32,
     threads: ThreadPool,
-    /// As many works as there are threads may run. A thread that waits within a work takes up what
-    /// else was asked for, on the same stack, which would not hold the works of hundreds of
-    /// callers; and the first of them would end last.
+    /// The number of calls that may still start. At most as many compute at once as there are
+    /// threads: a thread that waits within one call takes up work of another on the same stack,
+    /// which would not hold hundreds of calls, and the first call would end last.
     turns: Mutex<usize>,
     ended: Condvar,
 }
 
 /// The threads, once there was something to compute. All parallel loops run inside them, so that
-/// rayon's own pool, which a forked process could not use, never starts.
+/// rayon's global pool, which a forked process could not use, never starts.
 static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 
 /// The threads of this process. A process that was forked has none of its parent's, and starts its
@@ -39,17 +39,17 @@ static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
-    if let Some(own) = pool.as_ref().filter(|pool| pool.process == process) {
-        return Ok(own.clone());
+    if let Some(current) = pool.as_ref().filter(|pool| pool.process == process) {
+        return Ok(current.clone());
     }
     let name = |number| format!("burnformer {number}");
     let threads = ThreadPoolBuilder::new().thread_name(name).build();
     let threads = threads.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let turns = Mutex::new(threads.current_num_threads());
-    let own = Arc::new(Pool { process, threads, turns, ended: Condvar::new() });
+    let new = Arc::new(Pool { process, threads, turns, ended: Condvar::new() });
     // The parent's threads cannot be ended here: they are not in this process.
-    std::mem::forget(pool.replace(own.clone()));
-    Ok(own)
+    std::mem::forget(pool.replace(new.clone()));
+    Ok(new)
 }
 
 impl Pool {
@@ -86,10 +86,10 @@ pub fn compute<T: Send + 'static>(
     }
     let cancel = Cancel::default();
     let (sender, mut receiver) = sync_channel(1);
-    let (flag, own) = (cancel.clone(), pool.clone());
+    let (flag, shared) = (cancel.clone(), pool.clone());
     pool.threads.spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-        own.end_turn();
+        shared.end_turn();
         // Nobody takes the result of what was interrupted.
         let _ = sender.send(result);
     });

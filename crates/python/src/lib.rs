@@ -2,7 +2,7 @@
 //! Python's door, and the program `burnformer` as a function. The package around it is in
 //! `python/burnformer`.
 //!
-//! The trade-off taken: *what computes runs on threads of our own, while the caller's thread waits
+//! The trade-off taken: *what computes runs on threads of a pool, while the caller's thread waits
 //! without Python's lock* and looks for Ctrl-C twenty times a second. So other Python threads go
 //! on, an interrupt needs no help of the search, and a process that was forked starts threads of
 //! its own (see [`compute`]).
@@ -21,8 +21,8 @@ use pyo3::prelude::*;
 
 use error::BurnformerError;
 
-/// What Python runs as the program. It is not `-m burnformer`, which would import the files of the
-/// current folder before those of the packages.
+/// The code that Python runs as the program. It is not `-m burnformer`, which would import the
+/// files of the current folder before those of the packages.
 const START: &str = "import sys; sys.path = [*filter(None, sys.path)]; \
     from burnformer.__main__ import main; sys.exit(main())";
 

@@ -46,8 +46,8 @@ pub const NAMES: [&str; 23] = [
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// Its own keywords beside them.
-    pub own: &'static [&'static str],
+    /// The further keywords.
+    pub keywords: &'static [&'static str],
     /// The keywords that mean nothing there.
     pub refused: &'static [&'static str],
 }
@@ -73,7 +73,7 @@ enum Terms {
 }
 
 impl Options {
-    /// The keywords `given` of a call of `function`, for a model whose own settings are `search`.
+    /// The keywords `given` of a call of `function`, for a model whose settings are `search`.
     ///
     /// # Errors
     /// A `TypeError` for an unknown keyword or a value of another type.
@@ -82,7 +82,7 @@ impl Options {
         search: SearchSettings,
         function: &Function,
     ) -> PyResult<Self> {
-        let Function { name: function, own, refused } = function;
+        let Function { name: function, keywords, refused } = function;
         let mut options = Self {
             search: SearchSettings { n_best: 1, ..search },
             batch_size: None,
@@ -99,7 +99,7 @@ impl Options {
             let name: String = name.extract()?;
             if refused.contains(&&*name) || !NAMES.contains(&&*name) {
                 let known = NAMES.iter().filter(|name| !refused.contains(*name));
-                let known = own.iter().chain(known).copied();
+                let known = keywords.iter().chain(known).copied();
                 let known = known.collect::<Vec<_>>().join(", ");
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));

@@ -9,7 +9,7 @@ const READ_AT_ONCE: usize = 1024;
 /// The requests to translate `texts`, each of which ends as `cancel` says.
 ///
 /// # Errors
-/// Those of [`requests`](Translator::requests); if there is not one prefix for each text.
+/// The errors of [`requests`](Translator::requests); if there is not one prefix for each text.
 pub fn requests(
     translator: &Translator,
     texts: &[String],
@@ -26,7 +26,7 @@ pub fn requests(
         let more = translator.requests(texts, options);
         requests.extend(more.map_err(|error| error.offset(done))?);
     }
-    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
+    requests.iter_mut().for_each(|Request { cancel: request, .. }| *request = cancel.clone());
     let Some(prefixes) = prefixes else { return Ok(requests) };
     if prefixes.len() != texts.len() {
         let (sources, others) = (texts.len(), prefixes.len());

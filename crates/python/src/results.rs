@@ -1,4 +1,4 @@
-//! What Python gets: instances of the dataclasses in `python/burnformer/results.py`.
+//! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
 use burnformer_infer::{
     Doubt, FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts,
@@ -44,7 +44,7 @@ impl Found {
     /// The translation of `source` that consists of `hypotheses`; with links if it is `aligned`.
     ///
     /// # Errors
-    /// Those of [`Translator::links`].
+    /// The errors of [`Translator::links`].
     pub fn new(
         translator: &Translator,
         source: &str,
@@ -68,17 +68,17 @@ impl Found {
 
 /// `links`, whose ranges count bytes, in characters, as Python counts.
 fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
-    let places = |text: &str| {
-        let mut places = vec![0; text.len() + 1];
+    let counts = |text: &str| {
+        let mut counts = vec![0; text.len() + 1];
         let mut count = 0;
         for (at, _) in text.char_indices() {
-            places[at] = count;
+            counts[at] = count;
             count += 1;
         }
-        places[text.len()] = count;
-        places
+        counts[text.len()] = count;
+        counts
     };
-    let (sources, targets) = (places(source), places(target));
+    let (sources, targets) = (counts(source), counts(target));
     let link = |TextLink { source, target }: TextLink| {
         ((sources[source.start], sources[source.end]), (targets[target.start], targets[target.end]))
     };

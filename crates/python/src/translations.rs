@@ -21,7 +21,7 @@ pub struct Translations {
     chunk: usize,
     alignment: bool,
     ready: vec::IntoIter<Found>,
-    /// What is raised after those that are ready.
+    /// The exception to raise after the translations that are ready.
     failure: Option<PyErr>,
     /// The number of texts that were translated.
     done: usize,

@@ -26,14 +26,14 @@ use crate::translations::Translations;
 const SCORED_AT_ONCE: usize = 256;
 
 const TRANSLATE: Function =
-    Function { name: "translate", own: &["prefix", "alignment"], refused: &[] };
+    Function { name: "translate", keywords: &["prefix", "alignment"], refused: &[] };
 const TRANSLATE_ITERABLE: Function =
-    Function { name: "translate_iterable", own: &["chunk", "alignment"], refused: &[] };
+    Function { name: "translate_iterable", keywords: &["chunk", "alignment"], refused: &[] };
 const TRANSLATE_DOCUMENT: Function =
-    Function { name: "translate_document", own: &["language"], refused: &["n_best"] };
+    Function { name: "translate_document", keywords: &["language"], refused: &["n_best"] };
 const SCORE: Function = Function {
     name: "score",
-    own: &[],
+    keywords: &[],
     refused: &[
         "n_best",
         "sampling",

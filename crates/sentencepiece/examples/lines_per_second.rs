@@ -1,4 +1,5 @@
-//! How many lines of a text a model encodes in a second, on one thread: the best of five rounds.
+//! Measures the lines of a text that a model encodes per second, on one thread: the best of five
+//! rounds.
 //!
 //! `cargo run --release -p burnformer-sentencepiece --example lines_per_second -- MODEL TEXT`
 

@@ -10,7 +10,7 @@ use crate::segment::Segment;
 use crate::trie::{ROOT, Trie};
 use crate::vocabulary::Vocabulary;
 
-/// How many nested merges are undone before an unused piece is left as it is.
+/// The number of nested merges that are undone before an unused piece is kept.
 const DEEPEST: usize = 100;
 
 /// Segments `text`, which is normalised.

@@ -63,16 +63,16 @@ impl Charsmap {
         }
     }
 
-    /// Whether a unit points to something that exists.
-    fn is_sound(&self, place: usize) -> bool {
-        let unit = self.units[place];
-        if place == 0 && (label(unit) != 0 || has_leaf(unit) || offset(unit) == 0) {
+    /// Returns whether a unit points to something that exists.
+    fn is_sound(&self, index: usize) -> bool {
+        let unit = self.units[index];
+        if index == 0 && (label(unit) != 0 || has_leaf(unit) || offset(unit) == 0) {
             return false;
         }
-        if place > 0 && is_leaf(unit) {
+        if index > 0 && is_leaf(unit) {
             return value(unit) < self.texts.len() && self.texts.is_char_boundary(value(unit));
         }
-        let children = place ^ offset(unit);
+        let children = index ^ offset(unit);
         children | 0xff < self.units.len() && (!has_leaf(unit) || is_leaf(self.units[children]))
     }
 
@@ -82,16 +82,16 @@ impl Charsmap {
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
         let mut found = None;
         let mut matches = 0;
-        let mut place = offset(self.units[0]);
+        let mut index = offset(self.units[0]);
         for (at, &byte) in input.iter().enumerate() {
-            place ^= usize::from(byte);
-            let unit = *self.units.get(place)?;
+            index ^= usize::from(byte);
+            let unit = *self.units.get(index)?;
             if label(unit) != u32::from(byte) {
                 break;
             }
-            place ^= offset(unit);
+            index ^= offset(unit);
             if has_leaf(unit) {
-                found = Some((value(self.units[place]), at + 1));
+                found = Some((value(self.units[index]), at + 1));
                 matches += 1;
                 if matches == MOST_MATCHES {
                     break;
@@ -119,12 +119,12 @@ impl Charsmap {
             for (&state, byte) in
                 states.iter().flat_map(|state| (1..=0xff).map(move |b| (state, b)))
             {
-                let place = state ^ byte;
-                let unit = self.units[place];
+                let index = state ^ byte;
+                let unit = self.units[index];
                 if label(unit) != byte as u32 {
                     continue;
                 }
-                let below = place ^ offset(unit);
+                let below = index ^ offset(unit);
                 if has_leaf(unit) {
                     let text = self.text(value(self.units[below])).unwrap_or_default();
                     growth = growth.max(text.len() as f64 / f64::from(length));

@@ -11,7 +11,7 @@ struct Text<'a> {
     text: String,
     /// Bytes at the end that may still become characters.
     bytes: Vec<u8>,
-    /// Whether the space that normalisation added before the text has not been removed yet.
+    /// If true, the space that normalisation added before the text has not been removed yet.
     at_start: bool,
 }
 
@@ -92,8 +92,8 @@ impl Text<'_> {
     }
 
     fn push_spaced(&mut self, piece: &str) {
-        for (place, part) in piece.split(SPACE).enumerate() {
-            if place > 0 {
+        for (index, part) in piece.split(SPACE).enumerate() {
+            if index > 0 {
                 self.text.push(' ');
             }
             self.text.push_str(part);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct SentencePieceError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The error in the file.
     pub problem: ModelProblem,
 }
 
@@ -45,7 +45,7 @@ pub enum ModelProblem {
         id: usize,
         /// The piece, cut after 40 characters.
         piece: String,
-        /// What is wrong with it.
+        /// The error in the piece.
         problem: PieceProblem,
     },
     /// There is no piece for unknown text, and there are no pieces for bytes to spell it.
@@ -67,7 +67,7 @@ pub enum ModelProblem {
     Charsmap {
         /// `normalizer_spec` or `denormalizer_spec`.
         spec: &'static str,
-        /// What is wrong with it.
+        /// The error in the map.
         problem: CharsmapProblem,
     },
 }

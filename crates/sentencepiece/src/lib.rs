@@ -3,11 +3,11 @@
 //!
 //! [`SentencePiece::open`] reads a `.spm` or `.model` file of any type (unigram, BPE, word, char);
 //! [`encode`](SentencePiece::encode) and [`decode`](SentencePiece::decode) give what version 0.2.3
-//! of the library gives, on any text. Training is left out: the library's own trainer does that.
+//! of the library gives, on any text. Training is left out: the library's trainer does that.
 //!
 //! The trade-off: *the library's arithmetic rather than a better one*. Scores are added in float32
 //! and in the library's order, its limits are kept where they change a result (32 matches in a
-//! table of replacements, 64 user-defined symbols at one place), and ties are broken in the same
+//! table of replacements, 64 user-defined symbols at one position), and ties are broken in the same
 //! way. A model that was trained with the library's pieces would otherwise see other pieces. The
 //! only differences concern files that no trainer writes: this crate refuses a file whose pieces or
 //! replacements are not UTF-8, or whose pieces have a type that the library does not know, and the

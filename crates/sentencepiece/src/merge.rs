@@ -8,9 +8,9 @@ use crate::PieceType;
 use crate::trie::Node;
 use crate::vocabulary::Vocabulary;
 
-/// The place of no symbol.
+/// The index of no symbol.
 const NOWHERE: u32 = u32::MAX;
-/// The place after a symbol that was joined to the one before it.
+/// The index after a symbol that was joined to the one before it.
 const GONE: u32 = u32::MAX - 1;
 
 /// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for
@@ -39,7 +39,7 @@ pub struct Symbol {
     pub end: usize,
     /// The node of the symbol's text in the tree of pieces, if a piece begins with it.
     pub node: Option<Node>,
-    /// Whether this is a user-defined symbol, which is never joined.
+    /// If true, this is a user-defined symbol, which is never joined.
     pub is_frozen: bool,
 }
 
@@ -76,7 +76,7 @@ fn rank(score: f32) -> u32 {
     if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
 }
 
-/// Symbols with their neighbours, each in the place of its first part.
+/// Symbols with their neighbours, each at the index of its first part.
 struct Row {
     links: Vec<Link>,
 }
@@ -85,7 +85,7 @@ struct Link {
     symbol: Symbol,
     before: u32,
     after: u32,
-    /// How many times the symbol was joined to the one after it.
+    /// The number of times that the symbol was joined to the one after it.
     joins: u32,
 }
 
@@ -120,7 +120,7 @@ impl Row {
         Some(Reverse(Candidate { rank, left, right, joins: first.joins + second.joins, joined }))
     }
 
-    /// Whether the two symbols are still the same.
+    /// Returns whether neither symbol has changed.
     #[inline]
     fn has(&self, candidate: &Candidate) -> bool {
         let left = &self.links[candidate.left as usize];
@@ -128,7 +128,7 @@ impl Row {
             && left.joins + self.links[candidate.right as usize].joins == candidate.joins
     }
 
-    /// Joins two symbols and returns the places before and after them.
+    /// Joins two symbols and returns the indices before and after them.
     #[inline]
     fn join(&mut self, candidate: &Candidate) -> (u32, u32) {
         let (head, tail) = self.links.split_at_mut(candidate.right as usize);

@@ -158,7 +158,7 @@ impl SentencePiece {
         self.vocabulary.len()
     }
 
-    /// Whether there are no pieces. This is never true for a model that was read.
+    /// Returns whether there are no pieces. This is never true for a model that was read.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

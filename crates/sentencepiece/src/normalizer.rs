@@ -11,10 +11,10 @@ pub const SPACE: &str = "\u{2581}";
 /// The character that stands for a byte that is not part of a character.
 pub const REPLACEMENT: &str = "\u{fffd}";
 /// The number of user-defined symbols, the shortest ones, that the C++ library considers at one
-/// place.
+/// position.
 pub const MOST_SYMBOLS: usize = 64;
 
-/// The place at which a space is added. With it, the first word looks like any other word.
+/// The end at which a space is added. With it, the first word looks like any other word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DummySpace {
     /// Nowhere.
@@ -32,7 +32,7 @@ pub struct Normalizer {
     /// Texts that no rule may change.
     symbols: Arc<Trie>,
     dummy: DummySpace,
-    /// Whether spaces at both ends are removed and several adjacent spaces become one.
+    /// If true, spaces at both ends are removed and adjacent spaces become one.
     pub removes_extra_spaces: bool,
     /// The text that replaces a space.
     space: &'static str,
@@ -60,7 +60,7 @@ impl Normalizer {
         }
     }
 
-    /// Whether a space is added at either end.
+    /// Returns whether a space is added at either end.
     pub fn adds_space(&self) -> bool {
         self.dummy != DummySpace::None
     }

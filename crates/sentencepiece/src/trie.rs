@@ -82,12 +82,12 @@ impl Trie {
         let node = node as usize;
         let first = self.nodes[node].0 as usize;
         let labels = &self.labels[first..self.nodes[node + 1].0 as usize];
-        let place = if labels.len() <= 8 {
+        let index = if labels.len() <= 8 {
             labels.iter().position(|&label| label == byte)?
         } else {
             labels.binary_search(&byte).ok()?
         };
-        Some((first + place) as u32)
+        Some((first + index) as u32)
     }
 
     /// The number of the string that ends at `node`.

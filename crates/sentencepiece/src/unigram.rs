@@ -2,7 +2,7 @@
 //! optimised encoder finds it.
 //!
 //! Sums are taken in float32 and in the order of that library, the first of equal segmentations
-//! wins, and a sum that grows large is reset to 0 at the same places. Otherwise texts with ties
+//! wins, and a sum that grows large is reset to 0 at the same positions. Otherwise texts with ties
 //! would be segmented differently.
 
 use crate::PieceType;
@@ -10,16 +10,16 @@ use crate::segment::Segment;
 use crate::trie::{ROOT, Trie};
 use crate::vocabulary::Vocabulary;
 
-/// How much lower unknown text scores than the rarest piece.
+/// The difference between the score of the rarest piece and that of unknown text.
 const UNKNOWN_PENALTY: f32 = 10.0;
 /// A sum beyond this limit is reset. Otherwise long texts would lose precision.
 const RESET: f32 = 100_000.0;
-/// The mark of a place to which no segmentation leads yet.
+/// The mark of a position to which no segmentation leads yet.
 const NOWHERE: usize = usize::MAX;
 /// The mark for no piece, which takes less memory than an `Option`.
 const NO_PIECE: u32 = u32::MAX;
 
-/// The last piece of the best segmentation up to a place in the text.
+/// The last piece of the best segmentation up to a position in the text.
 #[derive(Clone, Copy)]
 struct Best {
     score: f32,
@@ -28,7 +28,7 @@ struct Best {
 }
 
 impl Best {
-    /// Takes another segmentation up to the same place if it is better, or the first.
+    /// Takes another segmentation up to the same position if it is better, or the first.
     #[inline]
     fn offer(&mut self, score: f32, id: u32, start: usize) {
         if self.start == NOWHERE || score > self.score {
@@ -82,8 +82,8 @@ fn reset(ahead: &mut [Best]) -> f32 {
     if !is_large {
         return offset;
     }
-    for (place, best) in ahead.iter_mut().enumerate() {
-        if place == 0 || best.start != NOWHERE {
+    for (position, best) in ahead.iter_mut().enumerate() {
+        if position == 0 || best.start != NOWHERE {
             best.score -= offset;
         }
     }
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn a_large_sum_is_set_back_and_unreached_places_are_left_alone() {
-        let place = |score, start| Best { score, id: NO_PIECE, start };
-        let mut ahead = [place(-100_001.0, 3), place(0.0, NOWHERE), place(-100_003.0, 4)];
+        let best = |score, start| Best { score, id: NO_PIECE, start };
+        let mut ahead = [best(-100_001.0, 3), best(0.0, NOWHERE), best(-100_003.0, 4)];
         assert_eq!(reset(&mut ahead), 0.0);
         assert_eq!(ahead.map(|best| best.score), [0.0, 0.0, -2.0]);
-        assert_eq!(reset(&mut [place(-100_000.0, 3)]), -100_000.0);
+        assert_eq!(reset(&mut [best(-100_000.0, 3)]), -100_000.0);
     }
 }

@@ -86,7 +86,7 @@ impl Vocabulary {
         let of = |id: u32| self.text(id).unwrap_or_default();
         let reserved = self.reserved.binary_search_by(|&id| of(id).cmp(text));
         match reserved {
-            Ok(place) => Some(self.reserved[place]),
+            Ok(index) => Some(self.reserved[index]),
             Err(_) => self.ordinary.get(text.as_bytes()),
         }
     }
@@ -120,8 +120,8 @@ fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> ModelProb
     ModelProblem::Piece { id, piece, problem }
 }
 
-/// Whether a piece is a single NUL, which some converters write although there are pieces for
-/// bytes. The C++ library ignores it.
+/// Returns whether a piece is a single NUL, which some converters write although there are pieces
+/// for bytes. The C++ library ignores it.
 fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
     piece.piece == "\0" && kind == PieceType::Unused
 }
@@ -211,7 +211,7 @@ fn sorted(
     Ok((ids, reserved))
 }
 
-/// Whether text is never segmented into pieces of this type.
+/// Returns whether text is never segmented into pieces of this type.
 fn is_reserved(kind: PieceType) -> bool {
     matches!(kind, PieceType::Unknown | PieceType::Control | PieceType::Byte)
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
-/// What a model holds whatever its size: tables of the first bytes and of the 256 bytes.
+/// The memory of the smallest model: tables of the first bytes and of the 256 bytes.
 const FIXED: usize = 16 << 10;
 
 const TEXTS: [&str; 6] = [
@@ -25,7 +25,8 @@ const TEXTS: [&str; 6] = [
     "ＡＢＣ　中文 한국어 ไทย",
 ];
 
-/// What loads stays within its bounds and can encode and decode anything, in ids below its size.
+/// Asserts that a model which loads stays within its bounds and can encode and decode anything, in
+/// ids below its size.
 fn use_model(bytes: &[u8]) {
     let limit = 96 * bytes.len() + FIXED;
     let loaded = within(limit, || SentencePiece::from_bytes("source.spm", bytes));
@@ -78,8 +79,8 @@ fn table() -> impl Strategy<Value = Vec<u8>> {
     let changed = prop::collection::vec((0..2060usize, any::<u8>()), 0..3);
     (from, text, prop::option::weighted(0.3, changed)).prop_map(|(from, text, changed)| {
         let mut table = charsmap(from, text);
-        for (place, byte) in changed.into_iter().flatten() {
-            if let Some(old) = table.get_mut(place) {
+        for (index, byte) in changed.into_iter().flatten() {
+            if let Some(old) = table.get_mut(index) {
                 *old = byte;
             }
         }

@@ -25,7 +25,7 @@ pub(crate) struct Row {
 
 impl Row {
     fn probability(&self, id: u32) -> f32 {
-        self.ids.binary_search(&id).map_or(0.0, |place| self.probabilities[place])
+        self.ids.binary_search(&id).map_or(0.0, |index| self.probabilities[index])
     }
 
     /// The translations of at least the probability `threshold`, at most `count`, the most probable
@@ -91,9 +91,9 @@ impl Pairs<'_> {
                 let target = self.target.sentence(occurrence.sentence as usize);
                 target.iter().for_each(|token| sums.add(token.id, 1.0));
             }
-            let own = occurrences.len() as f64;
+            let total = occurrences.len() as f64;
             let dice =
-                |(id, sum): (u32, f64)| (sum / (own + f64::from(frequencies[id as usize])), id);
+                |(id, sum): (u32, f64)| (sum / (total + f64::from(frequencies[id as usize])), id);
             let mut all: Vec<(f64, u32)> = sums.take().map(dice).collect();
             all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             all.truncate(CANDIDATES);

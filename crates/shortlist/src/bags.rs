@@ -90,9 +90,9 @@ impl Occurrences {
         let mut all = vec![Occurrence::default(); bags.tokens.len()];
         for sentence in 0..bags.len() {
             for token in bags.sentence(sentence) {
-                let place = &mut next[token.id as usize];
-                all[*place] = Occurrence { sentence: sentence as u32, count: token.count };
-                *place += 1;
+                let slot = &mut next[token.id as usize];
+                all[*slot] = Occurrence { sentence: sentence as u32, count: token.count };
+                *slot += 1;
             }
         }
         Self { starts, all }

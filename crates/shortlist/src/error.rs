@@ -68,7 +68,7 @@ pub enum ShortlistError {
         name: &'static str,
         /// The given value.
         value: String,
-        /// Which values are allowed.
+        /// The values that are allowed.
         remedy: &'static str,
     },
     /// A token lies outside its vocabulary.

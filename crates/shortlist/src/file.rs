@@ -183,10 +183,10 @@ mod tests {
     fn a_file_is_read_as_it_was_written_and_written_alike_each_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.safetensors");
-        let own = shortlist();
-        own.save(&path).unwrap();
-        assert_eq!(Shortlist::load(&path).unwrap(), own);
-        assert_eq!(std::fs::read(&path).unwrap(), own.to_bytes());
+        let saved = shortlist();
+        saved.save(&path).unwrap();
+        assert_eq!(Shortlist::load(&path).unwrap(), saved);
+        assert_eq!(std::fs::read(&path).unwrap(), saved.to_bytes());
         let unnamed = Shortlist::new(Vocabularies::of_sizes([1, 1]), vec![], vec![]).unwrap();
         assert_eq!(parse(&unnamed.to_bytes()).unwrap(), unnamed);
     }
@@ -194,14 +194,14 @@ mod tests {
     #[test]
     fn every_flipped_bit_and_every_truncation_is_noticed() {
         let good = shortlist().to_bytes();
-        for place in 0..good.len() {
-            assert!(parse(&good[..place]).is_err(), "cut to {place} bytes");
+        for index in 0..good.len() {
+            assert!(parse(&good[..index]).is_err(), "cut to {index} bytes");
             let mut bytes = good.clone();
-            bytes[place] ^= 1 << (place % 8);
+            bytes[index] ^= 1 << (index % 8);
             match parse(&bytes) {
                 Err(error) => assert!(error.to_string().contains("s.safetensors"), "{error}"),
                 // White space made other white space, or a name that nobody reads.
-                Ok(same) => assert_eq!(same, shortlist(), "byte {place}"),
+                Ok(same) => assert_eq!(same, shortlist(), "byte {index}"),
             }
         }
     }
@@ -228,9 +228,9 @@ mod tests {
         let error = parse(b"\x08\0\0\0\0\0\0\0{}      ").unwrap_err().to_string();
         assert!(error.starts_with("s.safetensors: ") && error.contains("no metadata"), "{error}");
         let good = shortlist().to_bytes();
-        let place = good.windows(12).position(|at| at == b"version\\\":1,").unwrap();
+        let at = good.windows(12).position(|at| at == b"version\\\":1,").unwrap();
         let mut newer = good.clone();
-        newer[place + 10] = b'7';
+        newer[at + 10] = b'7';
         assert!(matches!(parse(&newer).unwrap_err(), ShortlistError::Version { found: 7, .. }));
         let error = Shortlist::load(Path::new("missing.safetensors")).unwrap_err();
         assert!(matches!(error, ShortlistError::Unreadable { .. }));

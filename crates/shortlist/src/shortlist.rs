@@ -19,7 +19,8 @@ impl Vocabularies {
         Self { sizes, tokenizers: None }
     }
 
-    /// Whether source and target share one tokeniser. A token can then be its own translation.
+    /// Returns whether source and target share one tokeniser. A token can then be its own
+    /// translation.
     pub fn are_shared(&self) -> bool {
         self.tokenizers.as_ref().is_some_and(|[source, target]| source == target)
     }
@@ -29,13 +30,13 @@ impl Vocabularies {
     /// # Errors
     /// [`ShortlistError::Vocabulary`], [`ShortlistError::Tokenizer`].
     pub fn check(&self, model: &Self) -> Result<(), ShortlistError> {
-        for (place, side) in ["source", "target"].into_iter().enumerate() {
-            let (shortlist, model_size) = (self.sizes[place], model.sizes[place]);
+        for (index, side) in ["source", "target"].into_iter().enumerate() {
+            let (shortlist, model_size) = (self.sizes[index], model.sizes[index]);
             if shortlist != model_size {
                 return Err(ShortlistError::Vocabulary { side, shortlist, model: model_size });
             }
             let names = self.tokenizers.iter().zip(&model.tokenizers);
-            if names.into_iter().any(|(own, theirs)| own[place] != theirs[place]) {
+            if names.into_iter().any(|(ours, theirs)| ours[index] != theirs[index]) {
                 return Err(ShortlistError::Tokenizer { side });
             }
         }
@@ -105,8 +106,8 @@ impl Shortlist {
     /// The likely translations of the source token `id`, in ascending order; none for an id outside
     /// the vocabulary.
     pub fn translations(&self, id: u32) -> &[u32] {
-        let place = id as usize;
-        match self.offsets.get(place..place + 2) {
+        let id = id as usize;
+        match self.offsets.get(id..id + 2) {
             Some(&[start, end]) => &self.tokens[start as usize..end as usize],
             _ => &[],
         }
@@ -166,15 +167,15 @@ mod tests {
 
     #[test]
     fn another_model_is_refused_by_what_differs() {
-        let own = named([5, 6], ["a", "b"]);
-        assert!(own.check(&own).is_ok());
-        assert!(own.check(&Vocabularies::of_sizes([5, 6])).is_ok());
-        let message = |model: Vocabularies| own.check(&model).unwrap_err().to_string();
+        let shortlist = named([5, 6], ["a", "b"]);
+        assert!(shortlist.check(&shortlist).is_ok());
+        assert!(shortlist.check(&Vocabularies::of_sizes([5, 6])).is_ok());
+        let message = |model: Vocabularies| shortlist.check(&model).unwrap_err().to_string();
         let size = message(named([5, 7], ["a", "b"]));
         assert!(size.contains("target") && size.contains('6') && size.contains('7'), "{size}");
         let tokenizer = message(named([5, 6], ["x", "b"]));
         assert!(tokenizer.contains("source tokeniser"), "{tokenizer}");
-        assert!(own.check(&named([4, 6], ["a", "b"])).is_err());
-        assert!(!own.are_shared() && named([5, 5], ["a", "a"]).are_shared());
+        assert!(shortlist.check(&named([4, 6], ["a", "b"])).is_err());
+        assert!(!shortlist.are_shared() && named([5, 5], ["a", "a"]).are_shared());
     }
 }

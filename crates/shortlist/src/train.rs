@@ -9,7 +9,7 @@ pub const MOST_PAIRS: usize = 1_000_000;
 /// The most translations of a source token, and the most frequent tokens.
 const MOST_TOKENS: usize = 100_000;
 
-/// How long the lists are.
+/// The settings for the length of the lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The number of most frequent target tokens that belong to every sentence.
@@ -78,9 +78,9 @@ impl Trainer {
         if !lengths.contains(&source.len()) || !lengths.contains(&target.len()) {
             return;
         }
-        let place = self.offered;
+        let index = self.offered;
         self.offered += 1;
-        if !place.is_multiple_of(self.stride) {
+        if !index.is_multiple_of(self.stride) {
             return;
         }
         if let Some(error) = self.unknown(source, target) {
@@ -154,17 +154,17 @@ mod tests {
 
     use super::*;
 
-    /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another place,
-    /// and half of them also have the word 5 that has no translation, and all the target token 9
-    /// that translates nothing.
+    /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another
+    /// position, and half of them also have the word 5 that has no translation, and all the target
+    /// token 9 that translates nothing.
     fn toy(trainer: &mut Trainer) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        for place in 0..400 {
+        for number in 0..400 {
             let words: Vec<u32> =
                 (0..random.random_range(3..8)).map(|_| random.random_range(10..30)).collect();
             let mut target: Vec<u32> = words.iter().rev().map(|word| word + 20).collect();
             target.push(9);
-            let silent = (place % 2 == 0).then_some(5);
+            let silent = (number % 2 == 0).then_some(5);
             let source: Vec<u32> = words.into_iter().chain(silent).collect();
             trainer.add(&source, &target);
         }

@@ -37,7 +37,7 @@ pub enum StudyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         what: String,
     },
     /// A model has no attention heads that could be switched off.
@@ -57,7 +57,7 @@ pub enum StudyError {
         name: String,
         /// The difference from the first row.
         change: String,
-        /// What is wrong.
+        /// The error in the configuration.
         source: Box<ConfigFileError>,
     },
 }

@@ -45,12 +45,12 @@ pub fn extrapolation_table(results: &[RowResult]) -> String {
         "| positions | source pieces | sentences | perplexity | BLEU |\n|---|---|---|---|---|\n",
     );
     for result in results {
-        for own in &result.measures {
-            let part = own.longest.map_or("more".into(), |longest| format!("to {longest}"));
+        for measure in &result.measures {
+            let part = measure.longest.map_or("more".into(), |longest| format!("to {longest}"));
             writeln!(
                 table,
                 "| {} | {part} | {} | {:.2} | {:.1} ± {:.1} |",
-                result.name, own.sentences, own.perplexity, own.bleu, own.interval
+                result.name, measure.sentences, measure.perplexity, measure.bleu, measure.interval
             )
             .expect("a string takes all");
         }

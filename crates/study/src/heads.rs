@@ -40,7 +40,7 @@ pub struct Head {
     pub part: AttentionUse,
     /// Its layer, from 1.
     pub layer: usize,
-    /// Its place in the layer, from 1.
+    /// The index in the layer, from 1.
     pub head: usize,
 }
 
@@ -109,7 +109,7 @@ impl HeadStudy {
     /// The model without the head `off`, or the whole one.
     ///
     /// # Errors
-    /// Those of the model directory.
+    /// The errors of the model directory.
     pub fn translator(&self, off: Option<Head>) -> Result<Translator, StudyError> {
         let mut parameters = self.parameters.clone();
         let known = |off: Head| self.heads.iter().find(|(head, _)| *head == off);
@@ -131,7 +131,7 @@ impl HeadStudy {
     /// whole model.
     ///
     /// # Errors
-    /// Those of the model directory, of decoding and of scoring.
+    /// The errors of the model directory, of decoding and of scoring.
     pub fn measure(
         &self,
         off: Option<Head>,
@@ -146,7 +146,7 @@ impl HeadStudy {
     }
 }
 
-/// What BLEU counts of a model's translations.
+/// The statistics of BLEU of a model's translations.
 pub struct HeadMeasure(Statistics);
 
 impl HeadMeasure {
@@ -185,7 +185,7 @@ pub struct HeadResult {
 }
 
 impl HeadResult {
-    /// Whether the interval of the change does not contain 0.
+    /// Returns whether the interval of the change excludes 0.
     pub fn matters(&self) -> bool {
         self.change.abs() > self.interval
     }
@@ -214,8 +214,8 @@ fn heads(config: &ModelConfig, parameters: &BTreeMap<String, TensorData>) -> Vec
         (AttentionUse::Cross, of_decoder),
     ];
     let of_part = |(part, (layers, count))| {
-        let places = (1..=layers).flat_map(move |layer| (1..=count).map(move |head| (layer, head)));
-        places.map(move |(layer, head)| (Head { part, layer, head }, count))
+        let heads = (1..=layers).flat_map(move |layer| (1..=count).map(move |head| (layer, head)));
+        heads.map(move |(layer, head)| (Head { part, layer, head }, count))
     };
     // A layer with a recurrent unit has no heads.
     let is_there = |(head, _): &(Head, usize)| parameters.contains_key(&head.projection());
@@ -223,14 +223,14 @@ fn heads(config: &ModelConfig, parameters: &BTreeMap<String, TensorData>) -> Vec
 }
 
 /// The output projection `weight` (`[d_model, heads·d_v]`) of `count` heads, with zeros for the
-/// head `place` (from 0).
-fn without_head(weight: &TensorData, place: usize, count: usize) -> TensorData {
+/// head `index` (from 0).
+fn without_head(weight: &TensorData, index: usize, count: usize) -> TensorData {
     let shape = weight.shape().to_vec();
     let inputs = shape[1];
     let width = inputs / count;
     let mut values: Vec<f32> = weight.iter::<f32>().collect();
     for row in values.chunks_exact_mut(inputs) {
-        row[place * width..(place + 1) * width].fill(0.0);
+        row[index * width..(index + 1) * width].fill(0.0);
     }
     TensorData::new(values, shape)
 }
@@ -253,7 +253,7 @@ mod tests {
         let output = |off: &[usize]| {
             let mut layer = whole.clone();
             let weight = whole.output.weight.val().into_data();
-            let weight = off.iter().fold(weight, |w, &place| without_head(&w, place, 3));
+            let weight = off.iter().fold(weight, |w, &index| without_head(&w, index, 3));
             layer.output.weight = Param::from_data(weight, &device);
             layer.forward(x.clone(), x.clone(), None, Mode::Inference)
         };

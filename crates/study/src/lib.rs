@@ -5,7 +5,7 @@
 //! Nothing else of the workspace depends on this crate but the programs. A program that loads or
 //! trains the baseline calls [`register`] at its start.
 //!
-//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a folder of its own, and a JSON file
+//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, and a JSON file
 //! with the measured values once it is finished. A study that is started again skips what is
 //! finished and resumes what is not.
 
@@ -32,7 +32,7 @@ pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
 /// configurations may name it then.
 pub fn register() {
     burnformer_core::register(RnnConfig::ARCHITECTURE, |fields| {
-        serde_json::from_value(fields).map(|own: RnnConfig| own.into())
+        serde_json::from_value(fields).map(|config: RnnConfig| config.into())
     });
 }
 

@@ -15,7 +15,7 @@ pub struct Measure {
     /// The perplexity: e to the negative log-likelihood per token of the references, `</s>`
     /// included.
     pub perplexity: f64,
-    /// The BLEU of the translations with the model's own search settings.
+    /// The BLEU of the translations with the model's search settings.
     pub bleu: f64,
     /// Half the width of the 95 % bootstrap interval of BLEU.
     pub interval: f64,
@@ -28,7 +28,7 @@ impl Measure {
     /// `references`.
     ///
     /// # Errors
-    /// Those of decoding and scoring.
+    /// The errors of decoding and scoring.
     pub(super) fn of(
         translator: &Translator,
         options: &TranslateOptions,

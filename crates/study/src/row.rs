@@ -97,10 +97,10 @@ impl Row {
         let bounds = self.lengths.iter().copied().map(Some).chain([None]);
         let mut parts: Vec<Part> =
             bounds.map(|longest| Part { longest, ..Part::default() }).collect();
-        for (place, ids) in lengths.iter().enumerate() {
+        for (index, ids) in lengths.iter().enumerate() {
             let part = self.lengths.partition_point(|&longest| longest < ids.len());
-            parts[part].source.push(source[place].clone());
-            parts[part].target.push(target[place].clone());
+            parts[part].source.push(source[index].clone());
+            parts[part].target.push(target[index].clone());
         }
         parts.retain(|part| !part.source.is_empty());
         parts
@@ -115,8 +115,8 @@ pub(super) struct Part {
     pub target: Vec<String>,
 }
 
-/// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has
-/// its default.
+/// Returns whether `text` is the TOML of `config`. A setting that is younger than the text has its
+/// default.
 fn is_text_of(text: &str, config: &TrainConfig) -> bool {
     toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
 }

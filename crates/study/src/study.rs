@@ -20,7 +20,7 @@ pub struct Study {
     pub texts: Texts,
     /// The devices on which to train and decode.
     pub device: Device,
-    /// What to print of the updates of its rows.
+    /// The part of each row's log that is printed.
     pub verbosity: Verbosity,
 }
 

@@ -43,7 +43,7 @@ pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     rows
 }
 
-/// The base, and the base from the seeds after its own.
+/// The base, and the base from the following seeds.
 fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let base = row(BASE, String::new(), config.clone(), OF_BASE);
     let again = (1..seeds).map(|more| {
@@ -54,7 +54,7 @@ fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     std::iter::once(base).chain(again).collect()
 }
 
-/// Whether the row of this name in [`table3`] is the base, from any seed.
+/// Returns whether the row of this name in [`table3`] is the base, from any seed.
 pub fn table3_is_base(row: &str) -> bool {
     row.starts_with(BASE)
 }
@@ -190,10 +190,11 @@ pub struct Change {
     pub interval: f64,
 }
 
-/// What the row `name` changes; `None` if it or the base is not done, or if it is the base.
+/// The change of BLEU from the base to row `name`. Returns `None` if it or the base is not done, or
+/// if it is the base.
 pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
     let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
-    let (own, of_own) = measure(results.iter().find(|result| result.name == name)?)?;
+    let (bleu, interval) = measure(results.iter().find(|result| result.name == name)?)?;
     let bases: Vec<(f64, f64)> =
         results.iter().filter(|result| table3_is_base(&result.name)).filter_map(measure).collect();
     if bases.is_empty() || table3_is_base(name) {
@@ -205,7 +206,7 @@ pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
     let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
     // One seed in the row, `count` in the mean.
     let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
-    Some(Change { bleu: own - mean, interval: of_own.hypot(of_bases).hypot(seeds) })
+    Some(Change { bleu: bleu - mean, interval: interval.hypot(of_bases).hypot(seeds) })
 }
 
 /// The `results` as a Markdown table beside what the paper found; of `rows` those that are done.
@@ -217,13 +218,13 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     let find = |name: &str| results.iter().find(|result| result.name == name);
     for row in rows {
         let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
-        let Some(own) = result.measures.first() else { continue };
+        let Some(measure) = result.measures.first() else { continue };
         let of_paper = paper.bleu - OF_BASE.1;
         let here = table3_change(results, &row.name);
         let here = here.map_or(String::new(), |here| verdict(of_paper, here.bleu, here.interval));
         let (Row { name, change, .. }, updates) = (row, result.updates);
         let millions = result.parameters as f64 / 1e6;
-        let (ppl, bleu, interval) = (own.perplexity, own.bleu, own.interval);
+        let (ppl, bleu, interval) = (measure.perplexity, measure.bleu, measure.interval);
         let Paper { perplexity, bleu: paper, .. } = paper;
         writeln!(
             table,
@@ -236,15 +237,15 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
 }
 
 /// Our change of BLEU and whether it goes the paper's way, where it is beyond the interval.
-fn verdict(paper: f64, own: f64, interval: f64) -> String {
-    let word = match (own.abs() > interval, own * paper) {
-        _ if own == 0.0 && paper == 0.0 => return String::new(),
+fn verdict(paper: f64, ours: f64, interval: f64) -> String {
+    let word = match (ours.abs() > interval, ours * paper) {
+        _ if ours == 0.0 && paper == 0.0 => return String::new(),
         (false, _) => "within the interval",
         (true, product) if product > 0.0 => "the paper's way",
         (true, product) if product < 0.0 => "the other way",
         (true, _) => "the paper's unchanged",
     };
-    format!("{own:+.1}, {word}")
+    format!("{ours:+.1}, {word}")
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const BRAILLE_BLANK: char = '\u{2800}';
 /// The canonical combining class of the signs that silence a consonant's vowel.
 const VIRAMA: u8 = 9;
 
-/// Whether `c` is drawn as nothing, wherever it is.
+/// Returns whether `c` has no visible form in any position.
 pub fn is_invisible(c: char) -> bool {
     matches!(u32::from(c),
         0x00..=0x08 | 0x0E..=0x1F | 0x7F..=0x84 | 0x86..=0x9F // controls
@@ -41,7 +41,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }
 
-/// What [`visible`] does, but with all characters that `stays` names.
+/// Like [`visible`], but keeps all characters for which `stays` returns true.
 pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
         return Cow::Borrowed(text);
@@ -63,7 +63,8 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out.replace(BRAILLE_BLANK, " "))
 }
 
-/// Whether the invisible `c` has a meaning behind `before` if `next` is the next visible character.
+/// Returns whether the invisible `c` has a meaning behind `before` if `next` is the next visible
+/// character.
 fn means_something(before: char, c: char, next: char) -> bool {
     let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();
     match u32::from(c) {
@@ -83,7 +84,8 @@ fn means_something(before: char, c: char, next: char) -> bool {
     }
 }
 
-/// Whether `c` is a letter or a mark of a script whose letters take other forms beside joiners.
+/// Returns whether `c` is a letter or a mark of a script whose letters take other forms beside
+/// joiners.
 fn joins(c: char) -> bool {
     let is_of_script = matches!(u32::from(c),
         0x0600..=0x07FF | 0x0840..=0x08FF | 0xFB50..=0xFDFF | 0xFE70..=0xFEFE // Arabic and its like

@@ -58,8 +58,8 @@ fn the_invisible_characters_are_those_of_unicode() {
 fn an_invisible_character_anywhere_in_a_sentence_changes_nothing() {
     for sentence in SENTENCES {
         assert_eq!(visible(sentence), sentence);
-        let places = sentence.char_indices().map(|(at, _)| at).chain([sentence.len()]);
-        for (at, c) in places.flat_map(|at| invisible().map(move |c| (at, c))) {
+        let offsets = sentence.char_indices().map(|(at, _)| at).chain([sentence.len()]);
+        for (at, c) in offsets.flat_map(|at| invisible().map(move |c| (at, c))) {
             let (before, after) = sentence.split_at(at);
             let is_in_word = |part: Option<char>| part.is_some_and(joins);
             let joined = is_in_word(before.chars().next_back()) && is_in_word(after.chars().next());
@@ -94,7 +94,7 @@ fn characters_that_mean_something_stay() {
         assert_eq!(visible(text), text, "{text:?}");
         // Inserted between them, a character without meaning goes and takes no other with it.
         for c in ['\u{200B}', '\u{2060}', '\u{AD}', '\u{FEFF}', '\u{202D}', '\u{34F}', '\u{1}'] {
-            let apart: String = text.chars().flat_map(|own| [c, own, c]).collect();
+            let apart: String = text.chars().flat_map(|letter| [c, letter, c]).collect();
             assert_eq!(visible(&apart), text, "U+{:04X}", u32::from(c));
         }
     }

@@ -122,9 +122,9 @@ fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
         fs::read_dir(&found.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["config.json", "model.safetensors"]);
-    let own = hub.cache.path().join("hub/models--a--b");
-    assert_eq!(fs::read_to_string(own.join("refs/main")).unwrap(), COMMIT);
-    assert!(own.join("blobs").join(hex(&Sha256::digest(WEIGHTS))).is_file());
+    let folder = hub.cache.path().join("hub/models--a--b");
+    assert_eq!(fs::read_to_string(folder.join("refs/main")).unwrap(), COMMIT);
+    assert!(folder.join("blobs").join(hex(&Sha256::digest(WEIGHTS))).is_file());
     #[cfg(unix)]
     assert!(fs::read_link(found.folder.join("config.json")).unwrap().starts_with("../../blobs"));
     let before = times(hub.cache.path());

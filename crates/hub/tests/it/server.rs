@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What the server does at an address, beside answering.
+/// The behaviour of the server at one address.
 #[derive(Clone, Default)]
 pub struct Page {
     pub body: Vec<u8>,
@@ -19,7 +19,7 @@ pub struct Page {
     pub token: Option<&'static str>,
     /// The connection is cut after so many bytes of each answer.
     pub cut: Option<usize>,
-    /// Whether parts can be asked for.
+    /// If true, the server answers requests for a part of a file.
     pub ranges: bool,
 }
 
@@ -31,7 +31,7 @@ impl Page {
 
 /// A request: its address, its range and whether it had a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Request {
     pub path: String,
     pub range: Option<String>,
     pub had_token: bool,
@@ -41,7 +41,7 @@ pub struct Asked {
 pub struct Server {
     pub address: String,
     pub pages: Arc<Mutex<HashMap<String, Page>>>,
-    pub asked: Arc<Mutex<Vec<Asked>>>,
+    pub asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
@@ -49,11 +49,11 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let server = Self { address, pages: Arc::default(), asked: Arc::default() };
-        let own = server.clone();
+        let handler = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let own = own.clone();
-                thread::spawn(move || own.answer(stream.unwrap()));
+                let handler = handler.clone();
+                thread::spawn(move || handler.answer(stream.unwrap()));
             }
         });
         server
@@ -64,7 +64,7 @@ impl Server {
     }
 
     /// The requests of addresses that end with `end`.
-    pub fn asked(&self, end: &str) -> Vec<Asked> {
+    pub fn asked(&self, end: &str) -> Vec<Request> {
         let asked = self.asked.lock().unwrap();
         asked.iter().filter(|asked| asked.path.ends_with(end)).cloned().collect()
     }
@@ -80,7 +80,8 @@ impl Server {
             .filter_map(|line| line.split_once(": ").map(|(a, b)| (a.to_lowercase(), b.to_owned())))
             .collect();
         let (range, token) = (headers.get("range").cloned(), headers.get("authorization"));
-        let asked = Asked { path: path.clone(), range: range.clone(), had_token: token.is_some() };
+        let asked =
+            Request { path: path.clone(), range: range.clone(), had_token: token.is_some() };
         self.asked.lock().unwrap().push(asked);
         let page = self.pages.lock().unwrap().get(&path).cloned();
         let page = page.unwrap_or(Page { status: Some(404), ..Page::default() });

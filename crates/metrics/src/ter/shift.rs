@@ -71,12 +71,12 @@ fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
 
 /// Common phrases of up to ten words whose positions are not too far apart.
 fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Item = Phrase> + 'a {
-    let places = (0..hypothesis.len()).flat_map(|h| {
+    let pairs = (0..hypothesis.len()).flat_map(|h| {
         let near =
             h.saturating_sub(MAX_SHIFT_DISTANCE)..reference.len().min(h + MAX_SHIFT_DISTANCE + 1);
         near.map(move |r| (h, r))
     });
-    places.flat_map(|(h, r)| {
+    pairs.flat_map(|(h, r)| {
         let common = hypothesis[h..]
             .iter()
             .zip(&reference[r..])
@@ -87,8 +87,8 @@ fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Ite
     })
 }
 
-/// Whether the phrase may move: it must be wrong at its position and missing in the reference, and
-/// must not move into itself.
+/// Returns whether the phrase may move: it must be wrong at its position and missing in the
+/// reference, and must not move into itself.
 fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     let misplaced = alignment.hypothesis_wrong[phrase.hypothesis..][..phrase.len].contains(&true);
     let missing = alignment.reference_wrong[phrase.reference..][..phrase.len].contains(&true);

@@ -91,7 +91,7 @@ fn split_contractions(line: &str) -> String {
 /// Splits the period off a word, unless the word is an abbreviation or the sentence continues in
 /// lower case.
 fn split_periods(line: &str, language: MosesLanguage) -> String {
-    // As in Perl, there is an empty word between two neighbouring spaces, except at the end.
+    // Perl's split yields an empty word between two neighbouring spaces, except at the end.
     let words: Vec<&str> = line.trim_end_matches(' ').split(' ').collect();
     let split = words.iter().enumerate().map(|(i, word)| match word.strip_suffix('.') {
         Some(stem)

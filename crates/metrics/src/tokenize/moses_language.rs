@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::MetricError;
 
-/// Whether a period after a word ends the sentence.
+/// The role of a period after a word: it may end the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaking {
     /// The period does not end a sentence: the word is an abbreviation.
@@ -17,7 +17,7 @@ pub(super) enum Breaking {
     Always,
 }
 
-/// A language with tokenisation rules of its own.
+/// A language with its own tokenisation rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MosesLanguage {
     /// German, `de`.
@@ -35,7 +35,7 @@ impl MosesLanguage {
         }
     }
 
-    /// Whether a period after `word` ends the sentence.
+    /// The role of a period after `word`.
     pub(super) fn breaking(self, word: &str) -> Breaking {
         let never = match self {
             Self::German => {
@@ -104,7 +104,7 @@ fn is_letter(word: &str) -> bool {
     matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z'])
 }
 
-/// Whether the word is a number from 1 to 99: German writes ordinals with a period.
+/// Returns whether the word is a number from 1 to 99: German writes ordinals with a period.
 fn is_ordinal(word: &str) -> bool {
     matches!(word.as_bytes(), [b'1'..=b'9'] | [b'1'..=b'9', b'0'..=b'9'])
 }

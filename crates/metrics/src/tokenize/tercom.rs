@@ -8,14 +8,14 @@ use crate::text::{pad_chars, squeeze};
 /// separated by spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ter {
-    /// Whether punctuation is split off and XML escapes are undone.
+    /// If true, punctuation is split off and XML escapes are undone.
     pub normalized: bool,
-    /// Whether punctuation is removed.
+    /// If true, punctuation is removed.
     pub no_punct: bool,
-    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation
+    /// If true, Chinese and Japanese characters are words (with `normalized`) and their punctuation
     /// is removed (with `no_punct`).
     pub asian_support: bool,
-    /// Whether case is kept.
+    /// If true, case is kept.
     pub case_sensitive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What holds of every text.
+//! Properties of the metrics on generated text.
 
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References,

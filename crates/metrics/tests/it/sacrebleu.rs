@@ -116,7 +116,7 @@ fn text_and_json_output_are_sacrebleus() {
     for case in formatted {
         let score = evaluate(&fixture, case);
         assert_eq!(score.to_string(), as_ours(case["text"].as_str().unwrap()));
-        // As text, because two objects of other key order are equal.
+        // The texts are compared, because two objects with another order of keys are equal.
         assert_eq!(score.json(2).to_string(), as_ours(&case["json"].to_string()));
     }
 }

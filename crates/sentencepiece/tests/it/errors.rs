@@ -12,7 +12,7 @@ fn load(bytes: &[u8]) -> Result<SentencePiece, SentencePieceError> {
     SentencePiece::from_bytes("dir/source.spm", bytes)
 }
 
-/// What is wrong with `bytes`. The message names the file and ends in a remedy.
+/// The error in `bytes`. The message names the file and ends in a remedy.
 fn error(bytes: &[u8]) -> ModelProblem {
     let error = load(bytes).map(|model| model.len()).unwrap_err();
     let message = error.to_string();
@@ -20,7 +20,7 @@ fn error(bytes: &[u8]) -> ModelProblem {
     error.problem
 }
 
-/// What is wrong with the piece of this id.
+/// The error in the piece of this id.
 fn problem(pieces: &[(&str, f32, u64)], trainer: &[Vec<u8>]) -> (usize, PieceProblem) {
     match error(&model(pieces, trainer, &[])) {
         ModelProblem::Piece { id, problem, .. } => (id, problem),

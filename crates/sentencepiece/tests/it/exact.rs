@@ -19,7 +19,7 @@ fn lines(path: &Path) -> impl Iterator<Item = String> + use<> {
     BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap)
 }
 
-/// What this crate makes of a line.
+/// The row that this crate computes for a line.
 fn row(model: &SentencePiece, text: &str) -> Row {
     let ids = model.encode(text);
     let pieces = model.encode_pieces(text);

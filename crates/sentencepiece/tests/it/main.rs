@@ -1,4 +1,4 @@
-//! SentencePiece models beside the numbers of its own library.
+//! SentencePiece models beside the numbers of the C++ library.
 
 mod common;
 mod errors;

@@ -21,7 +21,7 @@ fn load(pieces: &[(&str, f32, u64)], kind: u64, normalizer: &[Vec<u8>]) -> Sente
 fn of_ways_with_equal_scores_the_first_found_wins() {
     let pieces = [UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL), ("aaa", -3.0, NORMAL)];
     let model = load(&pieces, UNIGRAM, &plain());
-    // Places are reached from the left, and a later way has to be better: one long piece.
+    // Positions are reached from the left, and a later way has to be better: one long piece.
     assert_eq!(model.encode_pieces("aaa"), ["aaa"]);
     assert_eq!(model.encode_pieces("aaaaa"), ["aa", "aaa"]);
 }

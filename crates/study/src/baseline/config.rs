@@ -19,7 +19,7 @@ pub struct RnnConfig {
     pub d_attention: usize,
     /// Dropout on embeddings and on the readout.
     pub dropout: f64,
-    /// Which embeddings are one matrix.
+    /// The embeddings that share one matrix.
     pub sharing: EmbeddingSharing,
     /// Id of the padding token.
     pub pad: u32,
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn tiny_is_as_large_as_the_tiny_transformer() {
-        let own = RnnConfig::tiny(6_000).parameter_count() as f64;
+        let actual = RnnConfig::tiny(6_000).parameter_count() as f64;
         let other = TransformerConfig::tiny(6_000).parameter_count() as f64;
-        assert!((own / other - 1.0).abs() < 0.01, "{own} against {other}");
+        assert!((actual / other - 1.0).abs() < 0.01, "{actual} against {other}");
     }
 
     /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, states of 176,
@@ -100,7 +100,7 @@ mod tests {
         let source = 6 * 176 * (128 + 176) + 128 * 352;
         let cell = 528 * (128 + 352 + 176);
         let target = cell + 128 * 176 + 10 * (128 + 352) + 256 * (176 + 352 + 128) + logits;
-        let own = RnnConfig::tiny(6_000).update_flops(1, 10, 10);
-        assert_eq!(own, 6 * 10 * (source + target) as u64);
+        let actual = RnnConfig::tiny(6_000).update_flops(1, 10, 10);
+        assert_eq!(actual, 6 * 10 * (source + target) as u64);
     }
 }

@@ -64,9 +64,9 @@ impl Seq2SeqCache for RnnCache {
     }
 }
 
-fn indices(places: &[usize], device: &Device) -> Tensor<1, Int> {
-    let ids: Vec<i32> = places.iter().map(|&place| place as i32).collect();
-    Tensor::from_data(TensorData::new(ids, [places.len()]), device)
+fn indices(indices: &[usize], device: &Device) -> Tensor<1, Int> {
+    let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
+    Tensor::from_data(TensorData::new(ids, [indices.len()]), device)
 }
 
 impl RnnDecoder {

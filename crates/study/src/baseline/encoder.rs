@@ -18,7 +18,7 @@ pub struct RnnEncoder {
 impl RnnEncoder {
     /// An encoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        let gru = |place| Gru::new(config.d_model, config.d_hidden, key.fold(place), device);
+        let gru = |index| Gru::new(config.d_model, config.d_hidden, key.fold(index), device);
         Self { left_to_right: gru(0), right_to_left: gru(1) }
     }
 

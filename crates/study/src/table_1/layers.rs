@@ -54,9 +54,9 @@ impl Kind {
         }
     }
 
-    /// What the paper says of it: the complexity per layer, the number of sequential operations and
-    /// the maximum path length (Table 1; for separable convolutions §4), and the exponents of n and
-    /// of d in the complexity. Table 1 gives log_k(n) for convolutions, which are dilated then; §4
+    /// The paper's figures: the complexity per layer, the number of sequential operations and the
+    /// maximum path length (Table 1; for separable convolutions §4), and the exponents of n and of
+    /// d in the complexity. Table 1 gives log_k(n) for convolutions, which are dilated then; §4
     /// gives n/k for the contiguous kernels that are measured here.
     pub fn in_the_paper(self) -> ([&'static str; 3], [f64; 2]) {
         let path = "n/k; dilated log_k(n)";
@@ -148,8 +148,8 @@ impl Layer {
         window_attention(query, key, value, heads, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// How many positions away a change of the input has an effect after one layer, measured on
-    /// `len` positions.
+    /// The distance, in positions, at which a change of the input has an effect after one layer,
+    /// measured on `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;

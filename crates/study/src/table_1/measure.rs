@@ -78,18 +78,18 @@ mod tests {
     fn a_measurement_is_of_the_sizes_given() {
         let sizes = LayerSizes { d: 64, radius: 4, kernel: 3 };
         let device = Device::default();
-        let own = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &MEMORY);
+        let actual = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &MEMORY);
         let expected = Measurement {
             kind: Kind::Gru,
             n: 20,
             d: 64,
-            seconds: own.seconds,
-            bytes: own.bytes,
+            seconds: actual.seconds,
+            bytes: actual.bytes,
             steps: 20,
             path: 20,
         };
-        assert_eq!(own, expected);
+        assert_eq!(actual, expected);
         // The output alone has 20 × 64 floats.
-        assert!(own.seconds > 0.0 && own.bytes >= 20 * 64 * 4, "{own:?}");
+        assert!(actual.seconds > 0.0 && actual.bytes >= 20 * 64 * 4, "{actual:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What holds of a model of every architecture.
+//! Properties of a model of every architecture.
 
 use std::collections::BTreeMap;
 
@@ -91,16 +91,16 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
     let (source, target) = (ids([[5, 6, 2], [7, 2, 0]]), ids([[1, 8, 9], [1, 4, 5]]));
     for mut model in every(12).map(|config| build(&config)) {
         model.set_precision(Precision::BFloat16);
-        // What float32 packs must not be used instead.
+        // The weights packed in float32 must not be used instead.
         model.pack(ComputeType::Float32);
         let whole = model.forward(source.clone(), target.clone(), Mode::Inference);
         let mut cache = model.start(source.clone());
-        for place in 0..3 {
-            let token = target.clone().slice([0..2, place..place + 1]);
+        for position in 0..3 {
+            let token = target.clone().slice([0..2, position..position + 1]);
             let step = model.decode_step(token, &mut *cache);
-            let expected = whole.clone().slice([0..2, place..place + 1]).reshape(step.dims());
+            let expected = whole.clone().slice([0..2, position..position + 1]).reshape(step.dims());
             let worst: f64 = (step - expected).abs().max().into_scalar();
-            assert!(worst < 2e-2, "{place} {worst}");
+            assert!(worst < 2e-2, "{position} {worst}");
         }
     }
 }

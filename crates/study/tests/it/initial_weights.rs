@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 const SEED: u64 = 17;
 
-/// What is drawn for a model: the SHA-256, to 16 digits, of all names, shapes and values but those
-/// of normal distributions; and of each parameter that is drawn from one, its first values.
+/// The initial weights of a model: the SHA-256, to 16 digits, of all names, shapes and values but
+/// those of normal distributions; and of each parameter that is drawn from one, its first values.
 struct Pinned {
     config: ModelConfig,
     others: &'static str,
@@ -25,7 +25,7 @@ fn small() -> TransformerConfig {
     TransformerConfig { max_positions: 8, ..TransformerConfig::tiny(20).with_width(16, 2) }
 }
 
-/// A table that several of the models draw from the same place.
+/// A table that several of the models draw from the same key.
 const EMBEDDING: (&str, [f32; 3]) = ("embedding.weight", [0.22920175, 0.026321873, -0.0070493636]);
 
 fn pinned() -> [Pinned; 5] {
@@ -63,8 +63,8 @@ fn initial(config: &ModelConfig, seed: u64) -> BTreeMap<String, TensorData> {
     named_parameters(&config.build(seed, &Device::default()).expect("it is valid"))
 }
 
-/// Whether a parameter is drawn from a normal distribution: the tables of vectors for pieces and
-/// positions.
+/// Returns whether a parameter is drawn from a normal distribution: the tables of vectors for
+/// pieces and positions.
 fn is_normal(name: &str) -> bool {
     name.contains("embedding") || name.contains("position")
 }

@@ -5,8 +5,7 @@ mod of_core;
 #[path = "../../../infer/tests/it/common/mod.rs"]
 mod of_infer;
 
-/// What the tests of search ask for: the baseline's reference model in the place of the
-/// Transformers'.
+/// The model for the tests of search: the baseline's reference model instead of the Transformers'.
 mod common {
     pub use crate::of_infer::{Reference as Any, ids};
 

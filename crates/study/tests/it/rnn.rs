@@ -1,4 +1,4 @@
-//! The recurrent baseline against numbers of PyTorch's own GRU in float64
+//! The recurrent baseline against numbers of PyTorch's GRU in float64
 //! (`tests/reference/README.md`), and what padding, neighbours and caching must not change.
 
 use crate::of_core::{Tensors, folder, tensors, within};
@@ -35,13 +35,19 @@ fn scalar(tensor: Tensor<1>) -> f64 {
     f64::from(tensor.into_scalar::<f32>())
 }
 
-/// Asserts `own` within 1e-4 of the largest expected number, where `real` says so of a place.
-fn assert_near(name: &str, own: &TensorData, expected: &TensorData, real: impl Fn(usize) -> bool) {
-    assert_eq!(own.shape(), expected.shape(), "{name}");
+/// Asserts that `actual` is within 1e-4 of the largest expected number, at the indices for which
+/// `real` returns true.
+fn assert_near(
+    name: &str,
+    actual: &TensorData,
+    expected: &TensorData,
+    real: impl Fn(usize) -> bool,
+) {
+    assert_eq!(actual.shape(), expected.shape(), "{name}");
     let scale = expected.iter::<f64>().fold(1e-6_f64, |m, x| m.max(x.abs()));
-    let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
-    for (place, (a, b)) in pairs.filter(|&(place, _)| real(place)) {
-        assert!((a - b).abs() <= within(1e-4) * scale, "{name} {place}: {a}, not {b}");
+    let pairs = actual.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
+    for (index, (a, b)) in pairs.filter(|&(index, _)| real(index)) {
+        assert!((a - b).abs() <= within(1e-4) * scale, "{name} {index}: {a}, not {b}");
     }
 }
 
@@ -54,10 +60,10 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     let targets: Vec<i64> = case["target_output"].iter::<i64>().collect();
     let logits = model.forward(source.clone(), input.clone(), Mode::training(0, 0));
     let vocab = config().target_vocab;
-    assert_near("logits", &logits.to_data(), &case["logits"], |place| targets[place / vocab] != 0);
+    assert_near("logits", &logits.to_data(), &case["logits"], |index| targets[index / vocab] != 0);
     let weights = model.attention(source, input).cross[0].to_data();
-    let places = weights.shape()[3];
-    let real = |place: usize| targets[place / places] != 0;
+    let keys = weights.shape()[3];
+    let real = |index: usize| targets[index / keys] != 0;
     assert_near("attention", &weights, &case["attention.cross"], real);
     let outputs = ids(&case, "target_output", &device);
     let sums = label_smoothed_cross_entropy(logits, outputs, 0, 0.1);
@@ -68,8 +74,8 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     assert!((scalar(sums.nll) / tokens - expected("nll")).abs() < within(1e-5));
     let gradients = named_gradients(&model, &(sums.smoothed / tokens).backward());
     assert_eq!(gradients.len(), tensors("rnn.init.safetensors").len());
-    for (name, own) in &gradients {
-        assert_near(name, own, &case[&format!("grad.{name}")], |_| true);
+    for (name, actual) in &gradients {
+        assert_near(name, actual, &case[&format!("grad.{name}")], |_| true);
     }
 }
 
@@ -100,12 +106,12 @@ fn padding_and_neighbours_do_not_change_the_output() {
     let model = model(&device);
     let target = [1, 6, 3];
     let alone = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
-    let own = model.forward(alone, Tensor::from_ints([target], &device), Mode::Inference);
+    let actual = model.forward(alone, Tensor::from_ints([target], &device), Mode::Inference);
     let together = [[5, 2, 0, 0, 0, 0, 0], [7, 9, 4, 2, 0, 0, 0], [3, 4, 5, 6, 7, 8, 2]];
     let together = Tensor::<2, Int>::from_ints(together, &device);
     let targets = Tensor::from_ints([[1, 9, 0], target, [1, 4, 5]], &device);
     let other = model.forward(together, targets, Mode::Inference).slice(1..2);
-    let worst: f64 = (own - other).abs().max().into_scalar();
+    let worst: f64 = (actual - other).abs().max().into_scalar();
     assert!(worst < within(1e-5), "{worst}");
 }
 

@@ -1,5 +1,5 @@
 //! Metrics from the options that sacreBLEU's constructors take.
-#![allow(dead_code)] // Each test program uses its own part.
+#![allow(dead_code)] // Each test program uses another part.
 
 use burnformer_metrics::{Bleu, Chrf, Metric, Signature, Smoothing, Ter, VERSION};
 use serde_json::Value;

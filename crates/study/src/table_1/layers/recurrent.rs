@@ -129,13 +129,13 @@ mod tests {
         let w = value(lstm.gates.input.clone());
         let cell = sigmoid(w[1] * input) * (w[2] * input).tanh();
         let expected = sigmoid(w[3] * input) * cell.tanh();
-        let own = last(&lstm.forward(x.clone()).states, 0)[0];
-        assert!((own - expected).abs() < 1e-6, "{own} {expected}");
+        let actual = last(&lstm.forward(x.clone()).states, 0)[0];
+        assert!((actual - expected).abs() < 1e-6, "{actual} {expected}");
         let gru = Gru::new(1, &device);
         let w = value(gru.gates.input.clone());
         let expected = (1.0 - sigmoid(w[1] * input)) * (w[2] * input).tanh();
-        let own = last(&gru.forward(x).states, 0)[0];
-        assert!((own - expected).abs() < 1e-6, "{own} {expected}");
+        let actual = last(&gru.forward(x).states, 0)[0];
+        assert!((actual - expected).abs() < 1e-6, "{actual} {expected}");
     }
 
     #[test]
