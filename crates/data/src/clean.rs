@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use burnformer_text::visible;
 use serde::{Deserialize, Serialize};
 
 use crate::cleaning_report::CleaningReport;
@@ -112,33 +113,31 @@ impl Cleaner {
         &self.report
     }
 
-    /// The count of the reason for which the pair is dropped; `None` if it is kept.
-    fn reason(
-        &mut self,
-        pair: &LinePair,
-        source: usize,
-        target: usize,
-    ) -> Option<fn(&mut CleaningReport) -> &mut u64> {
+    /// The count of the first reason for which the pair is dropped; `None` if it is kept.
+    fn reason(&mut self, pair: &LinePair, source: usize, target: usize) -> Option<Count> {
         let limits = &self.settings;
-        if !pair.valid {
-            Some(|report| &mut report.invalid_utf8)
-        } else if (source == 0 || target == 0) && !limits.keep_empty {
-            Some(|report| &mut report.empty)
-        } else if source > limits.max_source_len {
-            Some(|report| &mut report.source_too_long)
-        } else if target > limits.max_target_len {
-            Some(|report| &mut report.target_too_long)
-        } else if limits.budget.is_some_and(|budget| source.max(target) + 1 > budget) {
-            Some(|report| &mut report.over_budget)
-        } else if limits.max_length_ratio.is_some_and(|most| length_ratio(source, target) > most) {
-            Some(|report| &mut report.length_ratio)
-        } else if limits.drop_duplicates && !self.seen.insert(fingerprint(pair)) {
-            Some(|report| &mut report.duplicate)
-        } else {
-            None
-        }
+        let is_above = |length: usize, most: Option<usize>| most.is_some_and(|most| length > most);
+        let ratio = length_ratio(source, target);
+        let reasons: [(bool, Count); 6] = [
+            (!pair.valid, |report| &mut report.invalid_utf8),
+            (source.min(target) == 0 && !limits.keep_empty, |report| &mut report.empty),
+            (source > limits.max_source_len, |report| &mut report.source_too_long),
+            (target > limits.max_target_len, |report| &mut report.target_too_long),
+            (is_above(source.max(target) + 1, limits.budget), |report| &mut report.over_budget),
+            (limits.max_length_ratio.is_some_and(|most| ratio > most), |report| {
+                &mut report.length_ratio
+            }),
+        ];
+        let found = reasons.into_iter().find_map(|(is, count)| is.then_some(count));
+        found.or_else(|| {
+            let is_new = !limits.drop_duplicates || self.seen.insert(fingerprint(pair));
+            (!is_new).then_some(|report| &mut report.duplicate)
+        })
     }
 }
+
+/// A count of a report.
+type Count = fn(&mut CleaningReport) -> &mut u64;
 
 /// The length of the longer side divided by the length of the shorter; infinite if one side is
 /// empty.
@@ -146,10 +145,11 @@ fn length_ratio(source: usize, target: usize) -> f64 {
     source.max(target) as f64 / source.min(target) as f64
 }
 
-/// Half a SHA-256. The probability that two of 10¹² different pairs have the same one is below
-/// 10⁻¹⁴.
+/// Half a SHA-256 of the texts without their invisible characters. The probability that two of
+/// 10¹² different pairs have the same one is below 10⁻¹⁴.
 fn fingerprint(pair: &LinePair) -> [u8; 16] {
-    let key = key_of(&[pair.source.as_bytes(), pair.target.as_bytes()]);
+    let [source, target] = [&pair.source, &pair.target].map(|side| visible(side));
+    let key = key_of(&[source.as_bytes(), target.as_bytes()]);
     std::array::from_fn(|i| key[i])
 }
 
@@ -211,6 +211,21 @@ mod tests {
         };
         assert_eq!(cleaner.report(), &expected);
         assert_eq!(expected.dropped(), 7);
+    }
+
+    #[test]
+    fn pairs_that_differ_in_invisible_characters_are_duplicates() {
+        let settings = CleaningSettings { drop_duplicates: true, ..Default::default() };
+        let mut cleaner = Cleaner::new(&settings);
+        assert!(cleaner.keeps(&pair("ein Haus", "a house"), 2, 2));
+        for c in ['\u{AD}', '\u{200B}', '\u{200E}', '\u{FEFF}', '\u{2060}', '\u{1}'] {
+            for own in
+                [pair(&format!("ein{c} Haus"), "a house"), pair("ein Haus", &format!("{c}a house"))]
+            {
+                assert!(!cleaner.keeps(&own, 2, 2), "U+{:04X}", u32::from(c));
+            }
+        }
+        assert!(cleaner.keeps(&pair("Haus", "house"), 1, 1));
     }
 
     #[test]

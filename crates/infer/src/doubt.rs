@@ -35,8 +35,10 @@ impl Doubt {
     }
 }
 
-/// The signs that `text` is a wrong translation of `source`.
+/// The signs that `text` is a wrong translation of `source`, whose invisible characters are no text.
 pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
+    let [source, text] = [source, text].map(burnformer_text::visible);
+    let [source, text] = [&*source, &*text];
     let is_loop = text_repeats(text) && !text_repeats(source);
     let is_copy = source.split_whitespace().count() >= WORDS && folded(source) == folded(text);
     let [source, target] = [source, text].map(|text| text.trim().chars().count());
@@ -102,6 +104,27 @@ mod tests {
         assert_eq!(doubts("Nein, nein, nein!", "No, no, no!"), []);
         assert_eq!(doubts("Die Zahl ist 1000000000000.", "The number is 1000000000000."), []);
         assert_eq!(doubts("Der Hund, der Hund!", "The dog, the dog!"), []);
+    }
+
+    #[test]
+    fn invisible_characters_are_no_signs_and_hide_none() {
+        let pairs = [
+            ("Das ist ein Haus.", "Das ist ein Haus."),
+            ("Haus", "hohohohohoho"),
+            ("Er kommt.", "He comes comes comes comes comes comes comes comes."),
+            ("Nein.", "No, that is not what I meant."),
+            ("Er kommt heute aus dem Haus.", "No."),
+        ];
+        for c in ["\u{AD}", "\u{200B}", "\u{200E}", "\u{2060}", "\u{FEFF}", "\u{E0041}"] {
+            let spread = |text: &str| {
+                text.chars().flat_map(|own| [own.into(), c.repeat(9)]).collect::<String>()
+            };
+            for (source, text) in pairs {
+                let expected = doubts(source, text);
+                assert_eq!(doubts(&spread(source), text), expected, "{source} {c:?}");
+                assert_eq!(doubts(source, &spread(text)), expected, "{text} {c:?}");
+            }
+        }
     }
 
     #[test]

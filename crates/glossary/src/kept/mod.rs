@@ -27,11 +27,11 @@ use words::Spelled;
 /// a number: then the numbers of `source` as terms, or no terms if it is not numbers alone that are
 /// lost. Symbols may be: words replace them.
 pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
-    let may_be_part = |c: char| c.is_numeric() || "{}%$@#<>[]()\\:/_`!".contains(c);
-    if !source.contains(may_be_part) {
+    if !may_have_parts(source) {
         return None;
     }
-    let parts = parts(source).into_iter().filter(|part| part.kind == PartKind::Verbatim);
+    let parts = if may_have_verbatim(source) { parts(source) } else { Vec::new() };
+    let parts = parts.into_iter().filter(|part| part.kind == PartKind::Verbatim);
     let parts: Vec<Range<usize>> = parts.map(|part| part.range).collect();
     let Some(places) = places_of_texts(source, &parts, translation) else {
         return Some(Vec::new());
@@ -45,6 +45,26 @@ pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
     let numbers =
         numbers(&rest, true).into_iter().filter(|own| !own.is_spelled(Some(&words), false));
     Some(numbers.map(|own| term(&own.text, own.forms())).collect())
+}
+
+/// Signs that begin most addresses, placeholders and code.
+const SIGNS: &str = "{<%$#\\[@_`/";
+
+/// Returns whether `text` may have a number or another part that its translation has to keep.
+pub fn may_have_parts(text: &str) -> bool {
+    text.contains(char::is_numeric) || may_have_verbatim(text)
+}
+
+/// Returns whether `text` may have an address, a placeholder or code. Only such a text is searched
+/// by the patterns of [`parts`].
+fn may_have_verbatim(text: &str) -> bool {
+    let is_before = |sign: char, next: fn(char) -> bool| {
+        text.match_indices(sign).any(|(at, _)| text[at + 1..].starts_with(next))
+    };
+    text.contains(|c| SIGNS.contains(c))
+        || is_before(':', |c| !c.is_whitespace())
+        || is_before('!', |c| c.is_ascii_alphabetic())
+        || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
 }
 
 /// The places in `translation` of `parts` of `source`, which are sorted, if it has each of them as

@@ -63,9 +63,9 @@ pub struct Request {
     /// prefix and the tokens of the terms are allowed in any case. Probabilities are those among
     /// the allowed tokens.
     pub shortlist: Option<Vec<u32>>,
-    /// The texts of the unknown tokens of the source, in order, which unknown tokens of the
-    /// translation copy.
-    pub unknown: Vec<String>,
+    /// The text of the source. Its unknown tokens are copied from it; where it is empty, it is the
+    /// text of the ids.
+    pub text: String,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
 }

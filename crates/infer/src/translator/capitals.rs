@@ -14,8 +14,9 @@ impl Translator {
     /// The number of searches for a translation of `source`: the two forms of one in capitals are
     /// searched for as well, and what keeps its numbers.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
-        let forms = if options.search.small_letters && is_in_capitals(source) { 3 } else { 1 };
-        forms + self.searches_for_parts(source, options)
+        let source = burnformer_text::visible(source);
+        let forms = if options.search.small_letters && is_in_capitals(&source) { 3 } else { 1 };
+        forms + self.searches_for_parts(&source, options)
     }
 
     /// Those of `requests` whose source is all in capitals, with their places, in small letters and
@@ -31,11 +32,11 @@ impl Translator {
         }
         let small = |(place, request): (usize, &Request)| {
             let is_free = request.prefix.is_empty() && request.terms.is_empty();
-            let text = is_free.then(|| self.tokenizers.source.decode(&request.source))?;
+            let is_free = is_free && !request.text.contains(is_small);
+            let text = is_free.then(|| self.source_text(request, 0))?;
             let small = |text: String| {
                 let source = self.tokenizers.source.encode(&text);
-                let unknown = self.unknown_texts(&text, &source);
-                (place, Request { source, unknown, ..request.clone() })
+                (place, Request { source, text, ..request.clone() })
             };
             is_in_capitals(&text).then(|| forms(&text).map(small))
         };
@@ -99,7 +100,6 @@ const WORD: usize = 6;
 /// capital, and letters of scripts without case are few beside the words. One short word beside a
 /// number is an acronym or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
-    let is_small = |c: char| c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c]);
     // Cherokee is commonly written in its capitals alone.
     let is_capital = |c: &char| {
         c.is_uppercase() && !c.to_lowercase().eq([*c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
@@ -118,6 +118,11 @@ pub(super) fn is_in_capitals(text: &str) -> bool {
         false => !lengths.is_empty(),
     };
     has_words && lengths.len() > 2 * caseless
+}
+
+/// Returns whether `c` is a small letter that has a capital.
+pub(super) fn is_small(c: char) -> bool {
+    c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c])
 }
 
 /// `text` in small letters, each of as many bytes as its capital, so that every part stays at its

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use burnformer_glossary::{Gapped, Wanted, longest, lost, parts};
+use burnformer_glossary::{Gapped, Wanted, longest, lost, may_have_parts, parts};
 use rayon::prelude::*;
 
 use super::load::Translator;
@@ -38,8 +38,10 @@ impl Translator {
         }
         let again = |(place, found): (usize, &Vec<Hypothesis>)| {
             let request = requests.get(place).filter(|request| !request.cancel.is_cancelled())?;
-            let own = request.source.get(options.languages.source.len()..)?;
-            let source = self.tokenizers.source.decode(own);
+            if !request.text.is_empty() && !may_have_parts(&request.text) {
+                return None;
+            }
+            let source = self.source_text(request, options.languages.source.len());
             let numbers = lost(&source, &self.text_of(&found[0]))?;
             Some(Lost { place, source, numbers })
         };
@@ -52,9 +54,10 @@ impl Translator {
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
             }
-            let source = self.tokenizers.source.encode(&Gapped::new(&own.source).text);
+            let text = Gapped::new(&own.source).text;
+            let source = self.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
-            Some(Request { terms: Terms::default(), source, ..requests[own.place].clone() })
+            Some(Request { terms: Terms::default(), source, text, ..requests[own.place].clone() })
         };
         self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
     }

@@ -24,6 +24,9 @@ fn sort(all: &mut [Hypothesis]) {
 /// that was a loop.
 const WITHOUT_LOOPS: usize = 3;
 
+/// How many times as wide the searches are that fill a list in which texts were repeated.
+const WIDER: [usize; 3] = [2, 4, 8];
+
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
@@ -39,32 +42,6 @@ impl Translator {
         self.translate_requests(self.requests(sources, options)?, options)
     }
 
-    /// Translates `sources` so that each translation begins with the text of `prefixes` at the same
-    /// index. An empty source is translated by its prefix alone.
-    ///
-    /// A prefix is tokenised separately, so it should end at the end of a word.
-    ///
-    /// # Errors
-    /// Those of [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix
-    /// for each source.
-    pub fn translate_with_prefixes<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
-        &self,
-        sources: &[S],
-        prefixes: &[T],
-        options: &TranslateOptions,
-    ) -> Result<Vec<Translation>, InferError> {
-        if sources.len() != prefixes.len() {
-            let (sources, others) = (sources.len(), prefixes.len());
-            return Err(InferError::Count { sources, others, what: "prefixes" });
-        }
-        let mut requests = self.requests(sources, options)?;
-        let prefixes = self.tokenizers.target.encode_batch(prefixes);
-        for (request, prefix) in requests.iter_mut().zip(prefixes) {
-            request.prefix = prefix;
-        }
-        self.translate_requests(requests, options)
-    }
-
     /// The requests to translate `sources`, with the terms that the glossary of `options`
     /// prescribes.
     ///
@@ -75,14 +52,13 @@ impl Translator {
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<Request>, InferError> {
-        let request = |source: &S| {
+        let request = |(source, ids): (&S, Vec<u32>)| {
             let source = source.as_ref();
-            let ids = self.tokenizers.source.encode(source);
             let terms = self.terms_for(source, &ids, options)?;
-            let unknown = self.unknown_texts(source, &ids);
-            Ok(Request { terms, unknown, ..Request::new(ids) })
+            Ok(Request { terms, text: source.into(), ..Request::new(ids) })
         };
-        sources.par_iter().map(request).collect()
+        let ids = self.tokenizers.source.encode_batch(sources);
+        sources.par_iter().zip(ids).map(request).collect()
     }
 
     /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it
@@ -192,56 +168,56 @@ impl Translator {
         }
         self.keep_parts(requests, options, &mut all);
         self.copy_unknown(requests, &mut all);
-        self.add_distinct(requests, options, &mut all);
+        self.make_distinct(requests, options, &mut all);
         Ok(all)
     }
 
-    /// Where hypotheses have one text, a search with twice the beam finds others in the place of
-    /// all but the best of them. They stay only where there are too few others.
-    fn add_distinct(
+    /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
+    /// and eight times the beam find others behind the best one, until there are `n_best` texts or
+    /// no further hypotheses.
+    fn make_distinct(
         &self,
         requests: &[Request],
         options: &TranslateOptions,
         all: &mut [Vec<Hypothesis>],
     ) {
-        let SearchSettings { n_best, beam_size, .. } = options.search;
+        let n_best = options.search.n_best;
         // The list of transformers is that of its search.
         let is_theirs = options.search.beam_rule == BeamRule::Transformers;
         if n_best == 1 || options.search.sampling.is_some() || is_theirs {
             return;
         }
-        // The hypotheses behind the first of each text.
-        let others = |found: &mut Vec<Hypothesis>| {
-            let mut texts = HashSet::new();
-            found.extract_if(.., |own| !texts.insert(self.text_of(own))).collect::<Vec<_>>()
+        let loses = |found: &mut Vec<Hypothesis>| {
+            let count = found.len();
+            self.remove_repeated(found);
+            found.len() < count && !found[0].is_second && !found[0].is_raised
         };
-        let others_of: Vec<_> = all.iter_mut().map(others).collect();
-        let found_once = |own: &Hypothesis| !own.is_second && !own.is_raised;
-        let asks = |place: &usize| !others_of[*place].is_empty() && found_once(&all[*place][0]);
-        let places: Vec<usize> = (0..all.len()).filter(asks).collect();
-        let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
-        let wider = (2 * n_best, 2 * beam_size);
-        let wider =
-            SearchSettings { n_best: wider.0, beam_size: wider.1, ..options.search.clone() };
-        let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
-        let mut found = found.unwrap_or_default();
-        self.copy_unknown(&again, &mut found);
-        for (place, found) in places.into_iter().zip(found) {
-            let own = &mut all[place];
-            let best = own[0].score;
-            own.extend(found.into_iter().filter(|new| new.score <= best));
-            sort(own);
-            others(own);
-            own.truncate(n_best);
+        let mut indices: Vec<usize> = (0..all.len()).filter(|&i| loses(&mut all[i])).collect();
+        for factor in WIDER {
+            let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
+            let mut wider = options.search.clone();
+            (wider.n_best, wider.beam_size) = (factor * n_best, factor * wider.beam_size);
+            let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
+            let mut found = found.unwrap_or_default();
+            self.copy_unknown(&again, &mut found);
+            let mut found = found.into_iter();
+            indices.retain(|&i| {
+                let (own, found) = (&mut all[i], found.next().unwrap_or_default());
+                let is_full = found.len() == wider.n_best;
+                let best = own[0].score;
+                own.extend(found.into_iter().filter(|new| new.score <= best));
+                sort(&mut own[1..]);
+                self.remove_repeated(own);
+                own.truncate(n_best);
+                is_full && own.len() < n_best
+            });
         }
-        for (own, others) in all.iter_mut().zip(others_of).filter(|(_, others)| !others.is_empty())
-        {
-            own.extend(others);
-            own.truncate(n_best);
-            if found_once(&own[0]) {
-                sort(own);
-            }
-        }
+    }
+
+    /// Removes the hypotheses behind the first of each text.
+    fn remove_repeated(&self, found: &mut Vec<Hypothesis>) {
+        let mut texts = HashSet::new();
+        found.retain(|own| texts.insert(self.text_of(own)));
     }
 
     /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If

@@ -7,12 +7,18 @@ use crate::ids::closed;
 use crate::search::Request;
 
 impl Translator {
-    /// The texts of the unknown tokens of `source`, whose ids are `ids`: the
-    /// [`unknown`](Request::unknown) of its request.
-    pub fn unknown_texts(&self, source: &str, ids: &[u32]) -> Vec<String> {
+    /// The texts of the unknown tokens of the source of `request`.
+    fn unknown_texts(&self, request: &Request) -> Vec<String> {
         let reader = &self.tokenizers.source;
-        let is_known = !ids.contains(&reader.special_ids().unk);
-        if is_known { Vec::new() } else { reader.unknown_texts(source) }
+        let is_told =
+            request.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
+        if is_told { reader.unknown_texts(&request.text) } else { Vec::new() }
+    }
+
+    /// The text that the ids of the source of `request` say, without its first `skipped` ones.
+    pub(super) fn source_text(&self, request: &Request, skipped: usize) -> String {
+        let ids = request.source.get(skipped..).unwrap_or_default();
+        self.tokenizers.source.decode_copying(ids, &self.unknown_texts(request))
     }
 
     /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand
@@ -55,7 +61,7 @@ impl Translator {
         let reader = &self.tokenizers.source;
         let unk = reader.special_ids().unk;
         let unknown = (0..source.len()).filter(|&key| source[key] == unk);
-        let texts: Vec<_> = unknown.zip(request.unknown.iter().cloned()).collect();
+        let texts: Vec<_> = unknown.zip(self.unknown_texts(request)).collect();
         if !texts.is_empty() {
             return texts;
         }

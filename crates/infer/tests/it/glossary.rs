@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::common::translate_with_prefixes;
 use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_infer::{
@@ -66,9 +67,9 @@ fn every_translation_has_the_terms_of_its_source() {
 fn a_term_may_stand_in_the_prefix() {
     let translator = translator(1);
     let options = options(&translator, &[("house", "Haus")], 12);
-    let found =
-        translator.translate_with_prefixes(&["the house"; 2], &["Das Haus", "Das Haus|"], &options);
-    for translation in found.unwrap() {
+    let prefixes = ["Das Haus", "Das Haus|"];
+    for translation in translate_with_prefixes(&translator, &["the house"; 2], &prefixes, &options)
+    {
         assert!(has(&translation.text, "Haus"), "{}", translation.text);
         assert!(translation.text.starts_with("Das Haus"), "{}", translation.text);
     }

@@ -1,5 +1,6 @@
 //! Text in, text out, from a model directory on disk.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,9 @@ use burnformer_infer::{
     Request, SearchSettings, TranslateOptions, Translator, perplexity, save_text_files,
     word_alignment,
 };
+
+use crate::common::translate_with_prefixes;
+use crate::toy::Toy;
 
 const LINES: [&str; 5] = ["the house is small", "", "a small dog", "the dog sees the house", "   "];
 
@@ -108,7 +112,7 @@ fn the_score_of_a_translation_is_its_searchs() {
     let options = TranslateOptions { search: only_the_end, ..translator.options() };
     let sources = [LINES[0], LINES[2], LINES[3]];
     let targets = [LINES[3], LINES[0], LINES[2]];
-    let found = translator.translate_with_prefixes(&sources, &targets, &options).unwrap();
+    let found = translate_with_prefixes(&translator, &sources, &targets, &options);
     let scores = translator.score(&sources, &targets, &options).unwrap();
     for ((own, found), target) in scores.iter().zip(&found).zip(targets) {
         assert_eq!((found.text.as_str(), found.finish), (target, FinishReason::EndOfSentence));
@@ -125,11 +129,42 @@ fn the_score_of_a_translation_is_its_searchs() {
 fn translations_begin_with_their_prefixes() {
     let translator = load(&joint(1));
     let options = translator.options();
-    let own =
-        translator.translate_with_prefixes(&LINES[2..4], &["the house", ""], &options).unwrap();
+    let own = translate_with_prefixes(&translator, &LINES[2..4], &["the house", ""], &options);
     assert!(own[0].text.starts_with("the house"), "{}", own[0].text);
-    let error = translator.translate_with_prefixes(&LINES[..2], &["a"], &options).unwrap_err();
-    assert!(matches!(error, InferError::Count { sources: 2, others: 1, what: "prefixes" }));
+}
+
+/// Pieces that spell few texts in many ways: `the` is four sequences of them.
+#[test]
+fn an_n_best_list_has_each_text_once_and_is_full() {
+    for (seed, n_best) in (1..9).flat_map(|seed| [3, 5, 8].map(|n_best| (seed, n_best))) {
+        let translator = Translator::load(Toy::with_seed(seed).path(), &Device::default()).unwrap();
+        let tokenizer = &translator.tokenizers().target;
+        let is_used = |id: &u32| {
+            let token = tokenizer.token(*id).unwrap();
+            *id < 3 || token.trim_start_matches('▁').chars().all(|c| "the".contains(c))
+        };
+        let suppress = (0..tokenizer.vocab_size() as u32).filter(|id| !is_used(id)).collect();
+        let search = SearchSettings {
+            suppress,
+            n_best,
+            beam_size: n_best,
+            max_length: Some(7),
+            ..translator.options().search
+        };
+        let options = TranslateOptions { search, ..translator.options() };
+        let best = TranslateOptions {
+            search: SearchSettings { n_best: 1, ..options.search.clone() },
+            ..options.clone()
+        };
+        let lists = translator.translate(&LINES[2..4], &options).unwrap();
+        let alone = translator.translate(&LINES[2..4], &best).unwrap();
+        for (list, alone) in lists.iter().zip(alone) {
+            let texts: HashSet<&str> = list.n_best.iter().map(|own| own.text.as_str()).collect();
+            assert_eq!(texts.len(), list.n_best.len(), "{seed} {n_best}: {list:?}");
+            assert_eq!(texts.len(), n_best, "{seed}: {texts:?}");
+            assert_eq!(list.tokens, alone.tokens);
+        }
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl TranslatorEngine {
         Ok(Request {
             prefix: tokenizers.target.encode(&work.prefix),
             terms: self.translator.terms(&work.terms, &source)?,
-            unknown: self.translator.unknown_texts(&work.text, &source),
+            text: work.text.clone(),
             ..Request::new(source)
         })
     }

@@ -154,11 +154,10 @@ fn translations(
     options: &TranslateOptions,
 ) -> Result<Vec<Option<String>>> {
     let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
-    let sources = translator.tokenizers().source.encode_batch(&texts);
     let limit = translator.longest_source(options);
-    let fits = |ids: &Vec<u32>| !ids.is_empty() && ids.len() < limit;
-    let usable: Vec<usize> = (0..sources.len()).filter(|&i| fits(&sources[i])).collect();
-    let requests = usable.iter().map(|&i| Request::new(sources[i].clone())).collect();
+    let requests = translator.requests(&texts, options)?.into_iter().enumerate();
+    let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
+    let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
     let found = translator.translate_ids(requests, options)?;
     let chosen: Vec<Option<String>> = usable
         .par_iter()

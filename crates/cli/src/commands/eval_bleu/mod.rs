@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
-use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources, Request};
+use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
     Smoothing, Ter, WritingSystem, as_strs,
@@ -321,15 +321,14 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
     let output =
         args.output.as_deref().map(|path| Output::create(Some(path), &read)).transpose()?;
-    let sources = translator.tokenizers().source.encode_batch(lines);
+    let requests = translator.requests(lines, &options)?;
     let mut warnings = LineWarnings::new(path);
     let limit = translator.longest_source(&options);
-    for (number, source) in (1..).zip(&sources) {
-        warnings.source(number, source.len(), limit);
+    for (number, request) in (1..).zip(&requests) {
+        warnings.source(number, request.source.len(), limit);
     }
     warnings.finish();
     let _progress = Progress::of(&options.tally, 0, Some(lines.len()));
-    let requests = sources.into_iter().map(Request::new).collect();
     let found =
         translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;
     let best: Vec<Hypothesis> = found.into_iter().map(|mut all| all.swap_remove(0)).collect();

@@ -37,7 +37,7 @@ pub(super) fn requests(
     let request = |(source, prefix)| Request { prefix, ..Request::new(source) };
     let mut requests: Vec<Request> = sources.into_iter().zip(prefixes).map(request).collect();
     for (request, line) in requests.iter_mut().zip(&lines).filter(|_| !args.token_ids) {
-        request.unknown = translator.unknown_texts(line, &request.source);
+        request.text.clone_from(line);
     }
     if options.glossary.is_some() {
         failure = add_terms(&mut requests, &lines, translator, options).or(failure);

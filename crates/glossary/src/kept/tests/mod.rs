@@ -47,6 +47,40 @@ fn what_is_lost_is_asked_for() {
     let wanted = vec![vec!["1,5".to_owned(), "1.5".to_owned()]];
     assert_eq!(lost("{name} hat 1,5 Euro.", "{name} has 15 euros."), Some(wanted));
     assert_eq!(lost("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."), Some(Vec::new()));
+    assert_eq!(lost("Lies www.beispiel.de.", "Read it."), Some(Vec::new()));
+}
+
+/// Random strings of the pieces of parts: whatever the patterns find, its signs
+/// announce.
+#[test]
+fn a_text_with_a_part_has_a_sign_of_it() {
+    let pieces = "a Z ww w. www. 7 ٣ ½ n_1 ä 東 ' - + . ( ) : :: ! !x :x @ # $ % %s { } {% <% < > [ ] [[ \\\\ ` / ~ \
+        __ http:// tel: C: Www. MAILTO: 16 °C € plural, * | ^ \u{fe0f}\u{20e3} , ? …";
+    let pieces: Vec<&str> = pieces.split(' ').chain([" ", " "]).collect();
+    let (mut state, mut with_parts) = (7u32, 0);
+    for _ in 0..20_000 {
+        let text: String = (0..6)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                pieces[(state >> 16) as usize % pieces.len()]
+            })
+            .collect();
+        let is_kept = |part: &Part| part.kind != PartKind::Symbol;
+        if parts(&text).iter().any(is_kept) {
+            with_parts += 1;
+            assert!(may_have_parts(&text), "{text:?}");
+        }
+        assert!(
+            found(&text).is_empty() || may_have_verbatim(&text),
+            "{text:?}: {:?}",
+            found(&text)
+        );
+    }
+    assert!(with_parts > 3_000, "{with_parts}");
+    for prose in ["Wow! Das ist gut: sehr gut (wirklich); ja!", "É só isso…", "他说：你好！"]
+    {
+        assert!(!may_have_verbatim(prose), "{prose}");
+    }
 }
 
 #[test]

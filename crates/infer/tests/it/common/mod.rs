@@ -9,7 +9,7 @@ use burnformer_core::{
     Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions,
     TransformerConfig, read_config, with_parameters,
 };
-use burnformer_infer::{NeuralModel, Request};
+use burnformer_infer::{NeuralModel, Request, TranslateOptions, Translation, Translator};
 use serde_json::{Value, json};
 
 pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
@@ -110,4 +110,18 @@ impl Reference {
 
 pub fn ids(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+}
+
+/// Translations of `sources` that begin with `prefixes`.
+pub fn translate_with_prefixes(
+    translator: &Translator,
+    sources: &[&str],
+    prefixes: &[&str],
+    options: &TranslateOptions,
+) -> Vec<Translation> {
+    let mut requests = translator.requests(sources, options).unwrap();
+    for (request, prefix) in requests.iter_mut().zip(prefixes) {
+        request.prefix = translator.tokenizers().target.encode(prefix);
+    }
+    translator.translate_requests(requests, options).unwrap()
 }
