@@ -30,7 +30,7 @@ use shell::{USAGE, cargo, exit_code, finished, say, succeeds, success, workspace
 /// The name of a command and its line in the help.
 type Entry = (String, &'static str);
 
-/// Where the commands of the `burnformer` binary are declared.
+/// The source file that declares the commands of the `burnformer` binary.
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.

@@ -36,7 +36,7 @@ pub struct Args {
     common: Common,
 }
 
-/// Measures every layer at every size; `memory` counts what is allocated.
+/// Measures every layer at every size; `memory` counts allocations.
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args, memory)?;

@@ -46,7 +46,7 @@ enum Benchmark {
     Challenge(challenge::Args),
 }
 
-/// The allocator, which counts what is allocated, for [`layers`].
+/// The allocator, which counts allocations for [`layers`].
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 

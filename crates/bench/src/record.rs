@@ -1,4 +1,4 @@
-//! The result of a benchmark, and what a process has used.
+//! The result of a benchmark, and the resources that a process has used.
 
 use anyhow::Result;
 use burnformer::output;

@@ -23,7 +23,7 @@ const PARTIAL: &str = ".partial";
 /// The users who may read a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Only the user who made it.
+    /// Only the user who made the file.
     Owner,
     /// The users whom the umask allows to read a new file.
     Umask,
@@ -179,8 +179,8 @@ fn make(
     builder.tempfile_in(folder)
 }
 
-/// Removes the temporary files of one path, all of which begin with `prefix`, whose processes live
-/// no more.
+/// Removes the temporary files of one path whose processes have ended. Their names begin with
+/// `prefix`.
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
         // NFS locks only files that are open for writing.

@@ -38,7 +38,7 @@ pub enum Hash {
     Git(String),
 }
 
-/// A file of a server, and where it goes.
+/// A file of a server, and its path in the cache.
 pub struct Remote<'a> {
     pub url: String,
     pub token: Option<&'a str>,
@@ -112,7 +112,7 @@ impl Client {
 
     /// Fetches a file unless it is there, going on with what an earlier attempt left.
     pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<(), HubError> {
-        // Nothing is written then: the cache may be read-only.
+        // The file is complete already. Nothing is written: the cache may be read-only.
         if remote.path.exists() {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl Client {
         Ok(())
     }
 
-    /// Appends to `file`, which has `before` bytes, what the server has beyond them.
+    /// Appends the bytes that the server has after the first `before` to `file`, which holds those.
     fn append(
         &self,
         remote: &Remote,
@@ -220,7 +220,7 @@ impl Client {
 }
 
 /// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees
-/// how far that one is.
+/// the progress of that process.
 fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<(), HubError> {
     let io = |cause| HubError::io(remote.path, cause);
     loop {

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a model cannot be fetched, and what to do.
+/// An error that prevents a model from being fetched, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// A name of another form.
@@ -79,7 +79,7 @@ pub enum HubError {
         "{url}: the file has the hash {found} instead of {expected}; it was thrown away: fetch it again"
     )]
     Hash {
-        /// Where it came from.
+        /// The address of the file.
         url: String,
         /// The hash of the list.
         expected: String,

@@ -20,7 +20,7 @@ pub struct Progress<'a> {
     pub file: &'a str,
     /// The number of its bytes that are here.
     pub done: u64,
-    /// The number of all of them.
+    /// The number of bytes of the whole file.
     pub size: u64,
 }
 

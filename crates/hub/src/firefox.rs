@@ -49,7 +49,7 @@ struct Attachments {
     base_url: String,
 }
 
-/// The mark in the folder of a version of which all files arrived.
+/// The file that marks the folder of a version whose files have all arrived.
 const COMPLETE: &str = ".complete";
 
 /// The folder of all versions of the model of a pair.

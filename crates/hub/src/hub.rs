@@ -45,7 +45,8 @@ pub fn folder(name: &str, settings: &Settings) -> PathBuf {
     settings.cache.join(format!("models--{}", name.replace('/', "--")))
 }
 
-/// Fetches what the model `name` has at `revision`; without the server, what was fetched before.
+/// Fetches the files that the model `name` has at `revision`. Without the server, it returns those
+/// that were fetched before.
 pub fn fetch(
     name: &str,
     revision: &str,

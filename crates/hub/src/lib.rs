@@ -40,8 +40,7 @@ pub fn fetch(
     }
 }
 
-/// Removes what the cache holds of the model `name`, of all revisions, and returns whether there
-/// was anything.
+/// Removes all revisions of the model `name` from the cache. Returns whether there were any.
 ///
 /// # Errors
 /// [`HubError::Io`].

@@ -2,7 +2,7 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-/// Where models come from, and where they go.
+/// The servers from which models come, and the cache to which they go.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The address of the Hugging Face hub.

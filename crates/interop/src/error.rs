@@ -24,7 +24,7 @@ pub enum InteropError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
+        /// The size of the file.
         bytes: u64,
     },
     /// A file that belongs to a model of this format is missing.

@@ -51,7 +51,7 @@ impl Format {
     /// needed, so that the check can come before a training.
     ///
     /// # Errors
-    /// [`InteropError::CannotExport`] with what it cannot express.
+    /// [`InteropError::CannotExport`] with the feature that it cannot express.
     pub fn check(self, config: &TransformerConfig) -> Result<()> {
         match self {
             Self::HuggingFace => hugging_face::check(config),

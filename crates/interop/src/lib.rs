@@ -8,9 +8,9 @@
 //! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same here
 //! as in the original system.
 //!
-//! Nothing in a file is executed, and memory is bounded by the size of the file: a small reader
-//! that knows five names reads the weights in PyTorch's pickles. This crate contains no search, no
-//! training and no backend.
+//! No file is executed, and memory is bounded by the size of the file: a small reader that knows
+//! five names reads the weights in PyTorch's pickles. This crate contains no search, no training
+//! and no backend.
 //!
 //! ```no_run
 //! use std::path::Path;

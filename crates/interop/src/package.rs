@@ -126,8 +126,8 @@ pub(crate) fn refuse(
     }
 }
 
-/// Returns an error for the first of `features` that the model has: whether it has it, what it is,
-/// and the remedy.
+/// Returns an error for the first of `features` that the model has. A feature is whether the model
+/// has it, its name, and the remedy.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].

@@ -1,8 +1,8 @@
 //! ZIP archives whose files are stored without compression, which is how PyTorch and NumPy write
 //! weights.
 //!
-//! Nothing is decompressed: the content of each file is a part of the archive, so that memory is
-//! bounded by the archive's size.
+//! No file is decompressed: the content of each is a part of the archive, so that memory is bounded
+//! by the archive's size.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -9,7 +9,7 @@ use crate::simd::vectorised;
 const INSERTION_LIMIT: usize = 64;
 /// The number of values that are compared with the threshold together.
 const CHUNK: usize = 64;
-/// The number of parts of which the maxima are taken.
+/// The number of parts whose maxima are computed.
 const PARTS: usize = 32;
 
 /// A value and its index among the values.

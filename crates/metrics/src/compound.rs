@@ -1,8 +1,8 @@
 //! The BLEU of *Attention Is All You Need*: tokenised by Moses, with compounds split at hyphens.
 //!
-//! **Its scores are not comparable with sacreBLEU's**, nor with those of any other tokenisation:
-//! splitting compounds adds words that match. It exists to compare a run with the paper's Table 2,
-//! which was computed by tensor2tensor's `get_ende_bleu.sh`: `tokenizer.perl`, then
+//! **The scores are not comparable with sacreBLEU's**, nor with those of any other tokenisation:
+//! splitting compounds adds words that match. This metric exists to compare a run with the paper's
+//! Table 2, which was computed by tensor2tensor's `get_ende_bleu.sh`: `tokenizer.perl`, then
 //! `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then `multi-bleu.perl` (cased, no
 //! smoothing).
 

@@ -1,6 +1,6 @@
 //! The errors of metrics: what can be wrong with their input.
 
-/// Why a score cannot be computed. Line numbers start at 1.
+/// An error that prevents a score from being computed. Line numbers start at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricError {

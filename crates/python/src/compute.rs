@@ -90,7 +90,7 @@ pub fn compute<T: Send + 'static>(
     pool.threads.spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
         shared.end_turn();
-        // Nobody takes the result of what was interrupted.
+        // The caller does not receive the result if it was interrupted.
         let _ = sender.send(result);
     });
     loop {

@@ -44,7 +44,7 @@ pub const NAMES: [&str; 23] = [
 
 /// A function that takes keywords of a translation.
 pub struct Function {
-    /// Its name.
+    /// The name of the function.
     pub name: &'static str,
     /// The further keywords.
     pub keywords: &'static [&'static str],
@@ -65,7 +65,7 @@ pub struct Options {
     shortlist: Option<PathBuf>,
 }
 
-/// Where a glossary comes from.
+/// The source of a glossary.
 #[derive(FromPyObject)]
 enum Terms {
     Pairs(std::collections::BTreeMap<String, String>),
@@ -174,8 +174,8 @@ where
     })
 }
 
-/// `search` with another value of the key `name`, written as in `generation.json`; short forms are
-/// a number for GNMT's length penalty and `True` for sampling as it is by default.
+/// `search` with another value of the key `name`, written as in `generation.json`. Short forms are
+/// a number for GNMT's length penalty and `True` for sampling with its default settings.
 fn searched(
     search: &SearchSettings,
     name: &str,

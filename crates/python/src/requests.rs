@@ -6,7 +6,7 @@ use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translator
 /// The number of texts that become tokens between two such looks.
 const READ_AT_ONCE: usize = 1024;
 
-/// The requests to translate `texts`, each of which ends as `cancel` says.
+/// The requests to translate `texts`. `cancel` ends all of them.
 ///
 /// # Errors
 /// The errors of [`requests`](Translator::requests); if there is not one prefix for each text.

@@ -15,7 +15,7 @@ use crate::results::{self, Found};
 #[pyclass(module = "burnformer")]
 pub struct Translations {
     translator: Arc<Translator>,
-    /// Where further texts come from, until they end or fail.
+    /// The iterator of further texts, until it ends or fails.
     texts: Option<Py<PyIterator>>,
     options: Arc<TranslateOptions>,
     chunk: usize,
@@ -28,7 +28,7 @@ pub struct Translations {
 }
 
 impl Translations {
-    /// The translations of `texts`, of which `chunk` are translated at a time.
+    /// The translations of `texts`, translated `chunk` texts at a time.
     pub fn new(
         translator: Arc<Translator>,
         texts: Py<PyIterator>,

@@ -13,7 +13,7 @@ use crate::vocabulary::Vocabulary;
 /// The number of nested merges that are undone before an unused piece is kept.
 const DEEPEST: usize = 100;
 
-/// Segments `text`, which is normalised.
+/// Segments the normalised `text`.
 pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segment> {
     let (mut start, mut symbols) = (0, Vec::with_capacity(text.len()));
     while start < text.len() {

@@ -85,7 +85,7 @@ impl Text<'_> {
             return (piece, false);
         }
         match piece.strip_prefix(SPACE) {
-            // Where no text starts with a space, none of them is kept.
+            // If no text starts with a space, none of them is kept.
             Some(rest) => (rest, !normalizer.removes_extra_spaces),
             None => (piece, false),
         }

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A file that is not a usable SentencePiece model. The message names the file, what is wrong and a
+/// A file that is not a usable SentencePiece model. The message names the file, the problem and a
 /// remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]

@@ -52,8 +52,8 @@ pub struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of
-    /// the symbol that they become; `None` if they cannot be joined.
+    /// The rank of the merge of two neighbours and the node of the symbol that they become; `None`
+    /// if they cannot be joined. The merge with the lowest rank is done first.
     #[inline]
     fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
         if left.is_frozen || right.is_frozen {

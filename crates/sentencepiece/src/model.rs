@@ -59,7 +59,7 @@ impl SentencePiece {
     /// Reads a `.spm` or `.model` file.
     ///
     /// # Errors
-    /// A [`SentencePieceError`] that names the file and what is wrong with it.
+    /// A [`SentencePieceError`] that names the file and the problem.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SentencePieceError> {
         let path = path.as_ref();
         named(path, read(path).and_then(|bytes| Self::parse(&bytes)))
@@ -71,7 +71,7 @@ impl SentencePiece {
     /// held while reading, and 24 afterwards.
     ///
     /// # Errors
-    /// A [`SentencePieceError`] that names the file and what is wrong with it.
+    /// A [`SentencePieceError`] that names the file and the problem.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, SentencePieceError> {
         named(name.as_ref(), Self::parse(bytes))
     }
@@ -137,7 +137,7 @@ impl SentencePiece {
     }
 
     /// The pieces of `text`, whose ids [`encode`](Self::encode) returns. Text without a piece is
-    /// returned as it is in the normalised text, or in bytes if the model has pieces for them.
+    /// returned unchanged from the normalised text, or in bytes if the model has pieces for them.
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
         let mut pieces: Vec<String> = Vec::new();

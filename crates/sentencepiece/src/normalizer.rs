@@ -19,9 +19,9 @@ pub const MOST_SYMBOLS: usize = 64;
 pub enum DummySpace {
     /// Nowhere.
     None,
-    /// Before the text.
+    /// The space is before the text.
     Prefix,
-    /// After the text.
+    /// The space is after the text.
     Suffix,
 }
 

@@ -18,7 +18,7 @@ const BLOCK: usize = 1024;
 /// The probabilities of the translations of a source token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// In ascending order.
+    /// The ids, in ascending order.
     ids: Vec<u32>,
     probabilities: Vec<f32>,
 }
@@ -154,7 +154,7 @@ fn normalised(mut weights: Vec<(u32, f64)>) -> Row {
     Row { ids, probabilities }
 }
 
-/// A sum for each target token, of which few are not 0.
+/// A sparse sum for each target token.
 struct Sums {
     all: Vec<f64>,
     touched: Vec<u32>,

@@ -14,7 +14,7 @@ pub struct Vocabularies {
 }
 
 impl Vocabularies {
-    /// Vocabularies of which only the sizes are known.
+    /// Vocabularies whose tokenisers are not known.
     pub fn of_sizes(sizes: [usize; 2]) -> Self {
         Self { sizes, tokenizers: None }
     }
@@ -49,7 +49,7 @@ impl Vocabularies {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortlist {
     pub(crate) vocabularies: Vocabularies,
-    /// In ascending order.
+    /// The most frequent target tokens, in ascending order.
     pub(crate) frequent: Vec<u32>,
     /// The start of each source token's translations in `tokens`, and the end of the last token's.
     pub(crate) offsets: Vec<u32>,
@@ -113,8 +113,8 @@ impl Shortlist {
         }
     }
 
-    /// The tokens of which a translation of `source` (ids) is likely to consist, in ascending
-    /// order: the frequent ones, and the translations of each source token.
+    /// The tokens that a translation of `source` (ids) is likely to contain, in ascending order:
+    /// the frequent ones, and the translations of each source token.
     pub fn tokens_for(&self, source: &[u32]) -> Vec<u32> {
         // A bit per token: the lists overlap much, and the bits are in ascending order.
         let mut bits = vec![0u64; self.vocabularies.sizes[1].div_ceil(64)];

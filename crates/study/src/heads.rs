@@ -38,7 +38,7 @@ pub enum AttentionUse {
 pub struct Head {
     /// The use of its attention.
     pub part: AttentionUse,
-    /// Its layer, from 1.
+    /// The index of the layer, from 1.
     pub layer: usize,
     /// The index in the layer, from 1.
     pub head: usize,
@@ -67,7 +67,7 @@ impl Head {
     }
 }
 
-/// A model of which single heads can be switched off.
+/// A model whose single heads can be switched off.
 pub struct HeadStudy {
     dir: PathBuf,
     device: Device,
@@ -78,8 +78,8 @@ pub struct HeadStudy {
 }
 
 impl HeadStudy {
-    /// Reads the model directory `dir`, to compute on `device`, in `compute` or else in what the
-    /// model names.
+    /// Reads the model directory `dir`, to compute on `device`, in the type `compute` or otherwise
+    /// in that of the directory.
     ///
     /// # Errors
     /// [`StudyError::ModelDir`]; [`StudyError::NoHeads`] if the model is not a Transformer.

@@ -2,8 +2,8 @@
 //! ([`table_1`]), the variations of [`table3()`], [`extrapolation()`] beyond the lengths that were
 //! trained on, and what each attention head of a trained model is worth ([`HeadStudy`]).
 //!
-//! Nothing else of the workspace depends on this crate but the programs. A program that loads or
-//! trains the baseline calls [`register`] at its start.
+//! Only the programs depend on this crate. A program that loads or trains the baseline calls
+//! [`register`] at its start.
 //!
 //! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, and a JSON file
 //! with the measured values once it is finished. A study that is started again skips what is

@@ -17,7 +17,8 @@ pub struct Paper {
     pub bleu: f64,
 }
 
-/// One variation: a run, and on what to measure it.
+/// One variation: the configuration of a run, and the parts of the validation text on which it is
+/// measured.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The name of its folder and its file.

@@ -16,7 +16,7 @@ use crate::row::{Part, Row, RowResult};
 pub struct Study {
     /// The folder of the study.
     pub folder: PathBuf,
-    /// Where the texts of its rows are read.
+    /// The texts of its rows.
     pub texts: Texts,
     /// The devices on which to train and decode.
     pub device: Device,

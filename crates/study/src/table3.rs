@@ -18,8 +18,8 @@ const DEVIATIONS: f64 = 1.96;
 /// heads at constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label
 /// smoothing, (E) learned positions. The last model is measured on the validation text.
 ///
-/// The base is trained `seeds` times (at least once), each time from another seed. What the results
-/// differ by tells how much chance is in the others.
+/// The base is trained `seeds` times (at least once), each time from another seed. The spread of
+/// these results shows how much chance is in the others.
 pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
     let groups = [
@@ -158,7 +158,7 @@ fn with(config: &TrainConfig, change: impl FnOnce(&mut TrainConfig)) -> TrainCon
     changed
 }
 
-/// Nothing but the last model is measured, once.
+/// Only the last model is measured, once.
 fn plain(config: &TrainConfig) -> TrainConfig {
     let mut config = config.clone();
     config.validation.every = 0;
@@ -185,8 +185,8 @@ fn key_width(model: &TransformerConfig) -> usize {
 pub struct Change {
     /// The difference from the mean of the bases.
     pub bleu: f64,
-    /// From the bootstrap intervals of both, and, if the base was trained from several seeds, from
-    /// how far these are apart.
+    /// Half the width of the 95 % interval. It follows from the bootstrap intervals of both and, if
+    /// the base was trained from several seeds, from their spread.
     pub interval: f64,
 }
 
@@ -209,7 +209,7 @@ pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
     Some(Change { bleu: bleu - mean, interval: interval.hypot(of_bases).hypot(seeds) })
 }
 
-/// The `results` as a Markdown table beside what the paper found; of `rows` those that are done.
+/// The `results` of the finished `rows` as a Markdown table beside the paper's results.
 pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     let mut table = String::from(
         "| row | change | parameters | updates | perplexity | BLEU | the paper's | the paper's change | here |\n\

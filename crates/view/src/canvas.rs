@@ -7,7 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
-/// Why a picture could not be made.
+/// An error that prevents a picture from being made.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// The name of the file has no extension of a known format.
@@ -182,8 +182,8 @@ pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }
 
-/// The distance of a text's baseline from the line on which its middle lies, in units of its size.
-/// The middle of a text is above the middle of its lower-case letters.
+/// The vertical shift that centres lower-case letters on a line, as a part of the size of the text: the
+/// middle of the text is above theirs.
 pub(crate) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.

@@ -254,7 +254,7 @@ impl Chart {
             .draw()?;
         for series in &self.series {
             let look = Look::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
-            // In pixels, so that dashes have the same length whatever the axes are.
+            // Points are in pixels, so that dashes have the same length whatever the axes are.
             let plot = chart.plotting_area();
             let points = self.positions(series).map(|position| plot.map_coordinate(&position));
             let points: Vec<(i32, i32)> = points.collect();

@@ -12,8 +12,8 @@ pub(crate) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// From white through sky blue to dark blue. Lightness falls steadily, so the order is visible in
-/// grey too.
+/// The colours go from white through sky blue to dark blue. Lightness falls steadily, so the order
+/// is visible in grey too.
 const SEQUENTIAL: [RGBColor; 3] =
     [RGBColor(255, 255, 255), RGBColor(86, 180, 233), RGBColor(8, 40, 88)];
 

@@ -1,7 +1,6 @@
 //! The attention page in headless Chromium: choosing by click, by key and by address.
 //!
-//! Where no Chromium is installed these tests say so and pass; `apt-get install chromium` runs
-//! them.
+//! Without Chromium these tests say so and pass; `apt-get install chromium` runs them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

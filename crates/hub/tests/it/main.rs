@@ -69,7 +69,7 @@ impl Hub {
         fetch(&ModelName::parse(name).unwrap()?, &self.settings(), &mut |_| true)
     }
 
-    /// Where the weights lie while they arrive.
+    /// The file that holds the weights while they arrive.
     fn partial(&self) -> PathBuf {
         let blobs = self.cache.path().join("hub/models--a--b/blobs");
         blobs.join(format!("{}.incomplete", hex(&Sha256::digest(WEIGHTS))))

@@ -48,7 +48,7 @@ pub(super) struct Binary<'a> {
     remaining: usize,
 }
 
-/// Reads the parts of which the file consists.
+/// A reader of the parts of the file.
 struct Parts<'a>(Cursor<'a>);
 
 impl Parts<'_> {
@@ -112,7 +112,7 @@ impl<'a> Binary<'a> {
         let remaining = bytes.len().saturating_mul(MOST_SHARED) / 4;
         let mut file = Self { path, bytes, variables, aliases, version, remaining };
         for side in ["encoder", "decoder"] {
-            // Before revision 5, what both sides have stood once.
+            // Before revision 5, settings of both sides were written once.
             for name in ["num_heads", "pre_norm", "activation"] {
                 file.add_alias(format!("{side}/{name}"), name.into());
             }

@@ -1,4 +1,4 @@
-//! `model.bin` as it is written.
+//! A writer of `model.bin`.
 
 use std::collections::BTreeMap;
 

@@ -214,7 +214,7 @@ pub(super) struct GenerationConfig {
 }
 
 impl GenerationConfig {
-    /// The search settings, and notes on what they cannot express.
+    /// The search settings, and notes on settings of the file that they cannot express.
     ///
     /// # Errors
     /// [`InteropError::Settings`] if a value is outside of its range here.

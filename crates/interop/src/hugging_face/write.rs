@@ -102,7 +102,7 @@ fn weights(package: &Package) -> Result<Tensors> {
     for (ours, theirs) in embeddings::names(config.sharing).into_iter().zip(others) {
         let mut tensor = package.weight(ours)?.clone();
         if config.conventions.decoder_start == DecoderStart::Zero && theirs == start {
-            // There the start is the row of the token that opens a target.
+            // In transformers the decoder starts from the row of the token that opens a target.
             let row = config.bos as usize * config.d_model;
             tensor.values[row..row + config.d_model].fill(0.0);
         }

@@ -20,7 +20,7 @@ const CLOSING: (&str, &str, usize) = ("</s>", "eos", 0);
 const UNKNOWN: (&str, &str, usize) = ("<unk>", "UNK", 1);
 const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURCE TARGET`, or in a decoder.yml with `vocabs: [SOURCE, TARGET]`";
 
-/// The paths of the files.
+/// The files of a model.
 pub(super) struct Folder {
     /// The weights.
     pub model: PathBuf,

@@ -30,8 +30,8 @@ enum Array {
     Text(String),
 }
 
-/// An array of float32, float16 or bytes; `None` for other types. The header is a Python
-/// dictionary, of which three values are used.
+/// An array of float32, float16 or bytes; `None` for other types. Three values of the header, a
+/// Python dictionary, are used.
 fn array(bytes: &[u8]) -> Option<Array> {
     let rest = bytes.strip_prefix(b"\x93NUMPY")?;
     let (&major, rest) = rest.split_first()?;

@@ -42,7 +42,7 @@ fn translations_and_scores_are_those_of_ctranslate2() {
             let tokens = ids(&Value::Array(vec![expected[0][0].clone()]));
             assert_eq!(found[0].tokens, tokens[0], "{name}");
             let score = expected[0][1].as_f64().unwrap();
-            // In float16 its positions are rounded too, which are computed here.
+            // The positions of the float16 file are rounded too; ours are computed.
             let within = if name == "float16" { 1e-2 } else { 1e-4 };
             assert!((found[0].score - score).abs() < within, "{name}: {} {score}", found[0].score);
         }
@@ -102,7 +102,7 @@ fn int8_is_rounded_as_the_converter_rounds() {
     Format::CTranslate2Int8.write(&with_vocabulary(original), &dir).unwrap();
     let original = Format::CTranslate2.read(&dir).unwrap();
     let theirs = package("int8");
-    // There the row of padding is left out, here it is kept.
+    // The fixture leaves out the row of padding, which our file keeps.
     for (name, tensor) in &theirs.weights {
         let rows = tensor.values.len() / 24 * 23;
         let compared = if tensor.shape[0] == 24 { rows } else { tensor.values.len() };

@@ -1,6 +1,6 @@
 use burn::tensor::Tensor;
 
-/// The numbers of one Adam update (Kingma and Ba, 2015; paper §5.3).
+/// The scalars of one Adam update (Kingma and Ba, 2015; paper §5.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamStep {
     /// The learning rate of this update.

@@ -17,7 +17,8 @@ pub(super) struct Sizes {
     pub d_v: usize,
 }
 
-/// `[batch, len, heads·d]`; the features of one position are adjacent in memory.
+/// A projected tensor, `[batch, len, heads·d]`. The features of one position are adjacent in
+/// memory.
 #[derive(Clone, Copy)]
 pub(super) struct Projected<'a> {
     pub data: &'a [f32],

@@ -12,8 +12,7 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     x.reshape([batch, len, heads, width / heads]).swap_dims(1, 2)
 }
 
-/// Puts the features of the heads side by side: the concatenation of the heads (paper §3.2.2), and
-/// the inverse of [`split_heads`].
+/// Concatenates the features of the heads (paper §3.2.2). This is the inverse of [`split_heads`].
 ///
 /// # Shapes
 /// `x`: `[batch, heads, len, d]` → `[batch, len, heads·d]`

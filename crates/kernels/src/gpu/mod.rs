@@ -7,8 +7,8 @@
 //!
 //! The kernels are written for the least that these offer: cubes of at most 256 units, 16 KiB of
 //! shared memory, no subgroups, and eight storage buffers for each launch
-//! (`maxStorageBuffersPerShaderStage` of WebGPU), of which CubeCL takes one for sizes and scalars.
-//! Every sum is taken in a fixed order, which does not depend on the device's scheduling.
+//! (`maxStorageBuffersPerShaderStage` of WebGPU). CubeCL takes one of the buffers for sizes and
+//! scalars. Every sum is taken in a fixed order, which does not depend on the device's scheduling.
 
 mod buffers;
 mod launch;

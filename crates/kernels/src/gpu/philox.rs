@@ -1,7 +1,7 @@
 //! Dropout on GPUs, drawn from Philox-4x32-10 (Salmon et al., 2011) with the bits that the CPU
 //! draws.
 //!
-//! A kernel gets what it draws from as a [`Draw`]. It finds the index of an element
+//! A kernel receives the key and the rate as a [`Draw`]. It finds the index of an element
 //! ([`element_index()`]), draws the block that decides about the element ([`words_of_block()`]) and
 //! takes the element's factor from the block ([`dropout_factor()`]).
 
@@ -89,7 +89,7 @@ pub fn words_of_block(index: &ElementIndex, draw: &Draw) -> Words {
 }
 
 /// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 random
-/// bits are below the threshold, else what a kept element is multiplied by.
+/// bits are below the threshold, otherwise the factor of kept elements.
 #[cube]
 pub fn dropout_factor(words: &Words, which: u32, draw: &Draw) -> f32 {
     let first = select(which < 2, words.a, words.b);

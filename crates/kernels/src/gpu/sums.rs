@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 
-/// The sum of `one` and the sum of `other` over all units of the cube, which every unit gets. They
+/// Returns to every unit of a cube the sums of `one` and of `other` over all its units. The numbers
 /// are added in a fixed order; `units` is the number of units of the cube, a power of two.
 #[cube]
 pub fn sums_of_units(one: f32, other: f32, #[comptime] units: usize) -> (f32, f32) {

@@ -46,7 +46,7 @@ fn of_dispatch(device: &DispatchDevice) -> Target {
     }
 }
 
-/// Something with a [`Target`]: a float tensor of any rank.
+/// A value with a [`Target`]: a float tensor of any rank.
 pub trait HasTarget {
     /// The target of the tensor.
     fn target(&self) -> Target;

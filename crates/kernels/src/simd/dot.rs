@@ -7,7 +7,7 @@ use super::fold::LANES;
 /// Σ x·y over two slices of equal length, with the bits of
 /// [`fold_pairs`](super::fold_pairs)`(xs, ys, |sum, x, y| sum + x * y)`.
 ///
-/// From that, the compiler makes narrow vectors with many shuffles, which take twice as long.
+/// The compiler turns such a loop into narrow vectors with many shuffles, which take twice as long.
 ///
 /// # Safety
 /// The processor has these instructions: [`has_avx512`](super::has_avx512).

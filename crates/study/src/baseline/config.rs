@@ -92,8 +92,8 @@ mod tests {
         assert!((actual / other - 1.0).abs() < 0.01, "{actual} against {other}");
     }
 
-    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, states of 176,
-    /// attention of 128.
+    /// The number was computed by hand, for one sentence of ten tokens per side over 6,000 pieces:
+    /// d 128, states of 176, attention of 128.
     #[test]
     fn the_counts_are_those_by_hand() {
         let logits = 128 * 6_000;

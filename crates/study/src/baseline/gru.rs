@@ -7,9 +7,9 @@ use burnformer_kernels::linear;
 /// The direction in which a unit reads a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the first position to the last.
+    /// The unit reads from the first position to the last.
     Forward,
-    /// From the last position to the first.
+    /// The unit reads from the last position to the first.
     Backward,
 }
 

@@ -17,7 +17,7 @@ pub struct Measurement {
     pub d: usize,
     /// Time of a forward pass in seconds, the median of several passes.
     pub seconds: f64,
-    /// Largest memory use during the pass in bytes, above what was in use before; the output is
+    /// Largest memory use during the pass in bytes, above the use before it; the output is
     /// included.
     pub bytes: usize,
     /// The number of sequential steps.

@@ -72,7 +72,7 @@ pub(super) fn contexts<H: Int>(
         scores[unit] = weight * factor_of_weight(pair * plan.query_len + q, k, &plan, head);
         sync_cube();
         add_product(&mut sums, shrink, &scores, false, &values, d_v);
-        // Before the next keys are loaded.
+        // All units must be done with these keys before the next ones are loaded.
         sync_cube();
         first_key += TILE;
     }
@@ -95,7 +95,7 @@ fn highest_over_row(scores: &mut Shared<[f32]>, score: f32, start: f32) -> f32 {
     for column in 0..TILE {
         highest = max(highest, scores[row * TILE + column]);
     }
-    // Before a unit writes what the others read.
+    // All units must have read the scores before one of them writes again.
     sync_cube();
     highest
 }

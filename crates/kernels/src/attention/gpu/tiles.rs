@@ -37,7 +37,7 @@ pub(super) struct Plan {
     pub draw: Draw,
 }
 
-/// Where a tile stands: its first row among the `len` rows of one head of one sentence.
+/// The position of a tile: its first row among the `len` rows of one head of one sentence.
 #[derive(CubeType, Clone, Copy)]
 pub(super) struct Tile {
     pub pair: usize,

@@ -173,8 +173,8 @@ impl LeftFactor for Plain<'_> {
     }
 }
 
-/// Writes `[terms, rows]`, of whose rows of `width` numbers `rows` are taken, as
-/// `[tiles, terms, TILE]`. The last tile keeps what it held where there is no row.
+/// Writes the columns `rows` of a matrix `[terms, width]` as `[tiles, terms, TILE]`. The last tile
+/// keeps its old numbers where there is no row.
 fn tiles<const TILE: usize>(
     matrix: &[u32],
     width: usize,
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// In a full panel and in one that is not.
+    /// The panel of 16 outputs is full; the last one of 17 is filled up.
     #[test]
     fn relu_keeps_the_sign_of_a_product_too_small_for_a_number() {
         for instructions in available() {

@@ -1,6 +1,6 @@
 //! The left factor of a whole product.
 
-/// A matrix `[rows, depth]` of float32, as it lies in memory.
+/// A left factor in memory: a float32 matrix `[rows, depth]`.
 #[derive(Clone, Copy)]
 pub(super) struct Lhs<'a> {
     pub matrix: &'a [f32],

@@ -52,7 +52,8 @@ enum Memory {
 }
 
 impl Panels {
-    /// Panels `[columns, steps]` of which `write` writes every word of a panel, given its columns.
+    /// Allocates panels `[columns, steps]`. `write` receives the columns of a panel and writes all
+    /// its words.
     pub(super) fn by_columns(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
@@ -65,8 +66,8 @@ impl Panels {
         })
     }
 
-    /// Panels `[columns, steps]` of which `write` writes some steps of a panel, given the steps and
-    /// the panel's columns.
+    /// Allocates panels `[columns, steps]`. `write` receives some steps and the columns of a panel,
+    /// and writes the words of these steps.
     pub(super) fn by_steps(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
@@ -83,7 +84,7 @@ impl Panels {
         })
     }
 
-    /// Panels of which `write` writes a few at a time, given their columns.
+    /// Allocates panels. `write` receives the columns of a few panels and writes these panels.
     fn written(
         instructions: Instructions,
         [columns, steps]: [usize; 2],
@@ -206,12 +207,10 @@ fn each(
         .zip(panels)
 }
 
-/// Writes a panel, `[steps, width]`, from rows of words, `[columns, steps]`, of which there are at
-/// most `width`.
+/// Writes a panel, `[steps, width]`, from at most `width` rows of words, `[columns, steps]`.
 pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
     let width = panel.len() / steps.max(1);
-    // A few steps of every column at a time: what they are written to stays in the first-level
-    // cache.
+    // A few steps of every column at a time: their words stay in the first-level cache.
     for (part, panel) in panel.chunks_mut((STEPS * width).max(1)).enumerate() {
         for (column, row) in rows.chunks_exact(steps).enumerate() {
             let words = row[part * STEPS..].iter().take(STEPS);

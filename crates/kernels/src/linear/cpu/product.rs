@@ -100,7 +100,7 @@ impl<L: LeftFactor> Product<'_, L> {
         })
     }
 
-    /// The result, of which `write` computes every block.
+    /// The result. `write` computes all its blocks.
     fn written(&self, write: impl FnOnce(&Output)) -> Vec<f32> {
         let (rows, columns) = (self.left.rows(), self.right.columns());
         let bias = self.last.bias.len();
@@ -187,8 +187,8 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
         Last { bias: &bias, ..last }
     });
     let address: *mut u32 = beside.as_mut_ptr();
-    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, of which no other
-    // thread knows.
+    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, and no other thread has
+    // an address in `beside`.
     unsafe {
         let rows = |row| (tile.out.add(row * tile.stride), address.add(row * width));
         for (out, beside) in (0..tile.rows).filter(|_| !tile.is_first).map(rows) {

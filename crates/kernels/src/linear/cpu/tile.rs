@@ -156,7 +156,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Where row `first` begins, and the distance of the next one.
+    /// The address of row `first`, and the distance of the next row.
     ///
     /// # Safety
     /// The conditions of [`vectors`](Self::vectors); the row exists.

@@ -45,7 +45,7 @@ pub(super) unsafe trait Integers: Register {
 
 macro_rules! register {
     ($type:ty, $lanes:literal, $zero:expr, $load:ident, $store:ident, $add:ident) => {
-        // SAFETY: the type is `$lanes` numbers; what the intrinsics demand, the trait does.
+        // SAFETY: the type is `$lanes` numbers; the trait demands the same as the intrinsics.
         unsafe impl Register for $type {
             const LANES: usize = $lanes;
             #[inline(always)]

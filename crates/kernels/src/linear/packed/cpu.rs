@@ -15,7 +15,7 @@ enum Rearranged {
     Int8(cpu::Weight),
 }
 
-/// Panels, and the weight of which they are.
+/// A weight and its panels.
 #[derive(Debug)]
 pub(super) struct Packed {
     rearranged: Rearranged,

@@ -31,10 +31,10 @@ fn pair(low: f32, high: f32) -> u32 {
     (rounded(low) >> 16) | rounded(high)
 }
 
-/// Rows of a matrix, of which neighbours become pairs, and where their words go: lines of [`LINE`]
-/// words. A line begins `apart[0]` words after that of the pair of rows before it, and `apart[1]`
-/// words after that of the columns before it. A last row alone is paired with 0, and the last line
-/// of a pair is filled up with 0.
+/// Rows of a matrix whose neighbours become pairs, and the positions of their words: lines of
+/// [`LINE`] words. A line begins `apart[0]` words after that of the pair of rows before it, and
+/// `apart[1]` words after that of the columns before it. A last row alone is paired with 0, and the
+/// last line of a pair is filled up with 0.
 #[derive(Clone)]
 pub(super) struct PairedRows<'a> {
     /// Rows of `width` numbers each.
