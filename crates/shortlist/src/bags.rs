@@ -34,7 +34,8 @@ impl Bags {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         let counted = ids.chunk_by(|a, b| a == b);
-        self.tokens.extend(counted.map(|same| TokenCount { id: same[0], count: same.len() as u32 }));
+        self.tokens
+            .extend(counted.map(|same| TokenCount { id: same[0], count: same.len() as u32 }));
         self.starts.push(self.tokens.len());
     }
 
@@ -114,7 +115,8 @@ mod tests {
         for ids in [&[5, 3, 5][..], &[1], &[3]] {
             bags.push(ids);
         }
-        let pairs = |tokens: &[TokenCount]| tokens.iter().map(|t| (t.id, t.count)).collect::<Vec<_>>();
+        let pairs =
+            |tokens: &[TokenCount]| tokens.iter().map(|t| (t.id, t.count)).collect::<Vec<_>>();
         assert_eq!(pairs(bags.sentence(0)), [(3, 1), (5, 2)]);
         let found = Occurrences::new(&bags, 6);
         let of = |id| found.of(id).iter().map(|it| (it.sentence, it.count)).collect::<Vec<_>>();
