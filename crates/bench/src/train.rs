@@ -12,8 +12,8 @@ use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{Batch, BatchSampler, Prefetch, SamplerSettings};
 use burnformer_kernels::is_fused_on;
 use burnformer_train::{
-    Corpora, LossScale, Optimizer, OptimizerSettings, Replicas, Texts, TrainConfig, Updater,
-    cache_folder, noam,
+    Corpora, LossScale, Optimizer, OptimizerSettings, Recipe, Replicas, Texts, TrainConfig,
+    Updater, cache_folder, noam,
 };
 use serde_json::{Value, json};
 
@@ -143,9 +143,7 @@ fn updater(args: &Args, model: &Model, device: &Device) -> Updater {
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     Updater {
         optimizer: Optimizer::new(OptimizerSettings::default(), model),
-        seed: 1,
-        label_smoothing: 0.1,
-        clip_norm: 0.0,
+        recipe: Recipe { clip_norm: 0.0, ..Recipe::default() },
         loss_scale,
         synchronous: is_fused_on(device) || loss_scale.is_some(),
     }

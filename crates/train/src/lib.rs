@@ -52,6 +52,7 @@ pub use update::Updater;
 pub use update::loss_scale::LossScale;
 pub use update::memory::{update_bytes, worst_batch_bytes};
 pub use update::ranks::{Exchange, ExchangePrecision, Ranks, Workers};
+pub use update::recipe::Recipe;
 pub use update::replicas::Replicas;
 pub use update::statistics::{PendingStatistics, UpdateStatistics};
 pub use validation::{Validation, Validator};

@@ -12,7 +12,7 @@ use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 use crate::config::{EarlyStoppingMetric, Standing, TrainConfig, ValidationSettings};
 use crate::error::TrainError;
 use crate::run::corpora::Corpora;
-use crate::update::train_step::batch_loss;
+use crate::update::recipe::Recipe;
 
 /// The quality of a model on text on which it was not trained.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +66,7 @@ pub struct Validator {
     settings: ValidationSettings,
     /// How the target text is written, which decides the scores that fit it.
     writing: WritingSystem,
-    label_smoothing: f64,
+    recipe: Recipe,
     tokenizers: Tokenizers,
     sampler: BatchSampler,
     /// The largest number of tokens of a source, `</s>` included: the text has none that is longer.
@@ -99,7 +99,7 @@ impl Validator {
         Ok(Some(Self {
             settings: config.validation.clone(),
             writing: WritingSystem::of(target),
-            label_smoothing: config.training.label_smoothing,
+            recipe: Recipe::new(config),
             tokenizers: corpora.tokenizers.clone(),
             sampler: sampler(corpus, config.training.budget, special)?,
             longest: corpora.longest_validated + 1,
@@ -164,7 +164,7 @@ impl Validator {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
         for rows in self.sampler.ordered()?.batches() {
             let batch = self.sampler.batch(&rows.pairs)?;
-            let sums = batch_loss(model, &batch, Mode::Inference, self.label_smoothing, device);
+            let sums = self.recipe.loss(model, &batch, Mode::Inference, device);
             loss += f64::from(sums.smoothed.into_scalar::<f32>());
             nll += f64::from(sums.nll.into_scalar::<f32>());
             tokens += batch.target_tokens;
@@ -331,7 +331,7 @@ mod tests {
         let (mut nll, mut tokens) = (0.0, 0);
         for pair in sources.into_iter().zip(targets) {
             let batch = Batch::new(vec![0], &[pair]);
-            let sums = batch_loss(model, &batch, Mode::Inference, 0.1, device);
+            let sums = Recipe::default().loss(model, &batch, Mode::Inference, device);
             nll += f64::from(sums.nll.into_scalar::<f32>());
             tokens += batch.target_tokens;
         }

@@ -6,7 +6,7 @@ use burnformer_data::{Batch, SpecialIds};
 use burnformer_study::baseline::RnnConfig;
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::{
-    ConfigFileError, Optimizer, OptimizerSettings, Replicas, TrainConfig, Updater,
+    ConfigFileError, Optimizer, OptimizerSettings, Recipe, Replicas, TrainConfig, Updater,
     worst_batch_bytes,
 };
 
@@ -63,9 +63,7 @@ fn updates_lower_the_loss() {
     let mut model: Model = config.init(1, &Device::default().autodiff()).unwrap().into();
     let mut updater = Updater {
         optimizer: Optimizer::new(OptimizerSettings::default(), &model),
-        seed: 1,
-        label_smoothing: 0.1,
-        clip_norm: 1.0,
+        recipe: Recipe { clip_norm: 1.0, ..Recipe::default() },
         loss_scale: None,
         synchronous: true,
     };

@@ -14,7 +14,7 @@ use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
 use crate::run::texts::Texts;
-use crate::update::train_step::batch_loss;
+use crate::update::recipe::Recipe;
 use crate::validation::as_saved;
 
 /// The largest number of pairs of a text that are looked at.
@@ -263,7 +263,7 @@ pub(crate) fn other_direction(
             .collect();
         let numbers = (0..rows.len() as u32).collect();
         let batch = Batch::with_special_ids(numbers, &rows, 1, special);
-        let sums = batch_loss(&model, &batch, Mode::Inference, 0.0, &device);
+        let sums = Recipe::default().loss(&model, &batch, Mode::Inference, &device);
         f64::from(sums.nll.into_scalar::<f32>()) / rows.len() as f64
     };
     if both.is_empty() {

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::first_look::look_after;
 use super::setup::Setup;
 use super::start::Start;
-use super::unread::Unread;
+use super::updates::PendingUpdates;
 use crate::advice::Adviser;
 use crate::advice::text_check;
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
@@ -24,6 +24,7 @@ use crate::run::start_model::special_ids;
 use crate::run::state::RunState;
 use crate::update::Updater;
 use crate::update::ranks::Workers;
+use crate::update::recipe::Recipe;
 use crate::validation::Validator;
 
 impl Learner {
@@ -90,7 +91,7 @@ impl Learner {
             best_on_disk: best_on_disk(setup.metric(), run, &state),
             look_after: look_after(config, run),
             clock: Clock::new(state.seconds),
-            unread: Unread::default(),
+            pending: PendingUpdates::default(),
             model: Some(model),
             state,
             reporter,
@@ -182,9 +183,7 @@ pub(super) fn updater(
 ) -> Updater {
     Updater {
         optimizer,
-        seed: config.training.seed,
-        label_smoothing: config.training.label_smoothing,
-        clip_norm: config.optimizer.clip_norm,
+        recipe: Recipe::new(config),
         loss_scale: state.loss_scale,
         // Read together, several overflows would halve the factor once each.
         synchronous: is_fused_on(device) || state.loss_scale.is_some(),

@@ -8,10 +8,10 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::Model;
 use burnformer_core::{named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
+use serde::{Deserialize, Serialize};
 
 use super::Learner;
 use super::begin::{check_precision, updater};
-use super::order::Order;
 use super::setup::Setup;
 use super::start::Start;
 use crate::config::TrainConfig;
@@ -23,12 +23,36 @@ use crate::update::Updater;
 use crate::update::loss_scale::LossScale;
 use crate::update::ranks::{Ranks, Workers};
 
+/// A message of process 0 to the others, which it sends before it does the same.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Message {
+    /// Prepare for the run with this configuration, which learns from texts of these hashes.
+    Begin { config: String, origin: Origin },
+    /// Take the weights and moments that follow.
+    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
+    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
+    Update { step: u64, from: SamplerState, rate: u64 },
+    /// Exchange the weights.
+    Meet,
+    /// The run has ended.
+    End,
+}
+
+impl Message {
+    /// Waits for the next message of process 0.
+    pub(super) fn receive(ranks: &dyn Ranks) -> Self {
+        let mut bytes = Vec::new();
+        ranks.broadcast(&mut bytes);
+        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
+    }
+}
+
 impl Learner {
     /// Tells all other processes what to do, if there are any.
-    pub(super) fn give(&self, order: &Order) {
+    pub(super) fn send(&self, message: &Message) {
         let Some(ranks) = self.setup.replicas.ranks() else { return };
-        ranks.broadcast(&mut serde_json::to_vec(order).expect("an order is plain data"));
-        if let Order::End = order {
+        ranks.broadcast(&mut serde_json::to_vec(message).expect("a message is plain data"));
+        if let Message::End = message {
             ranks.end();
         }
     }
@@ -36,13 +60,13 @@ impl Learner {
     /// Tells all other processes that the run begins.
     pub(super) fn begin_everywhere(&self) {
         let Setup { config, origin, .. } = &self.setup;
-        self.give(&Order::Begin { config: config.to_toml(), origin: origin.clone() });
+        self.send(&Message::Begin { config: config.to_toml(), origin: origin.clone() });
     }
 
     /// Lets all processes that make updates apart take the mean of their weights.
     pub(super) fn meet(&mut self) {
         if self.setup.replicas.is_apart() {
-            self.give(&Order::Meet);
+            self.send(&Message::Meet);
             let model = self.model.take().expect("the model is away only during an update");
             self.model = Some(self.setup.replicas.averaged(model));
         }
@@ -52,7 +76,7 @@ impl Learner {
     pub(super) fn send_state(&self) {
         let Some(ranks) = self.setup.replicas.ranks() else { return };
         let Updater { optimizer, loss_scale, .. } = &self.updater;
-        self.give(&Order::Load { optimizer_steps: optimizer.steps(), loss_scale: *loss_scale });
+        self.send(&Message::Load { optimizer_steps: optimizer.steps(), loss_scale: *loss_scale });
         for values in [named_parameters(self.model()), optimizer.named_moments()] {
             let bytes = values.values().flat_map(|value| value.bytes().iter());
             ranks.broadcast(&mut bytes.copied().collect());
@@ -84,14 +108,14 @@ fn received(
 /// [`Learner::new`] refuses devices or a configuration.
 ///
 /// # Panics
-/// If process 0 gives orders that do not follow each other.
+/// If process 0 sends messages that do not follow each other.
 pub fn follow(
     ranks: Rc<dyn Ranks>,
     corpora: &Corpora,
     devices: &[Device],
 ) -> Result<(), TrainError> {
-    let Order::Begin { config, origin } = Order::receive(&*ranks) else {
-        panic!("the first order begins the run")
+    let Message::Begin { config, origin } = Message::receive(&*ranks) else {
+        panic!("the first message begins the run")
     };
     if Origin::of(corpora) != origin {
         return Err(TrainError::OtherTexts { rank: ranks.rank().number });
@@ -99,16 +123,16 @@ pub fn follow(
     let config = toml::from_str(&config).expect("process 0 runs the same program");
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
     loop {
-        match Order::receive(&*ranks) {
-            Order::Begin { .. } => panic!("a run begins once"),
-            Order::Load { optimizer_steps, loss_scale } => {
+        match Message::receive(&*ranks) {
+            Message::Begin { .. } => panic!("a run begins once"),
+            Message::Load { optimizer_steps, loss_scale } => {
                 follower.load(&*ranks, optimizer_steps, loss_scale);
             }
-            Order::Update { step, from, rate } => {
+            Message::Update { step, from, rate } => {
                 follower.update(step, from, f64::from_bits(rate))?
             }
-            Order::Meet => follower.meet(),
-            Order::End => break,
+            Message::Meet => follower.meet(),
+            Message::End => break,
         }
     }
     ranks.end();

@@ -2,18 +2,14 @@
 
 mod begin;
 mod clock;
+mod divergence;
 mod first_look;
 mod follower;
-mod go_back;
-mod limits;
-mod order;
 mod outcome;
 mod rehearsal;
 mod save;
 mod setup;
-mod soundness;
 mod start;
-mod unread;
 mod updates;
 mod validation;
 
@@ -25,12 +21,14 @@ use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
 use self::clock::Clock;
+use self::divergence::Divergence;
+use self::follower::Message;
 pub use self::follower::follow;
-use self::limits::{limit_reached, progress};
-use self::order::Order;
-pub use self::outcome::{Outcome, Rehearsal, StopReason};
+pub use self::outcome::{Outcome, StopReason};
+use self::outcome::{limit_reached, progress};
+pub use self::rehearsal::Rehearsal;
 use self::setup::Setup;
-use self::unread::Unread;
+use self::updates::PendingUpdates;
 use crate::advice::Adviser;
 use crate::error::TrainError;
 use crate::report::Reporter;
@@ -47,7 +45,8 @@ pub struct Learner {
     updater: Updater,
     /// The state of the run after the last update that was checked.
     state: RunState,
-    unread: Unread,
+    /// The updates that were made after that and are not checked yet.
+    pending: PendingUpdates,
     clock: Clock,
     reporter: Reporter,
     /// Warns when validations show that the run does not go well.
@@ -59,12 +58,12 @@ pub struct Learner {
     look_after: Option<f64>,
 }
 
-/// The reason why a stream of batches is left.
-enum Left {
+/// The reason why the loop over a stream of batches ends.
+enum Exit {
     /// The run ends.
     Stop(StopReason),
-    /// Loss or gradient norm are not finite: the run goes back.
-    Diverged(f64, f64),
+    /// The run goes back.
+    Diverged(Divergence),
 }
 
 impl Learner {
@@ -114,7 +113,7 @@ impl Learner {
                 None => self.make_updates(interrupted)?,
             };
             if !self.is_sound() {
-                self.go_back(f64::NAN, f64::NAN)?;
+                self.go_back(Divergence::Model { last_norm: None })?;
                 continue;
             }
             let note = format!("stopped after update {}: {reason}", self.state.step);
@@ -132,9 +131,9 @@ impl Learner {
                 break reason;
             }
             killable(false);
-            self.go_back(f64::NAN, f64::NAN)?;
+            self.go_back(Divergence::Model { last_norm: None })?;
         };
-        self.give(&Order::End);
+        self.send(&Message::End);
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
@@ -159,11 +158,11 @@ impl Learner {
         loop {
             let mut batches = self.batches()?;
             self.clock.new_stream();
-            let left = self.follow(&mut batches, interrupted)?;
+            let exit = self.train_on(&mut batches, interrupted)?;
             drop(batches);
-            match left {
-                Left::Stop(reason) => return Ok(reason),
-                Left::Diverged(loss, norm) => self.go_back(loss, norm)?,
+            match exit {
+                Exit::Stop(reason) => return Ok(reason),
+                Exit::Diverged(divergence) => self.go_back(divergence)?,
             }
         }
     }
@@ -173,18 +172,19 @@ impl Learner {
         self.setup.updates(self.state.sampler)
     }
 
-    fn follow(
+    /// Makes updates over `batches`; logs, validates and saves when it is time.
+    fn train_on(
         &mut self,
         batches: &mut Prefetch<PlannedUpdate>,
         interrupted: &AtomicBool,
-    ) -> Result<Left, TrainError> {
+    ) -> Result<Exit, TrainError> {
         loop {
             self.update(batches)?;
             if !self.reads_now(interrupted) {
                 continue;
             }
             let norm = match self.read()? {
-                ControlFlow::Break(left) => return Ok(left),
+                ControlFlow::Break(exit) => return Ok(exit),
                 ControlFlow::Continue(norm) => norm,
             };
             let step = self.state.step;
@@ -196,7 +196,7 @@ impl Learner {
                 self.log(batches)?;
             }
             if every(self.setup.config.validation.every) && !self.validate(Subject::Model)? {
-                return Ok(Left::Diverged(f64::NAN, norm));
+                return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
             }
             if self.look_is_due() {
                 self.first_look()?;
@@ -207,21 +207,21 @@ impl Learner {
             let asked = settled && interrupted.load(Ordering::Relaxed);
             let stop = self.limit_reached().or(asked.then_some(StopReason::Interrupted));
             if (scheduled || stop.is_some()) && !self.is_sound() {
-                return Ok(Left::Diverged(f64::NAN, norm));
+                return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
             }
             if scheduled {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
             }
             self.check_memory()?;
             if let Some(reason) = stop {
-                return Ok(Left::Stop(reason));
+                return Ok(Exit::Stop(reason));
             }
         }
     }
 
     fn log(&mut self, batches: &Prefetch<PlannedUpdate>) -> Result<(), TrainError> {
         let waited = self.clock.waited(batches);
-        self.reporter.train(&self.state.log_point(self.unread.last_rate, waited))
+        self.reporter.train(&self.state.log_point(self.pending.last_rate, waited))
     }
 
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model

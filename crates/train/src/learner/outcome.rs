@@ -1,5 +1,6 @@
-//! What a run comes to.
+//! The end of a run: its reasons, and the limits that lead to it.
 
+use crate::config::TrainConfig;
 use crate::run::state::RunState;
 
 /// The reason why a run ended.
@@ -38,18 +39,26 @@ pub struct Outcome {
     pub reason: StopReason,
 }
 
-/// What the first updates of a run tell about the whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rehearsal {
-    /// The number of trained numbers of the model.
-    pub parameters: usize,
-    /// The memory of the process after the worst batch and these updates, in bytes, if the system
-    /// reports it.
-    pub memory: Option<u64>,
-    /// The number of updates that were measured; at least 1.
-    pub measured: u32,
-    /// The mean seconds of an update.
-    pub seconds: f64,
-    /// The number of updates of the whole run; infinite without a limit.
-    pub updates: f64,
+/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that
+/// comes first; 0 if there is no limit.
+pub(super) fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f64 {
+    let t = &config.training;
+    let share = |done: f64, limit: f64| if limit > 0.0 { done / limit } else { 0.0 };
+    share(updates as f64, t.max_updates as f64)
+        .max(share(seconds, 60.0 * t.max_minutes))
+        .max(share(epochs, t.max_epochs as f64))
+}
+
+/// The limit of `config` that a run in `state` has reached.
+pub(super) fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
+    let (t, patience) = (&config.training, config.validation.patience);
+    // Patience last: the validation at the end of a run, which comes after the other limits, may
+    // exhaust it too, and a process that makes that end again has to find the reason of the first.
+    let reached = [
+        (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
+        (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
+        (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
+        (state.validation.early_stopping.exhausted(patience), StopReason::Patience),
+    ];
+    reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
 }

@@ -3,11 +3,26 @@
 use std::time::{Duration, Instant};
 
 use super::Learner;
-use super::outcome::Rehearsal;
 use crate::error::TrainError;
 
 /// The largest number of updates that are measured.
 const MOST: u32 = 20;
+
+/// An estimate of a whole run, from its first updates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rehearsal {
+    /// The number of trained numbers of the model.
+    pub parameters: usize,
+    /// The memory of the process after the worst batch and these updates, in bytes, if the system
+    /// reports it.
+    pub memory: Option<u64>,
+    /// The number of updates that were measured; at least 1.
+    pub measured: u32,
+    /// The mean seconds of an update.
+    pub seconds: f64,
+    /// The number of updates of the whole run; infinite without a limit.
+    pub updates: f64,
+}
 
 impl Learner {
     /// Makes updates for about `time`, at least two. The first one is slower and is not measured.

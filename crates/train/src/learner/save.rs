@@ -2,8 +2,8 @@ use burnformer_core::model_dir;
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 
 use super::Learner;
+use super::divergence::has_finite_weights;
 use super::outcome::StopReason;
-use super::soundness::has_finite_weights;
 use crate::error::TrainError;
 use crate::run::average::average_models;
 use crate::run::checkpoint::{self, Saved, TrainerState};
@@ -26,8 +26,8 @@ impl Learner {
     /// otherwise it is of the kind `otherwise`.
     pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<(), TrainError> {
         // The weights are further than the state otherwise.
-        let unread = self.unread.made.len();
-        assert_eq!(unread, 0, "{unread} updates unread at a checkpoint");
+        let pending = self.pending.updates.len();
+        assert_eq!(pending, 0, "{pending} updates pending at a checkpoint");
         let path = self.setup.run.checkpoint(self.state.step);
         if !path.exists() {
             // The metrics reach the disk first: no update of a checkpoint may lack its line.

@@ -20,8 +20,8 @@ use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::CheckpointKind;
 use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
 use crate::update::ranks::{Exchange, Workers};
+use crate::update::recipe::{Objective, Recipe};
 use crate::update::replicas::Replicas;
-use crate::update::train_step::Objective;
 use crate::validation::Validator;
 
 /// What a run needs beside its model and optimiser. Updates do not change it.
@@ -89,8 +89,8 @@ impl Setup {
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<(), TrainError> {
         let batches = vec![self.worst.0.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let &TrainingSettings { seed, label_smoothing, .. } = &self.config.training;
-        let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
+        let recipe = Recipe::new(&self.config);
+        let objective = Objective { recipe, step: 0, tokens, loss_scale: 1.0 };
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();

@@ -5,7 +5,7 @@ use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, Une
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_core::{Model, Precision};
 
-use super::limits::limit_reached;
+use super::outcome::limit_reached;
 use super::setup::Setup;
 use crate::error::TrainError;
 use crate::optimizer::Optimizer;

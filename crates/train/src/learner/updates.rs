@@ -8,18 +8,53 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burnformer_data::{PlannedUpdate, Prefetch};
+use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
-use super::limits::limit_reached;
-use super::order::Order;
-use super::unread::Made;
-use super::{Learner, Left};
+use super::divergence::Divergence;
+use super::follower::Message;
+use super::outcome::limit_reached;
+use super::{Exit, Learner};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::report::Answer;
+use crate::run::log_interval::Extent;
 use crate::run::state::RunState;
 use crate::update::loss_scale::LossScale;
-use crate::update::statistics::UpdateStatistics;
+use crate::update::statistics::{PendingStatistics, UpdateStatistics};
+
+/// The largest number of updates between two readings. It bounds how long a run continues after it
+/// has diverged.
+const MOST_PENDING: usize = 100;
+
+/// An update that was made but not checked yet.
+pub(super) struct PendingUpdate {
+    pub statistics: PendingStatistics,
+    pub extent: Extent,
+    /// The position of the batches after it.
+    pub sampler: SamplerState,
+}
+
+/// The updates after the last one that was checked, whose statistics have not been read.
+#[derive(Default)]
+pub(super) struct PendingUpdates {
+    pub updates: Vec<PendingUpdate>,
+    /// The learning rate of the last of them, for the log.
+    pub last_rate: f64,
+}
+
+impl PendingUpdates {
+    /// Whether they have to be read before another update is made.
+    pub fn is_full(&self) -> bool {
+        self.updates.len() >= MOST_PENDING
+    }
+
+    /// The state of the run after `state` and `seconds` if these updates are good.
+    pub fn after(&self, state: &RunState, seconds: f64) -> RunState {
+        let step = state.step + self.updates.len() as u64;
+        let sampler = self.updates.last().map_or(state.sampler, |update| update.sampler);
+        RunState { step, sampler, seconds, ..*state }
+    }
+}
 
 impl Learner {
     /// Makes the next update.
@@ -31,26 +66,26 @@ impl Learner {
             batches.next().expect("the stream of updates has no end")?;
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
-        self.unread.last_rate = rate;
-        self.give(&Order::Update { step, from, rate: rate.to_bits() });
+        self.pending.last_rate = rate;
+        self.send(&Message::Update { step, from, rate: rate.to_bits() });
         let model = self.model.take().expect("the model is away only during an update");
         let (model, statistics, extent) =
             self.updater.update(model, &batches, step, rate, &self.setup.replicas);
         self.model = Some(model);
-        self.unread.made.push(Made { statistics, extent, sampler: next });
+        self.pending.updates.push(PendingUpdate { statistics, extent, sampler: next });
         Ok(())
     }
 
     /// The state of the run if the updates that were not read yet are good.
     pub(super) fn ahead(&self) -> RunState {
-        self.unread.after(&self.state, self.clock.seconds())
+        self.pending.after(&self.state, self.clock.seconds())
     }
 
     /// Whether the statistics of the updates are needed now.
     pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
         let ahead = self.ahead();
         self.updater.synchronous
-            || self.unread.is_full()
+            || self.pending.is_full()
             || ahead.step.is_multiple_of(self.setup.config.training.log_every)
             || self.needs_model(&ahead, interrupted)
     }
@@ -72,49 +107,50 @@ impl Learner {
 
     /// Reads the statistics of the updates and advances the state over them, one by one: to the
     /// last, whose norm is returned, or to the one because of which the run has to go back.
-    pub(super) fn read(&mut self) -> Result<ControlFlow<Left, f64>, TrainError> {
-        let unread = std::mem::take(&mut self.unread.made);
-        let pending: Vec<_> = unread.iter().map(|made| made.statistics.clone()).collect();
+    pub(super) fn read(&mut self) -> Result<ControlFlow<Exit, f64>, TrainError> {
+        let updates = std::mem::take(&mut self.pending.updates);
+        let pending: Vec<_> = updates.iter().map(|update| update.statistics.clone()).collect();
         let mut norm = f64::NAN;
-        for (made, statistics) in unread.iter().zip(self.updater.read(&pending)) {
-            self.take_in(made, &statistics);
+        for (update, statistics) in updates.iter().zip(self.updater.read(&pending)) {
+            self.advance(update, &statistics);
             norm = statistics.norm;
-            if let Some(left) = self.judge(&statistics)? {
-                return Ok(ControlFlow::Break(left));
+            if let Some(exit) = self.judge(&statistics)? {
+                return Ok(ControlFlow::Break(exit));
             }
         }
         Ok(ControlFlow::Continue(norm))
     }
 
-    fn take_in(&mut self, made: &Made, statistics: &UpdateStatistics) {
+    fn advance(&mut self, update: &PendingUpdate, statistics: &UpdateStatistics) {
         self.state.step += 1;
-        self.state.sampler = made.sampler;
+        self.state.sampler = update.sampler;
         self.state.loss_scale = self.updater.loss_scale;
         self.state.seconds = self.clock.seconds();
         if statistics.is_finite() {
             self.state.optimizer_steps += 1;
             self.state.tokens += statistics.tokens as u64;
-            self.state.pairs += made.extent.pairs;
-            self.state.interval.add(made.extent, statistics);
+            self.state.pairs += update.extent.pairs;
+            self.state.interval.add(update.extent, statistics);
         }
     }
 
     /// Reports an update that was skipped. Returns whether the run has to go back.
-    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
+    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>, TrainError> {
         if statistics.overflowed {
             return self.note_overflow().map(|()| None);
         }
         let finite = statistics.is_finite();
-        let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
+        let loss = statistics.loss / statistics.tokens as f64;
+        let divergence = Divergence::Update { loss, norm: statistics.norm };
         let back = self.state.recovery.record(&self.setup.config.recovery, finite);
         if !finite {
-            self.report_divergence(Answer::Skip, loss, norm, None)?;
+            self.report_divergence(Answer::Skip, divergence, None)?;
         }
         let nll = statistics.nll / statistics.tokens as f64;
         if let Some(warning) = self.adviser.after_update(self.state.step, nll) {
             self.reporter.note(&warning)?;
         }
-        Ok(back.then_some(Left::Diverged(loss, norm)))
+        Ok(back.then_some(Exit::Diverged(divergence)))
     }
 
     /// An update that is skipped while the loss scale adapts says nothing about the model: it is

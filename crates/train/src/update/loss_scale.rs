@@ -58,6 +58,7 @@ mod tests {
     use super::*;
     use crate::optimizer::{Optimizer, OptimizerSettings};
     use crate::update::Updater;
+    use crate::update::recipe::Recipe;
     use crate::update::replicas::Replicas;
     use crate::update::statistics::UpdateStatistics;
 
@@ -114,9 +115,7 @@ mod tests {
             let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
             let updater = Updater {
                 optimizer,
-                seed: 1,
-                label_smoothing: 0.1,
-                clip_norm: 1.0,
+                recipe: Recipe { seed: 1, clip_norm: 1.0, ..Recipe::default() },
                 loss_scale,
                 synchronous: true,
             };

@@ -3,9 +3,9 @@
 pub(crate) mod loss_scale;
 pub(crate) mod memory;
 pub(crate) mod ranks;
+pub(crate) mod recipe;
 pub(crate) mod replicas;
 pub(crate) mod statistics;
-pub(crate) mod train_step;
 pub(crate) mod workers;
 
 use burn::tensor::Tensor;
@@ -16,21 +16,17 @@ use crate::optimizer::Optimizer;
 use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
 use crate::run::log_interval::Extent;
 use crate::update::loss_scale::LossScale;
+use crate::update::recipe::{GradientSums, Objective, Recipe};
 use crate::update::replicas::Replicas;
 use crate::update::statistics::{PendingStatistics, UpdateStatistics};
-use crate::update::train_step::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
     /// The optimiser with its moments.
     pub optimizer: Optimizer,
-    /// The random key of the run.
-    pub seed: u64,
-    /// ε of label smoothing.
-    pub label_smoothing: f64,
-    /// The largest norm of the gradient; 0 does not limit it.
-    pub clip_norm: f64,
+    /// The settings that the loss and the step depend on.
+    pub recipe: Recipe,
     /// The factor of the loss of a float16 model. The host has to decide about updates then,
     /// because it sets the next factor.
     pub loss_scale: Option<LossScale>,
@@ -59,9 +55,8 @@ impl Updater {
     ) -> (Model, PendingStatistics, Extent) {
         let extent = replicas.total(Extent::of(batches));
         let tokens = extent.target as usize;
-        let &mut Self { seed, label_smoothing, .. } = self;
-        let loss_scale = self.loss_factor();
-        let objective = Objective { seed, step, label_smoothing, tokens, loss_scale };
+        let (recipe, loss_scale) = (self.recipe, self.loss_factor());
+        let objective = Objective { recipe, step, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
         let (model, pending) = match self.synchronous {
             true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
@@ -96,7 +91,7 @@ impl Updater {
         if !statistics.is_finite() {
             return (model, pending);
         }
-        let scale = clip_factor(norm, self.clip_norm) / loss_scale;
+        let scale = clip_factor(norm, self.recipe.clip_norm) / loss_scale;
         (self.optimizer.step(model, sums.gradients, scale, rate), pending)
     }
 
@@ -112,7 +107,7 @@ impl Updater {
         let GradientSums { gradients, loss, nll } = sums;
         let norm = gradients.norm_on_device();
         let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
-        let scale = clip_factor_on_device(norm.clone(), self.clip_norm);
+        let scale = clip_factor_on_device(norm.clone(), self.recipe.clip_norm);
         let numbers = Tensor::cat(vec![loss, nll, norm], 0);
         let model = self.optimizer.step_where(finite, model, gradients, scale, rate);
         (model, PendingStatistics::OnDevice { numbers, tokens })
@@ -144,14 +139,8 @@ mod tests {
 
     fn updater(model: &Model, clip_norm: f64) -> Updater {
         let optimizer = Optimizer::new(OptimizerSettings::default(), model);
-        Updater {
-            optimizer,
-            seed: 1,
-            label_smoothing: 0.1,
-            clip_norm,
-            loss_scale: None,
-            synchronous: true,
-        }
+        let recipe = Recipe { seed: 1, clip_norm, ..Recipe::default() };
+        Updater { optimizer, recipe, loss_scale: None, synchronous: true }
     }
 
     fn replicas() -> Replicas {
@@ -262,8 +251,7 @@ mod tests {
             let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
             let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
             // Gradients of a loss that is multiplied by this are as many times as long.
-            let (label_smoothing, loss_scale) = (0.1, 1e21);
-            let objective = Objective { seed: 1, step: 1, label_smoothing, tokens, loss_scale };
+            let objective = Objective { recipe: updater.recipe, step: 1, tokens, loss_scale: 1e21 };
             let sums = replicas.sums(&model, &batches, objective);
             let largest = sums.gradients.clone().into_inner().into_iter();
             let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);

@@ -16,7 +16,7 @@ use burnformer_data::Rank;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::train_step::GradientSums;
+use super::recipe::GradientSums;
 use crate::optimizer::gradients::FlatGradients;
 use crate::run::log_interval::Extent;
 

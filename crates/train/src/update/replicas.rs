@@ -17,7 +17,7 @@ use burnformer_data::{Batch, Rank};
 
 use crate::run::log_interval::Extent;
 use crate::update::ranks::{self, Exchange, Ranks};
-use crate::update::train_step::{GradientSums, Objective};
+use crate::update::recipe::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
 /// The devices of a run. The first one of each process holds the weights and the moments of the
@@ -70,7 +70,7 @@ impl Replicas {
         self.ranks.as_ref().map(|(ranks, _)| &**ranks)
     }
 
-    /// The place of this process among them.
+    /// The rank of this process among them.
     pub(crate) fn rank(&self) -> Rank {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
@@ -129,7 +129,7 @@ impl Replicas {
             |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
-            let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();
+            let batches = own(device).map(|(index, batch)| (index, batch.clone())).collect();
             replica.ask(Share { model: model.clone(), batches, objective });
         }
         let device = &self.first;
@@ -193,7 +193,7 @@ impl Share {
         // A graph of its own even where the weights are shared: Burn's autodiff would join two
         // graphs that share a leaf, and put both under one lock.
         let model = self.model.fork(device);
-        let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
+        let batches = self.batches.iter().map(|(index, batch)| (*index, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);
         sums.expect("a device that is asked has a batch").moved_to(first)
     }
@@ -205,6 +205,7 @@ mod tests {
     use burnformer_core::TransformerConfig;
 
     use super::*;
+    use crate::update::recipe::Recipe;
 
     const PAIRS: [(&[u32], &[u32]); 5] = [
         (&[4, 5, 6], &[7, 8]),
@@ -229,8 +230,8 @@ mod tests {
         };
         let batches: Vec<_> = sizes.iter().map(cut).collect();
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let (label_smoothing, loss_scale) = (0.1, 1.0);
-        let objective = Objective { seed: 5, step: 3, label_smoothing, tokens, loss_scale };
+        let recipe = Recipe { seed: 5, ..Recipe::default() };
+        let objective = Objective { recipe, step: 3, tokens, loss_scale: 1.0 };
         let sums =
             Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
         let gradients = sums.gradients.into_inner();
@@ -274,8 +275,8 @@ mod tests {
     fn what_a_devices_thread_panics_with_reaches_the_caller() {
         let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
         let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
-        let (label_smoothing, loss_scale) = (0.1, 1.0);
-        let objective = Objective { seed: 1, step: 1, label_smoothing, tokens: 3, loss_scale };
+        let recipe = Recipe::default();
+        let objective = Objective { recipe, step: 1, tokens: 3, loss_scale: 1.0 };
         let replicas = Replicas::new(&[Device::default(), Device::default()]);
         replicas.sums(&model, &[good, unknown], objective);
     }

@@ -1,6 +1,7 @@
 //! Which checkpoints stay, which model is the best of a run, and how a run goes on after its end.
 
 use super::*;
+use crate::learner::divergence::Divergence;
 
 /// Two sentences of the training text's kind.
 const VALID: &str = "1 a b c d e\t1 f a b c d a b c d \n7 a b e\t7 f a b c\n";
@@ -75,7 +76,7 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
     learner.make_updates(&AtomicBool::new(false)).unwrap();
     let (best, known) = (toy.best("run"), learner.state.validation.best_model.unwrap());
     assert_eq!(known.step, 12, "{:?}", toy.validations("run"));
-    learner.go_back(f64::NAN, f64::NAN).unwrap();
+    learner.go_back(Divergence::Model { last_norm: None }).unwrap();
     assert_eq!((learner.state.step, learner.state.validation.validated), (10, 6));
     assert_eq!(learner.state.validation.best_model, Some(known));
     assert_eq!(learner.state.validation.early_stopping.waited, 0);
@@ -129,7 +130,7 @@ fn a_run_with_another_interval_goes_back_to_the_checkpoint_before() {
     let wider = ["checkpoints.every=100", "training.max_updates=25"];
     let mut learner = toy.resumed("run", &wider).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
-    learner.go_back(f64::NAN, f64::NAN).unwrap();
+    learner.go_back(Divergence::Model { last_norm: None }).unwrap();
     assert_eq!(learner.state.step, 20);
 }
 

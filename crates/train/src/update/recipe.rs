@@ -5,17 +5,60 @@ use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy, token_ids};
 use burnformer_data::Batch;
 
+use crate::config::{TrainConfig, TrainingSettings};
 use crate::optimizer::gradients::FlatGradients;
 
-/// What the gradient of an update depends on, beside its model and its batches.
+/// The settings of a run that its loss and its updates depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Objective {
+pub struct Recipe {
     /// The random key of the run.
     pub seed: u64,
+    /// ε of label smoothing (paper §5.4).
+    pub label_smoothing: f64,
+    /// The largest norm of the gradient; 0 does not limit it.
+    pub clip_norm: f64,
+}
+
+impl Recipe {
+    /// The recipe that `config` describes.
+    pub fn new(config: &TrainConfig) -> Self {
+        let TrainingSettings { seed, label_smoothing, .. } = config.training;
+        Self { seed, label_smoothing, clip_norm: config.optimizer.clip_norm }
+    }
+
+    /// The loss sums of one batch.
+    pub(crate) fn loss(
+        &self,
+        model: &Model,
+        batch: &Batch,
+        mode: Mode,
+        device: &Device,
+    ) -> LossSums {
+        let (rows, [source_vocab, target_vocab]) = (batch.batch, model.vocabularies());
+        let tokens = |ids: &[u32], len: usize, vocab: usize| -> Tensor<2, Int> {
+            token_ids(ids, [rows, len], vocab, device)
+        };
+        let source = tokens(&batch.source, batch.source_len, source_vocab);
+        let input = tokens(&batch.target_input, batch.target_len, target_vocab);
+        let output = tokens(&batch.target_output, batch.target_len, target_vocab);
+        let logits = model.forward(source, input, mode);
+        label_smoothed_cross_entropy(logits, output, batch.special.pad, self.label_smoothing)
+    }
+}
+
+impl Default for Recipe {
+    /// The recipe of the default configuration.
+    fn default() -> Self {
+        Self::new(&TrainConfig::default())
+    }
+}
+
+/// The inputs of an update's gradient beside its model and its batches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Objective {
+    pub recipe: Recipe,
     /// The number of the update, from 1.
     pub step: u64,
-    /// ε of label smoothing.
-    pub label_smoothing: f64,
     /// The number of real target tokens of the whole update, over which its loss is averaged.
     pub tokens: usize,
     /// The factor of the loss before its gradient is computed, a power of two; 1 has no effect.
@@ -42,20 +85,20 @@ impl GradientSums {
         objective: Objective,
         device: &Device,
     ) -> Option<Self> {
-        let of = |(place, batch)| Self::of(model, place, batch, objective, device);
+        let of = |(index, batch)| Self::of(model, index, batch, objective, device);
         batches.map(of).reduce(Self::plus)
     }
 
     fn of(
         model: &Model,
-        place: usize,
+        index: usize,
         batch: &Batch,
         objective: Objective,
         device: &Device,
     ) -> Self {
-        let Objective { seed, step, label_smoothing, tokens, loss_scale } = objective;
-        let mode = Mode::training(seed, step).fold(place as u64);
-        let LossSums { smoothed, nll } = batch_loss(model, batch, mode, label_smoothing, device);
+        let Objective { recipe, step, tokens, loss_scale } = objective;
+        let mode = Mode::training(recipe.seed, step).fold(index as u64);
+        let LossSums { smoothed, nll } = recipe.loss(model, batch, mode, device);
         let (loss, nll) = (smoothed.clone().inner(), nll.inner());
         let mut gradients = (smoothed / (tokens as f64 / loss_scale)).backward();
         Self { gradients: FlatGradients::take(model, &mut gradients), loss, nll }
@@ -78,23 +121,4 @@ impl GradientSums {
             nll: self.nll.to_device(device),
         }
     }
-}
-
-/// The loss sums of one batch.
-pub(crate) fn batch_loss(
-    model: &Model,
-    batch: &Batch,
-    mode: Mode,
-    label_smoothing: f64,
-    device: &Device,
-) -> LossSums {
-    let (rows, [source_vocab, target_vocab]) = (batch.batch, model.vocabularies());
-    let tokens = |ids: &[u32], len: usize, vocab: usize| -> Tensor<2, Int> {
-        token_ids(ids, [rows, len], vocab, device)
-    };
-    let source = tokens(&batch.source, batch.source_len, source_vocab);
-    let input = tokens(&batch.target_input, batch.target_len, target_vocab);
-    let output = tokens(&batch.target_output, batch.target_len, target_vocab);
-    let logits = model.forward(source, input, mode);
-    label_smoothed_cross_entropy(logits, output, batch.special.pad, label_smoothing)
 }

@@ -1,8 +1,36 @@
+//! Divergence: how it is found, and how a run goes back.
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::Tensor;
+use burnformer_core::{Mode, Model};
+
 use super::Learner;
 use crate::error::TrainError;
+use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run::recovery::Recovery;
 use crate::run::state::{CheckpointKind, RunState};
+use crate::validation::as_saved;
+
+/// A result that is not finite.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Divergence {
+    /// The loss per token or the gradient norm of an update.
+    Update { loss: f64, norm: f64 },
+    /// The weights, the moments or the output of the model; with the gradient norm of the last
+    /// update, where one was made.
+    Model { last_norm: Option<f64> },
+}
+
+impl Divergence {
+    /// The loss and the gradient norm; NaN where there is none.
+    fn loss_and_norm(self) -> (f64, f64) {
+        match self {
+            Self::Update { loss, norm } => (loss, norm),
+            Self::Model { last_norm } => (f64::NAN, last_norm.unwrap_or(f64::NAN)),
+        }
+    }
+}
 
 impl Learner {
     /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,
@@ -11,10 +39,11 @@ impl Learner {
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
-    pub(super) fn go_back(&mut self, loss: f64, norm: f64) -> Result<(), TrainError> {
+    pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<(), TrainError> {
         let step = self.state.step;
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
-            self.report_divergence(Answer::Stop, loss, norm, None)?;
+            self.report_divergence(Answer::Stop, divergence, None)?;
+            let (loss, norm) = divergence.loss_and_norm();
             let Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         };
@@ -25,7 +54,7 @@ impl Learner {
         start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
         self.set_aside_after(start.state.step)?;
         self.state.recovery = recovery;
-        self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
+        self.report_divergence(Answer::RollBack, divergence, Some(start.state.step))?;
         let validation = self.state.validation.back_at(start.state.validation);
         self.state = RunState { recovery: self.state.recovery, validation, ..start.state };
         self.updater.optimizer = start.optimizer;
@@ -53,14 +82,48 @@ impl Learner {
     pub(super) fn report_divergence(
         &mut self,
         answer: Answer,
-        loss: f64,
-        gnorm: f64,
+        divergence: Divergence,
         back_to: Option<u64>,
     ) -> Result<(), TrainError> {
         self.state.recovery.records += 1;
         let Recovery { records: number, rate_scale, .. } = self.state.recovery;
-        let step = self.state.step;
+        let (step, (loss, gnorm)) = (self.state.step, divergence.loss_and_norm());
         let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
         self.reporter.divergence(&point)
+    }
+
+    /// Whether the model may be kept: its weights and moments are finite, and so is its loss on the
+    /// batch that needs the most memory. The loss of an update is computed before its weights
+    /// change, so that it does not show whether the new weights are sound.
+    pub(super) fn is_sound(&self) -> bool {
+        self.has_finite_weights() && self.updater.optimizer.has_finite_moments() && {
+            let model = as_saved(self.model());
+            let device = self.device().clone().inner();
+            let (worst, recipe) = (&self.setup.worst.0, self.updater.recipe);
+            let sums = recipe.loss(&model, worst, Mode::Inference, &device);
+            sums.smoothed.into_scalar::<f32>().is_finite()
+        }
+    }
+
+    /// Whether all weights are finite.
+    pub(super) fn has_finite_weights(&self) -> bool {
+        has_finite_weights(self.model())
+    }
+}
+
+/// Whether all weights of `model` are finite.
+pub(super) fn has_finite_weights(model: &Model) -> bool {
+    let mut weights = Weights { finite: true };
+    model.valid().visit(&mut weights);
+    weights.finite
+}
+
+struct Weights {
+    finite: bool,
+}
+
+impl ModuleVisitor for Weights {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.finite = self.finite && is_finite(param.val());
     }
 }
