@@ -24,7 +24,7 @@
 //! | a trained model of any registered architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
-//! | terms that a translation has to contain (dynamic beam allocation) | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
+//! | terms that a translation has to contain | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
 //! | only the tokens that are likely for a sentence | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
 //! | the language that a code names, however it is written | [`find_language`] |
 //! | text in, text out | [`Translator`], [`Translation`] |

@@ -1,5 +1,3 @@
-use super::terms::Progress;
-
 /// A hypothesis that may still grow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live {
@@ -9,8 +7,6 @@ pub(super) struct Live {
     pub total: f64,
     /// The number of the sample; 0 in beam search.
     pub sample: usize,
-    /// The terms that it has.
-    pub progress: Progress,
 }
 
 /// A live hypothesis extended by one token.
@@ -20,6 +16,4 @@ pub(super) struct Extension {
     pub token: u32,
     pub log_prob: f64,
     pub total: f64,
-    /// The number of tokens that its terms still need.
-    pub left: usize,
 }

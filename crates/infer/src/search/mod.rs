@@ -16,7 +16,9 @@ pub(crate) use check::check;
 pub use request::{Cancel, Request};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+
+use burnformer_glossary::MOST_TERMS;
 
 use crate::batching::Batching;
 use crate::error::InferError;
@@ -24,10 +26,10 @@ use crate::hypothesis::Hypothesis;
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
 use batch::search_batch;
-use terms::{AfterTerm, after_term, behind, is_complete, without_terms};
+use terms::{AfterTerm, after_term};
 
-/// The most terms of a sentence that are put in their places one after the other: each takes a
-/// search.
+/// The most terms of a sentence after which the search goes on. Further ones replace words of its
+/// translation, whose rest stays.
 const MOST_ROUNDS: usize = 8;
 
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
@@ -44,10 +46,8 @@ const MOST_ROUNDS: usize = 8;
 ///
 /// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
 /// the limit cuts. If they do not by themselves, a term is put in the place of the word that
-/// attends to its source tokens most, and the search goes on after it; it may find fewer than
-/// `n_best`. If the source tokens are not known, or the model has no attention, there is another
-/// search, whose beam is wider: at least twice `beam_size`, and wide enough for each token of the
-/// terms. Its length limit is raised by the tokens that the terms need.
+/// attends to its source tokens most, and the search goes on after it; there may be fewer than
+/// `n_best` then. The length limit is raised by the tokens that the terms need.
 ///
 /// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets
 /// the empty translation.
@@ -83,8 +83,12 @@ pub(crate) fn search_counting(
     let searcher = Searcher { model, settings, batching };
     let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
     let filled = (0..requests.len()).filter(|&place| asks(&requests[place])).collect();
-    searcher.decode(&without_terms(requests), filled, done, &mut results)?;
-    searcher.search_for_terms(requests, &mut results)?;
+    let free = match requests.iter().any(|request| !request.terms.is_empty()) {
+        true => requests.iter().map(Request::without_terms).collect(),
+        false => Cow::Borrowed(requests),
+    };
+    searcher.decode(&free, filled, done, &mut results)?;
+    searcher.put_terms_in_place(requests, &mut results)?;
     for (request, found) in requests.iter().zip(&mut results) {
         if request.cancel.is_cancelled() {
             *found = empty_translations(settings);
@@ -106,57 +110,41 @@ struct Searcher<'a> {
 }
 
 impl Searcher<'_> {
-    /// Searches again, with terms, for the requests whose `results` do not have them.
-    fn search_for_terms(
-        &self,
-        requests: &[Request],
-        results: &mut [Vec<Hypothesis>],
-    ) -> Result<(), InferError> {
-        self.put_terms_in_place(requests, results)?;
-        let n_best = self.settings.n_best;
-        let complete = |place: usize, count| {
-            results[place].iter().take(count).all(|own| is_complete(&requests[place], own))
-        };
-        let missing: Vec<usize> =
-            (0..requests.len()).filter(|&place| !complete(place, n_best)).collect();
-        let first = |&place: &usize| complete(place, 1).then(|| results[place][0].clone());
-        let first: Vec<Option<Hypothesis>> = missing.iter().map(first).collect();
-        self.decode(requests, missing.clone(), &|_| (), results)?;
-        for (place, best) in missing.into_iter().zip(first) {
-            if let Some(best) = best {
-                results[place] = behind(best, std::mem::take(&mut results[place]), n_best);
-            }
-        }
-        Ok(())
-    }
-
     /// Searches again for the requests whose best hypothesis lacks terms, with each term in the
-    /// place of the word that it replaces, one after the other. What cannot be done so stays
-    /// without terms.
+    /// place of the word that it replaces, one after the other. Other hypotheses without all terms
+    /// are left out.
     fn put_terms_in_place(
         &self,
         requests: &[Request],
         results: &mut [Vec<Hypothesis>],
     ) -> Result<(), InferError> {
         let Self { model, settings, .. } = *self;
+        let with_terms: Vec<usize> =
+            (0..requests.len()).filter(|&index| !requests[index].terms.is_empty()).collect();
         let mut fixed = vec![0; requests.len()];
-        for _ in 0..MOST_ROUNDS {
-            let next = |place: usize| {
-                let (request, found) = (&requests[place], &results[place][0]);
-                Some((place, after_term(model, request, found, fixed[place], settings)?))
+        for round in 0..MOST_TERMS {
+            let next = |&index: &usize| {
+                let (request, found) = (&requests[index], &results[index][0]);
+                Some((index, after_term(model, request, found, fixed[index], settings)?))
             };
-            let next: Vec<(usize, AfterTerm)> = (0..requests.len()).filter_map(next).collect();
+            let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
             let own: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
             let mut found = vec![Vec::new(); own.len()];
-            self.decode(&own, (0..own.len()).collect(), &|_| (), &mut found)?;
-            for ((place, next), found) in next.into_iter().zip(found) {
-                fixed[place] = next.request.prefix.len();
-                let mut found = next.with_old_rest(model, found, settings);
-                if is_complete(&requests[place], &found[0]) {
-                    found.retain(|own| is_complete(&requests[place], own));
-                }
-                results[place] = found;
+            if round < MOST_ROUNDS {
+                self.decode(&own, (0..own.len()).collect(), &|_| (), &mut found)?;
             }
+            for ((index, next), found) in next.into_iter().zip(found) {
+                fixed[index] = next.request.prefix.len();
+                results[index] = next.with_old_rest(model, found, settings);
+            }
+        }
+        let eos = model.special().eos;
+        for index in with_terms {
+            let lacks = |own: &Hypothesis| {
+                let tokens = own.tokens.strip_suffix(&[eos]).unwrap_or(&own.tokens);
+                !requests[index].terms.missing(tokens).is_empty()
+            };
+            results[index].retain(|own| !lacks(own));
         }
         Ok(())
     }
@@ -173,7 +161,7 @@ impl Searcher<'_> {
         let eos = model.special().eos;
         let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
         let threads = model.parallelism();
-        let mut parts = self.batches(requests, places, &sources);
+        let mut parts = self.batches(places, &sources);
         if let Some(threads) = threads {
             parts = parallel::divide(parts, threads);
         }
@@ -188,28 +176,16 @@ impl Searcher<'_> {
         })
     }
 
-    /// Divides `places` into batches of requests whose searches are equally wide, so that a wide
-    /// one does not make others compute rows that they do not need. Batches of searches wider than
-    /// [`FULL_ROWS`] have fewer sentences.
-    fn batches(
-        &self,
-        requests: &[Request],
-        places: Vec<usize>,
-        sources: &[Vec<u32>],
-    ) -> Vec<Vec<usize>> {
+    /// Divides `places` into batches. Those of searches wider than [`FULL_ROWS`] have fewer
+    /// sentences.
+    fn batches(&self, places: Vec<usize>, sources: &[Vec<u32>]) -> Vec<Vec<usize>> {
         let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
-        let mut by_rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for place in places {
-            by_rows.entry(requests[place].rows(self.settings)).or_default().push(place);
-        }
-        let group = |(rows, places): (usize, Vec<usize>)| {
-            let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
-            let Batching { max_sentences, max_tokens } = *self.batching;
-            let batching =
-                Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };
-            batching.group(places, &lengths)
-        };
-        by_rows.into_iter().flat_map(group).collect()
+        let rows = self.settings.width();
+        let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
+        let Batching { max_sentences, max_tokens } = *self.batching;
+        let batching =
+            Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };
+        batching.group(places, &lengths)
     }
 }
 

@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
 
-use super::terms::{Terms, Tracker, WordEdges};
+use super::MOST_ROUNDS;
+use super::terms::{Terms, WordEdges};
 use crate::ids::{closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
@@ -110,10 +111,10 @@ impl Request {
         }
     }
 
-    /// The number of hypotheses that live at the same time: the beam, wider if there are terms.
+    /// The number of hypotheses that are followed at most: those of a search, for each search that
+    /// its terms may take.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
-        let tracker = Tracker::new(&self.terms);
-        tracker.map_or(settings.width(), |tracker| tracker.rows(settings.beam_size))
+        settings.width() * (1 + self.terms.phrases.len().min(MOST_ROUNDS))
     }
 
     pub(super) fn random_key(&self, seed: u64) -> RandomKey {

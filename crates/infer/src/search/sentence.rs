@@ -1,5 +1,3 @@
-mod towards_terms;
-
 use burnformer_kernels::{Placed, top_k_above};
 
 use super::constraint::{constrain, end_word, forced};
@@ -18,9 +16,6 @@ const ROUNDING: f64 = 1e-9;
 /// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
 /// Those that end go to the finished list, and the best of the others live on. With sampling, each
 /// live hypothesis has one extension, which is drawn at random.
-///
-/// A search whose translations have to contain terms considers more extensions and divides the beam
-/// among them (see [`terms`](super::terms)).
 pub(super) struct SentenceSearch<'a> {
     pub(super) task: Task<'a>,
     /// The number of tokens so far.
@@ -116,23 +111,18 @@ impl<'a> SentenceSearch<'a> {
             }
             let before = self.room.extensions.len();
             self.extend_one(parent, logits, normaliser);
-            self.measure(before);
             let possible = || logits.iter().any(|&logit| logit > f32::NEG_INFINITY);
-            if self.room.extensions.len() == before && (self.task.tracker.is_some() || !possible())
-            {
+            if self.room.extensions.len() == before && !possible() {
                 self.room.stuck.push(parent);
             }
             self.keep_the_best();
-        }
-        if self.task.tracker.is_some() {
-            self.choose_by_bank();
         }
         Ok(())
     }
 
     /// Leaves of the extensions so far those that can be among the best in the end.
     fn keep_the_best(&mut self) {
-        if self.task.tracker.is_none() && self.task.settings.sampling.is_none() {
+        if self.task.settings.sampling.is_none() {
             let count = self.task.candidates();
             // Stable: of equals, the better parent's and then the lower id's comes first.
             self.room.extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
@@ -144,7 +134,7 @@ impl<'a> SentenceSearch<'a> {
         let total = self.live[parent].total;
         let extension = |(logit, token): Placed| {
             let log_prob = f64::from(logit) - normaliser;
-            Extension { parent, token, log_prob, total: total + log_prob, left: 0 }
+            Extension { parent, token, log_prob, total: total + log_prob }
         };
         if let Some(token) = forced(self.task.request, self.step, self.task.special.eos) {
             // Transformers takes forced tokens for certain.
@@ -152,19 +142,14 @@ impl<'a> SentenceSearch<'a> {
                 BeamRule::Gnmt | BeamRule::Near => {
                     extension((self.task.logit(logits, token), token))
                 }
-                BeamRule::Transformers => {
-                    Extension { parent, token, log_prob: 0.0, total, left: 0 }
-                }
+                BeamRule::Transformers => Extension { parent, token, log_prob: 0.0, total },
             });
             return;
         }
         if self.task.settings.at_limit == AtLimit::Close && self.step + 1 >= self.task.limit {
             let token = self.task.special.eos;
-            self.room.extensions.push(Extension { parent, token, log_prob: 0.0, total, left: 0 });
+            self.room.extensions.push(Extension { parent, token, log_prob: 0.0, total });
             return;
-        }
-        if self.task.tracker.is_some() {
-            return self.extend_towards_terms(parent, logits, extension);
         }
         constrain(
             logits,
@@ -215,7 +200,7 @@ impl<'a> SentenceSearch<'a> {
         let mut lives = 0;
         // From which rank on `</s>` closes nothing.
         let closing = match self.task.rule() {
-            BeamRule::Transformers if self.task.tracker.is_none() => self.task.settings.width(),
+            BeamRule::Transformers => self.task.settings.width(),
             _ => usize::MAX,
         };
         for rank in 0..self.room.extensions.len() {
@@ -224,7 +209,7 @@ impl<'a> SentenceSearch<'a> {
                 if rank < closing {
                     self.finish(extension, reason);
                 }
-            } else if lives < self.task.width() {
+            } else if lives < self.task.settings.width() {
                 self.keep(extension, lives);
                 lives += 1;
             }
@@ -243,9 +228,6 @@ impl<'a> SentenceSearch<'a> {
         new.log_probs.push(extension.log_prob as f32);
         new.total = extension.total;
         new.sample = old.sample;
-        if let Some(tracker) = &self.task.tracker {
-            new.progress = tracker.after(old.progress, &new.tokens);
-        }
         let row = if self.step == 1 { 0 } else { extension.parent };
         self.continuations.push((row, extension.token));
     }
@@ -257,7 +239,6 @@ impl<'a> SentenceSearch<'a> {
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
             total: extension.total,
             sample: parent.sample,
-            progress: parent.progress,
         };
         let finished = self.task.hypothesis(ended, reason);
         insert(&mut self.finished, finished, self.task.settings.width());
@@ -286,9 +267,7 @@ impl<'a> SentenceSearch<'a> {
     /// the limit cut, then those after which no token is allowed, each group best first. Sampling
     /// returns all in the order of their scores.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
-        let mut live = std::mem::take(&mut self.live);
-        live.retain(|live| self.task.has_terms(live.progress, &live.tokens));
-        let live = live.into_iter();
+        let live = std::mem::take(&mut self.live).into_iter();
         let cut: Vec<_> =
             live.map(|live| self.task.hypothesis(live, FinishReason::Limit)).collect();
         let mut all = self.finished;

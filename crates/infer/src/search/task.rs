@@ -4,7 +4,6 @@ use burnformer_kernels::log_sum_exp;
 use super::choices::Choices;
 use super::live::{Extension, Live};
 use super::request::Request;
-use super::terms::{Progress, Tracker};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
@@ -21,8 +20,6 @@ pub(super) struct Task<'a> {
     pub limit: usize,
     /// The tokens to which the logits belong.
     pub choices: Choices,
-    /// Follows the terms that the translation has to contain, if there are any.
-    pub tracker: Option<Tracker<'a>>,
     /// The randomness of the samples.
     pub key: RandomKey,
 }
@@ -44,7 +41,6 @@ impl<'a> Task<'a> {
             special,
             limit: request.limit(settings, model),
             choices: Choices::of(request, special, model.target_vocab()),
-            tracker: Tracker::new(&request.terms),
             key: request.random_key(seed),
         }
     }
@@ -78,12 +74,6 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The number of hypotheses that live at the same time.
-    pub fn width(&self) -> usize {
-        let tracker = self.tracker.as_ref();
-        tracker.map_or(self.settings.width(), |tracker| tracker.rows(self.settings.beam_size))
-    }
-
     /// The rule by which a search closes hypotheses and stops; sampling closes them by that of
     /// GNMT.
     pub fn rule(&self) -> BeamRule {
@@ -102,11 +92,6 @@ impl<'a> Task<'a> {
             (false, true) => Some(FinishReason::Limit),
             (false, false) => None,
         }
-    }
-
-    /// Whether `tokens` have all terms.
-    pub fn has_terms(&self, progress: Progress, tokens: &[u32]) -> bool {
-        self.tracker.as_ref().is_none_or(|tracker| tracker.left(progress, tokens) == 0)
     }
 
     /// `live` as a hypothesis that ends for the reason `finish`.

@@ -1,29 +1,18 @@
 //! Terms that a translation has to contain.
 //!
-//! If the search without terms finds a translation that has them, that translation is kept. Only
-//! the other sentences are searched again with terms: most translations have most terms by
-//! themselves.
-//!
-//! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks
-//! by the number of tokens that their terms still need, and each bank has its share of the beam.
-//! Therefore a hypothesis with an improbable term does not have to compete with those that have not
-//! begun it. This search does not know where a term belongs. The attention of the translation
-//! without the term tells that ([`place`]); the search is only for terms whose place is unknown.
+//! If the search without terms finds a translation that has them, that translation is kept: most
+//! translations have most terms by themselves. Otherwise each missing term is put in the place of
+//! the word that it replaces ([`place`]), and the search goes on after it. The search itself knows
+//! nothing of terms.
 
-mod banks;
-mod first;
 mod place;
-mod tracker;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) use banks::choose;
-pub(super) use first::{behind, is_complete, without_terms};
 pub(super) use place::{AfterTerm, after_term};
-pub(super) use tracker::{Progress, Tracker};
 
-/// What a translation has to contain.
+/// The terms that a translation has to contain.
 ///
 /// The default is nothing. Each term needs a phrase that can follow any token: one that may begin
 /// [anywhere](Edge::Anywhere), and whose first token does not go on with a word.
@@ -114,5 +103,24 @@ impl Terms {
     /// The number of tokens that suffice to write all terms.
     pub(super) fn tokens(&self) -> usize {
         self.phrases.iter().filter_map(|phrases| self.cost(phrases)).sum()
+    }
+
+    /// The indices of the terms that a translation of `tokens`, without `</s>`, does not have.
+    pub(super) fn missing(&self, tokens: &[u32]) -> Vec<usize> {
+        let is_in = |phrase: &Phrase| {
+            let starts = 0..(tokens.len() + 1).saturating_sub(phrase.tokens.len());
+            starts.into_iter().any(|start| self.is_at(start, phrase, tokens))
+        };
+        let has = |term: &usize| self.phrases[*term].iter().any(is_in);
+        (0..self.phrases.len()).filter(|term| !has(term)).collect()
+    }
+
+    /// Whether `tokens` have `phrase` at `start`, as a word or words where it has to be one.
+    fn is_at(&self, start: usize, phrase: &Phrase, tokens: &[u32]) -> bool {
+        let (before, rest) = tokens.split_at(start);
+        rest.strip_prefix(&phrase.tokens[..]).is_some_and(|after| {
+            let goes_on = after.first().is_some_and(|&id| self.continues(id));
+            self.can_begin(phrase.begin, before) && (phrase.end == Edge::Anywhere || !goes_on)
+        })
     }
 }

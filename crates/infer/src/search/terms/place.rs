@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use super::tracker::Tracker;
 use super::{Phrase, Terms};
 use crate::attention::{HeadWeights, MOST_LINKED};
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -17,15 +16,16 @@ use crate::settings::SearchSettings;
 
 /// A search that goes on after a term.
 pub(crate) struct AfterTerm {
-    /// The request without its terms, whose prefix ends with the term.
+    /// The request with a prefix that ends with the term.
     pub request: Request,
-    /// What the translation without the term has after the word that it replaces, with `</s>`.
+    /// The tokens of the translation without the term after the word that it replaces, with
+    /// `</s>`.
     rest: Vec<u32>,
 }
 
 impl AfterTerm {
     /// The hypotheses `found` for the request, after the one with the old rest if that is more
-    /// probable.
+    /// probable or there is no other.
     pub fn with_old_rest(
         &self,
         model: &dyn StepModel,
@@ -37,12 +37,20 @@ impl AfterTerm {
         let source = self.request.closed(model.special().eos);
         let scored = model.force(&[&source], &[&tokens]).remove(0);
         let total = |log_probs: &[f32]| log_probs.iter().map(|&own| f64::from(own)).sum::<f64>();
-        let better = total(&scored[prefix..]) > total(&found[0].log_probs[prefix..]);
-        if better && settings.no_repeat_ngram == 0 {
-            let log_probs = [&found[0].log_probs[..prefix], &scored[prefix..]].concat();
+        let is_better = |best: &Hypothesis| {
+            let better = total(&scored[prefix..]) > total(&best.log_probs[prefix..]);
+            better && settings.no_repeat_ngram == 0
+        };
+        if found.first().is_none_or(is_better) {
+            // Transformers takes forced tokens for certain: those of the prefix that was searched.
+            let before = found.first().map_or(&scored[..], |best| &best.log_probs);
+            let log_probs = [&before[..prefix], &scored[prefix..]].concat();
             let score = total(&log_probs) / settings.length_penalty.divisor(tokens.len());
-            found.retain(|own| own.tokens != tokens);
             let finish = FinishReason::EndOfSentence;
+            found.retain(|own| {
+                let is_better = own.finish == finish && own.score > score;
+                own.tokens != tokens && !is_better
+            });
             found.insert(0, Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::empty() });
             found.truncate(settings.n_best);
         }
@@ -53,8 +61,9 @@ impl AfterTerm {
 /// The search for `request` that goes on after `found`, a translation of it, up to the first word
 /// that a missing term replaces, and the term. The first `fixed` tokens stay.
 ///
-/// `None` if no term is missing, if the model has no attention to go by or a side has more than
-/// [`MOST_LINKED`] tokens, or the source tokens of the missing terms are not known.
+/// Without attention the word is the one that stands as far into the translation as the term does
+/// into the source; without a known place in the source, the term stands before the signs that end
+/// the sentence. `None` if no term is missing.
 pub(crate) fn after_term(
     model: &dyn StepModel,
     request: &Request,
@@ -62,29 +71,89 @@ pub(crate) fn after_term(
     fixed: usize,
     settings: &SearchSettings,
 ) -> Option<AfterTerm> {
-    let (_, tokens) = found.tokens.split_last()?;
-    let places = &request.terms.places;
-    let tracker = Tracker::new(&request.terms)?;
-    let missing = tracker.missing(tracker.along(tokens)).into_iter();
-    let known: Vec<usize> =
-        missing.filter(|&term| places.get(term).is_some_and(|place| !place.is_empty())).collect();
-    if known.is_empty() || found.finish != FinishReason::EndOfSentence {
+    let (terms, eos) = (&request.terms, model.special().eos);
+    let tokens = found.tokens.strip_suffix(&[eos]).unwrap_or(&found.tokens);
+    let missing = terms.missing(tokens);
+    if missing.is_empty() || request.cancel.is_cancelled() {
         return None;
     }
-    let source = request.closed(model.special().eos);
-    if source.len().max(found.tokens.len()) > MOST_LINKED {
-        return None;
+    let fixed = fixed.max(request.prefix.len());
+    let source = request.closed(eos);
+    let words = Words::new(model, terms, &source, tokens, fixed);
+    let replaced = |&term: &usize| (words.replaced(terms.places.get(term)), term);
+    let (word, term) = missing.iter().map(replaced).min_by_key(|(word, _)| word.start)?;
+    // The terms that are left and `</s>` have to fit as well.
+    let limit = request.limit(settings, model);
+    let others = missing.iter().filter(|&&other| other != term);
+    let others: usize = others.filter_map(|&other| terms.cost(&terms.phrases[other])).sum();
+    let room = limit.saturating_sub(others + 1);
+    let start = room.saturating_sub(terms.cost(&terms.phrases[term])?).min(word.start).max(fixed);
+    let fits = |phrase: &&Phrase| {
+        let glued = start == fixed && phrase.tokens.first().is_some_and(|&id| terms.continues(id));
+        let begins = terms.can_begin(phrase.begin, &tokens[..start]);
+        begins && !glued && start + phrase.tokens.len() <= room
+    };
+    let phrases = terms.phrases[term].iter().filter(fits).collect();
+    let phrase = likeliest(model, request, &tokens[..start], phrases, settings)?;
+    let prefix = [&tokens[..start], &phrase.tokens].concat();
+    let mut rest = tokens[word.end..].to_vec();
+    rest.truncate(limit.saturating_sub(prefix.len() + 1));
+    rest.push(eos);
+    let prefix_edges = terms.edges.clone();
+    Some(AfterTerm { request: Request { prefix, prefix_edges, ..request.clone() }, rest })
+}
+
+/// The words of a translation that terms can replace.
+struct Words {
+    words: Vec<Range<usize>>,
+    /// The index of the token before which a term stands that replaces no word.
+    end: usize,
+    /// The attention of the tokens to those of the source, where the model has any.
+    weights: Option<HeadWeights>,
+    /// The numbers of tokens of the source and of the translation.
+    lengths: [usize; 2],
+}
+
+impl Words {
+    /// The words of `tokens`, a translation of `source`, from the token `first` on.
+    fn new(
+        model: &dyn StepModel,
+        terms: &Terms,
+        source: &[u32],
+        tokens: &[u32],
+        first: usize,
+    ) -> Self {
+        let closed = [tokens, &[model.special().eos]].concat();
+        let is_short = source.len().max(closed.len()) <= MOST_LINKED;
+        let attention = is_short.then(|| model.attention(source, &closed)).flatten();
+        let weights = attention.and_then(|maps| Some(HeadWeights::mean(maps.cross.last()?)));
+        let closing = terms.edges.as_deref().map_or(&[][..], |edges| &edges.closing);
+        let is_closing = |id: &&u32| closing.contains(id) && !terms.continues(**id);
+        let signs = tokens[first..].iter().rev().take_while(is_closing).count();
+        Self {
+            words: words(terms, tokens, first),
+            end: tokens.len() - signs,
+            weights,
+            lengths: [source.len(), tokens.len()],
+        }
     }
-    let attention = model.attention(&source, &found.tokens)?;
-    let weights = HeadWeights::mean(attention.cross.last()?);
-    let words = words(&request.terms, tokens, fixed.max(request.prefix.len()));
-    let word = |&term: &usize| Some((replaced(&weights, &words, &places[term])?, term));
-    let (word, term) = known.iter().filter_map(word).min_by_key(|(word, _)| word.start)?;
-    let phrase = likeliest(model, request, &tokens[..word.start], term, settings)?;
-    let prefix = [&tokens[..word.start], &phrase.tokens].concat();
-    let prefix_edges = request.terms.edges.clone();
-    let request = Request { prefix, prefix_edges, ..request.without_terms() };
-    Some(AfterTerm { request, rest: found.tokens[word.end..].to_vec() })
+
+    /// The word that a term replaces whose source tokens are `place`; empty, before the end of the
+    /// sentence, if there is none.
+    fn replaced(&self, place: Option<&Range<usize>>) -> Range<usize> {
+        let Some(place) = place.filter(|place| !place.is_empty()) else {
+            return self.end..self.end;
+        };
+        let word = match &self.weights {
+            Some(weights) => attending(weights, &self.words, place),
+            None => {
+                let [source, target] = self.lengths;
+                let expected = place.start * target / source;
+                self.words.iter().min_by_key(|word| word.start.abs_diff(expected)).cloned()
+            }
+        };
+        word.unwrap_or(self.end..self.end)
+    }
 }
 
 /// The words of `tokens` from `first` on; signs are none.
@@ -105,7 +174,7 @@ fn words(terms: &Terms, tokens: &[u32], first: usize) -> Vec<Range<usize>> {
 }
 
 /// The word that attends to the source tokens `place` most, by the mean of its tokens.
-fn replaced(
+fn attending(
     weights: &HeadWeights,
     words: &[Range<usize>],
     place: &Range<usize>,
@@ -119,20 +188,18 @@ fn replaced(
     best.map(|(_, word)| word.clone())
 }
 
-/// The phrase of `term` that the model finds most probable after `prefix`, as the search scores it.
+/// The one of `phrases` that the model finds most probable after `prefix`, as the search scores it.
 fn likeliest<'a>(
     model: &dyn StepModel,
-    request: &'a Request,
+    request: &Request,
     prefix: &[u32],
-    term: usize,
+    phrases: Vec<&'a Phrase>,
     settings: &SearchSettings,
 ) -> Option<&'a Phrase> {
-    let eos = model.special().eos;
-    let fits = |phrase: &&Phrase| request.terms.can_begin(phrase.begin, prefix);
-    let phrases: Vec<&Phrase> = request.terms.phrases[term].iter().filter(fits).collect();
     if phrases.len() < 2 {
         return phrases.first().copied();
     }
+    let eos = model.special().eos;
     let source = request.closed(eos);
     let target = |phrase: &&Phrase| [prefix, &phrase.tokens, &[eos]].concat();
     let targets: Vec<Vec<u32>> = phrases.iter().map(target).collect();

@@ -5,12 +5,11 @@ use super::*;
 /// 64 sentences with 1,000 hypotheses each would take 64,000 rows of logits.
 #[test]
 fn batches_shrink_with_the_beam() {
-    let requests = vec![Request::new(vec![3; 9]); 64];
     let sizes = |beam| {
         let (settings, batching) = (beam_of(beam), Batching::default());
         let model = TableModel::new(9, 1);
         let searcher = Searcher { model: &model, settings: &settings, batching: &batching };
-        let all = searcher.batches(&requests, (0..64).collect(), &vec![vec![3; 10]; 64]);
+        let all = searcher.batches((0..64).collect(), &vec![vec![3; 10]; 64]);
         all.iter().map(Vec::len).collect::<Vec<_>>()
     };
     assert_eq!([sizes(4), sizes(16)], [[64], [64]]);
