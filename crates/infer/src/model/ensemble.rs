@@ -2,6 +2,7 @@ use burnformer_kernels::softmax;
 
 use super::decoding::Decoding;
 use super::step::{SpecialIds, StepModel};
+use crate::attention::HeadWeights;
 use crate::error::InferError;
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
@@ -79,6 +80,10 @@ impl StepModel for Ensemble {
         let rows = targets.iter().enumerate();
         rows.map(|(row, target)| (0..target.len()).map(|place| mean(row, place)).collect())
             .collect()
+    }
+
+    fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
+        self.members.first()?.cross_attention(source, target)
     }
 }
 

@@ -5,7 +5,7 @@ use burnformer_kernels::log_sum_exp;
 
 use super::decoding::Decoding;
 use super::listed::Listed;
-use crate::attention::AttentionWeights;
+use crate::attention::{AttentionWeights, HeadWeights};
 
 /// A model that predicts a target one token at a time.
 ///
@@ -83,5 +83,11 @@ pub trait StepModel: Send + Sync {
     /// ensemble has.
     fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
         None
+    }
+
+    /// The mean cross-attention of the last layer's heads, which links the tokens of `target` to
+    /// those of `source`; an ensemble gives that of its first member. `None` if there is none.
+    fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
+        Some(HeadWeights::mean(self.attention(source, target)?.cross.last()?))
     }
 }

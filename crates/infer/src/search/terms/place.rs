@@ -82,10 +82,10 @@ pub(crate) fn after_term(
     let words = Words::new(model, terms, &source, tokens, fixed);
     let replaced = |&term: &usize| (words.replaced(terms.places.get(term)), term);
     let (word, term) = missing.iter().map(replaced).min_by_key(|(word, _)| word.start)?;
-    // The terms that are left and `</s>` have to fit as well.
+    // The terms that are not among the fixed tokens, and `</s>`, have to fit as well.
     let limit = request.limit(settings, model);
-    let others = missing.iter().filter(|&&other| other != term);
-    let others: usize = others.filter_map(|&other| terms.cost(&terms.phrases[other])).sum();
+    let others = terms.missing(&tokens[..fixed]).into_iter().filter(|&other| other != term);
+    let others: usize = others.filter_map(|other| terms.cost(&terms.phrases[other])).sum();
     let room = limit.saturating_sub(others + 1);
     let start = room.saturating_sub(terms.cost(&terms.phrases[term])?).min(word.start).max(fixed);
     let fits = |phrase: &&Phrase| {
@@ -125,8 +125,7 @@ impl Words {
     ) -> Self {
         let closed = [tokens, &[model.special().eos]].concat();
         let is_short = source.len().max(closed.len()) <= MOST_LINKED;
-        let attention = is_short.then(|| model.attention(source, &closed)).flatten();
-        let weights = attention.and_then(|maps| Some(HeadWeights::mean(maps.cross.last()?)));
+        let weights = is_short.then(|| model.cross_attention(source, &closed)).flatten();
         let closing = terms.edges.as_deref().map_or(&[][..], |edges| &edges.closing);
         let is_closing = |id: &&u32| closing.contains(id) && !terms.continues(**id);
         let signs = tokens[first..].iter().rev().take_while(is_closing).count();
