@@ -6,6 +6,8 @@ use super::schema::{Key, Section};
 use super::settings_file::{SettingsFile, at, presets};
 use crate::config::presets::DEFAULT_PRESET;
 
+/// The most columns of a line of prose.
+const WIDTH: usize = 100;
 /// The text above the keys.
 const OPENING: &str = include_str!("opening.md");
 /// The text above the keys of `generation.json`.
@@ -18,7 +20,8 @@ pub fn markdown() -> String {
     let mut page = OPENING.replace("{default}", DEFAULT_PRESET);
     page += &presets_table(&training);
     for section in &training {
-        page += &format!("\n## `[{}]`\n\n{}\n\n", section.path, section.description);
+        let description = wrapped(&section.description, "");
+        page += &format!("\n## `[{}]`\n\n{description}\n\n", section.path);
         page.extend(section.keys.iter().map(entry));
     }
     page.push('\n');
@@ -53,18 +56,39 @@ fn presets_table(sections: &[Section]) -> String {
 /// A key as an item of a list. The values of presets stand in the table of presets alone.
 fn entry(key: &Key) -> String {
     let fixed = if key.fixed { ", *fixed once a run has begun*" } else { "" };
-    let mut text = format!(
-        "- <a id=\"{}\"></a>**`{}`** ({}, default `{}`{fixed}): {}\n",
-        anchor(&key.path),
-        key.path,
-        key.kind,
-        key.default_text(),
-        key.description
+    let (anchor, default) = (anchor(&key.path), key.default_text());
+    let mut text = wrapped(
+        &format!(
+            "- <a id=\"{anchor}\"></a>**`{}`** ({}, default `{default}`{fixed}): {}",
+            key.path, key.kind, key.description
+        ),
+        "  ",
     );
     for choice in &key.choices {
-        text += &format!("  - `{}`: {}\n", choice.value, choice.description);
+        let item = format!("  - `{}`: {}", choice.value, choice.description);
+        text += &format!("\n{}", wrapped(&item, "    "));
     }
-    text
+    text + "\n"
+}
+
+/// `text` in lines of at most [`WIDTH`] columns, all but the first behind `indent`. No line begins
+/// with a word that Markdown would take for the mark of a list or a heading.
+fn wrapped(text: &str, indent: &str) -> String {
+    let is_mark = |word: &str| word.starts_with(['-', '+', '*', '#', '>', '|']);
+    let (mut page, mut columns) = (String::new(), 0);
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && columns + 1 + length > WIDTH && !is_mark(word) {
+            page += &format!("\n{indent}");
+            columns = indent.len();
+        } else if index > 0 {
+            page.push(' ');
+            columns += 1;
+        }
+        page += word;
+        columns += length;
+    }
+    page
 }
 
 /// The name under which a link finds the key at `path`.
