@@ -6,7 +6,7 @@ pub const LONGEST: usize = 256;
 
 /// A token of a sentence, and the number of its occurrences there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TokenCount {
+pub(crate) struct Entry {
     pub id: u32,
     pub count: u32,
 }
@@ -16,7 +16,7 @@ pub(crate) struct TokenCount {
 pub(crate) struct Bags {
     /// The start of each sentence in `tokens`, and the end of the last one.
     starts: Vec<usize>,
-    tokens: Vec<TokenCount>,
+    tokens: Vec<Entry>,
 }
 
 impl Bags {
@@ -34,8 +34,7 @@ impl Bags {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         let counted = ids.chunk_by(|a, b| a == b);
-        self.tokens
-            .extend(counted.map(|same| TokenCount { id: same[0], count: same.len() as u32 }));
+        self.tokens.extend(counted.map(|same| Entry { id: same[0], count: same.len() as u32 }));
         self.starts.push(self.tokens.len());
     }
 
@@ -50,7 +49,7 @@ impl Bags {
     }
 
     /// The tokens of a sentence, in ascending order.
-    pub fn sentence(&self, sentence: usize) -> &[TokenCount] {
+    pub fn sentence(&self, sentence: usize) -> &[Entry] {
         &self.tokens[self.range(sentence)]
     }
 
@@ -60,7 +59,7 @@ impl Bags {
     }
 
     /// All sentences, one after the other.
-    pub fn tokens(&self) -> &[TokenCount] {
+    pub fn tokens(&self) -> &[Entry] {
         &self.tokens
     }
 }
@@ -115,8 +114,7 @@ mod tests {
         for ids in [&[5, 3, 5][..], &[1], &[3]] {
             bags.push(ids);
         }
-        let pairs =
-            |tokens: &[TokenCount]| tokens.iter().map(|t| (t.id, t.count)).collect::<Vec<_>>();
+        let pairs = |tokens: &[Entry]| tokens.iter().map(|t| (t.id, t.count)).collect::<Vec<_>>();
         assert_eq!(pairs(bags.sentence(0)), [(3, 1), (5, 2)]);
         let found = Occurrences::new(&bags, 6);
         let of = |id| found.of(id).iter().map(|it| (it.sentence, it.count)).collect::<Vec<_>>();
