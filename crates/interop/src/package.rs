@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_core::{Activation, ComputeType, SourceEnd, TargetHistory, TransformerConfig};
+use burnformer_core::{Activation, ComputeType, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -110,32 +110,18 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     }
 }
 
-/// Returns an error if the model `has` something, named `what`, that `format` cannot express.
+/// Returns an error for the first of `features` that the model has and `format` cannot express. A
+/// feature is whether the model has it, its name, and the remedy.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
-pub(crate) fn refuse(
-    format: &'static str,
-    has: bool,
-    what: &str,
-    remedy: &'static str,
-) -> Result<()> {
-    match has {
-        true => Err(InteropError::CannotExport { format, what: what.into(), remedy }),
-        false => Ok(()),
+pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str)]) -> Result<()> {
+    match features.iter().find(|(has, ..)| *has) {
+        Some(&(_, what, remedy)) => {
+            Err(InteropError::CannotExport { format, what: what.into(), remedy })
+        }
+        None => Ok(()),
     }
-}
-
-/// Returns an error for the first of `features` that the model has. A feature is whether the model
-/// has it, its name, and the remedy.
-///
-/// # Errors
-/// [`InteropError::CannotExport`].
-pub(crate) fn refuse_any(
-    format: &'static str,
-    features: &[(bool, &str, &'static str)],
-) -> Result<()> {
-    features.iter().try_for_each(|&(has, what, remedy)| refuse(format, has, what, remedy))
 }
 
 /// The entry of `activations`, the activation functions that `format` has, for that of `config`.
@@ -155,16 +141,7 @@ pub(crate) fn activation_in<T: Copy>(
     })
 }
 
-/// Refuses models whose encoder does not see the `</s>` that `format` always adds to a source.
-///
-/// # Errors
-/// [`InteropError::CannotExport`].
-pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    let hidden = config.conventions.source_end == SourceEnd::Hidden;
-    refuse(format, hidden, "an encoder that does not see </s>", "export to CTranslate2")
-}
-
-/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted
+/// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted
 /// self-attention, recurrent decoders.
 ///
 /// # Errors
@@ -179,16 +156,7 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
         (attention_window.is_some(), "restricted self-attention", window),
         (ssru, "a recurrent decoder (SSRU)", "only Marian has one"),
     ];
-    refuse_any(format, &features)
-}
-
-/// Refuses normalised queries and keys, which CTranslate2 alone has.
-///
-/// # Errors
-/// [`InteropError::CannotExport`].
-pub(crate) fn check_query_norm(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    let remedy = "export to CTranslate2, or train with qk_norm = false";
-    refuse(format, config.qk_norm, "normalised queries and keys", remedy)
+    refuse(format, &features)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{
-    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions,
+    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, SourceEnd,
     TransformerConfig,
 };
 use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
@@ -15,10 +15,7 @@ use super::folder::{CONFIG, GENERATION, SAFETENSORS, TEXTS};
 use super::names;
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{
-    Package, activation_in, check_layers, check_query_norm, check_source_end, fresh_folder,
-    refuse_any,
-};
+use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors};
 use crate::{carried, embeddings, layers, safe, vocabulary};
 
@@ -62,12 +59,14 @@ pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
 /// Returns an error if MarianMTModel cannot express a model of `config`.
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
-    check_query_norm(config, FORMAT)?;
-    check_source_end(config, FORMAT)?;
+    let query_norm = "export to CTranslate2, or train with qk_norm = false";
+    let hidden = config.conventions.source_end == SourceEnd::Hidden;
     let norm = "export to ctranslate2, or train with norm = \"post\"";
     let epsilon = "Marian's models have 1e-6: take CTranslate2";
     let learned = "train with positions = \"sinusoidal\"";
     let features = [
+        (config.qk_norm, "normalised queries and keys", query_norm),
+        (hidden, "an encoder that does not see </s>", "export to CTranslate2"),
         (config.norm == NormPosition::Pre, "norms before sub-layers", norm),
         (config.layer_norm_eps != EPSILON, "layer_norm_eps other than 1e-5", epsilon),
         (config.positions == Positions::Learned, "learned positions", learned),
@@ -77,7 +76,7 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
             "export to CTranslate2",
         ),
     ];
-    refuse_any(FORMAT, &features)
+    refuse(FORMAT, &features)
 }
 
 /// The weights with their names in MarianMTModel. Positions are written too, because the layout of
