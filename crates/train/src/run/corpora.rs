@@ -38,6 +38,11 @@ pub struct Corpora {
 }
 
 impl Corpora {
+    /// The number of tokens in the vocabularies, `[source, target]`.
+    pub fn vocabularies(&self) -> [usize; 2] {
+        [self.tokenizers.source.vocab_size(), self.tokenizers.target.vocab_size()]
+    }
+
     /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in
     /// the cache.
     ///
