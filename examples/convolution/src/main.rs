@@ -49,16 +49,8 @@ pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, 
     settings.push(format!("data.cache={:?}", folder.join("cache").display().to_string()));
     let config = TrainConfig::resolve(Some("tiny"), None, &settings)?;
     let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {})?;
-    let special = corpora.tokenizers.special_ids()?;
-    let [vocab, _] = corpora.vocabularies();
-    let model: ModelConfig = Arc::new(ConvolutionalConfig {
-        vocab,
-        d_model: 64,
-        layers: 2,
-        pad: special.pad,
-        bos: special.bos,
-        eos: special.eos,
-    });
+    let tokens = corpora.tokens()?;
+    let model: ModelConfig = Arc::new(ConvolutionalConfig { tokens, d_model: 64, layers: 2 });
     let (run, device) = (folder.join("run"), [Device::default()]);
     let quiet = Verbosity::Quiet;
     let learner = Learner::of_model(model.clone(), config, &corpora, &run, mode, quiet, &device)?;
@@ -74,19 +66,14 @@ pub fn load(dir: &Path, config: ModelConfig) -> Result<Translator, Box<dyn Error
     Ok(Translator::new(Box::new(model), load_tokenizers(dir)?, load_settings(dir)?)?)
 }
 
-/// A line of the corpus: digits in German and in English.
-fn pair(number: u64) -> String {
-    let digits = digits(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40);
-    let words = |language: [&str; 10]| digits.map(|digit| language[digit]).join(" ");
+/// A line of the corpus: four digits in German and in English.
+fn pair(number: usize) -> String {
+    let digits = format!("{:04}", number * 7_919 % 10_000);
+    let words = |language: [&str; 10]| {
+        let words = digits.bytes().map(|digit| language[usize::from(digit - b'0')]);
+        words.collect::<Vec<_>>().join(" ")
+    };
     format!("{}\t{}\n", words(GERMAN), words(ENGLISH))
-}
-
-fn digits(mut number: u64) -> [usize; 4] {
-    [(); 4].map(|()| {
-        let digit = number % 10;
-        number /= 10;
-        digit as usize
-    })
 }
 
 /// Trains the model and checks that it has learnt to translate.

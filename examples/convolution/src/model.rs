@@ -8,9 +8,9 @@ use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::cost::Cost;
 use burnformer_core::{
-    ConfigError, EncodedSource, LayerNorm, Linear, Mode, Model, MultiHeadAttention,
-    MultiHeadAttentionConfig, PositionalEncoding, Precision, RandomKey, Seq2Seq, Seq2SeqCache,
-    Seq2SeqConfig, SharedEmbeddings, SharedEmbeddingsConfig, Tokens, check_sizes, padding_mask,
+    ConfigError, LayerNorm, Linear, Mode, Model, MultiHeadAttention, MultiHeadAttentionConfig,
+    PositionalEncoding, Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
+    SharedEmbeddings, SharedEmbeddingsConfig, Tokens, check_sizes, padding_mask,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,23 +20,17 @@ const KERNEL: usize = 3;
 /// The configuration of a convolutional model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConvolutionalConfig {
-    /// Number of tokens in the vocabulary of both sides.
-    pub vocab: usize,
+    /// The vocabularies, which are one, and the special tokens.
+    pub tokens: Tokens,
     /// Width of the model.
     pub d_model: usize,
     /// Number of convolutions of the encoder, and of the decoder.
     pub layers: usize,
-    /// Id of the padding token.
-    pub pad: u32,
-    /// Id of the token that opens a target.
-    pub bos: u32,
-    /// Id of the token that closes a sentence.
-    pub eos: u32,
 }
 
 impl ConvolutionalConfig {
     fn embeddings(&self) -> SharedEmbeddingsConfig {
-        SharedEmbeddingsConfig::new([self.vocab; 2], self.d_model)
+        SharedEmbeddingsConfig::new([self.tokens.target_vocab; 2], self.d_model)
     }
 
     fn attention(&self) -> MultiHeadAttentionConfig {
@@ -54,8 +48,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
     }
 
     fn tokens(&self) -> Tokens {
-        let &Self { vocab, pad, bos, eos, .. } = self;
-        Tokens { source_vocab: vocab, target_vocab: vocab, pad, bos, eos }
+        self.tokens
     }
 
     fn d_model(&self) -> usize {
@@ -68,8 +61,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        let sizes = [("vocab", self.vocab), ("d_model", self.d_model), ("layers", self.layers)];
-        check_sizes(sizes.map(|(name, size)| (name, size, 1 << 16)))
+        check_sizes([("d_model", self.d_model, 1 << 16), ("layers", self.layers, 1 << 10)])
     }
 
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError> {
@@ -86,7 +78,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
             // A target position sees itself and what is before it.
             decoder: layers(key.fold(5), KERNEL - 1),
             attention: self.attention().init_with_key(key.fold(6), device),
-            pad: self.pad,
+            pad: self.tokens.pad,
         };
         Ok(model.into())
     }
@@ -149,23 +141,17 @@ struct Convolutional {
 }
 
 impl Convolutional {
-    fn encode(&self, source: Tensor<2, Int>) -> EncodedSource {
-        let padding = padding_mask(&source, self.pad);
-        let x = self.positions.forward(self.embeddings.source(source), 0);
-        EncodedSource { states: self.encoder.iter().fold(x, |x, layer| layer.forward(x)), padding }
-    }
-
-    fn decode(&self, target: Tensor<2, Int>, source: EncodedSource, mode: Mode) -> Tensor<3> {
-        let x = self.positions.forward(self.embeddings.target(target), 0);
-        let x = self.decoder.iter().fold(x, |x, layer| layer.forward(x));
-        let EncodedSource { states, padding } = source;
-        x.clone() + self.attention.forward(x, states, Some(padding), mode)
+    fn embedded(&self, x: Tensor<3>, layers: &[ConvolutionLayer]) -> Tensor<3> {
+        layers.iter().fold(self.positions.forward(x, 0), |x, layer| layer.forward(x))
     }
 }
 
 impl Seq2Seq for Convolutional {
     fn states(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
-        self.decode(target, self.encode(source), mode)
+        let padding = padding_mask(&source, self.pad);
+        let source = self.embedded(self.embeddings.source(source), &self.encoder);
+        let x = self.embedded(self.embeddings.target(target), &self.decoder);
+        x.clone() + self.attention.forward(x, source, Some(padding), mode)
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {
@@ -173,23 +159,18 @@ impl Seq2Seq for Convolutional {
     }
 
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {
-        Box::new(Cache { source: self.encode(source), target: None })
+        Box::new(Cache { source, target: None })
     }
 
-    /// Decodes the whole target again, which is simple, and slow for long ones.
+    /// Computes the whole sentence again, which is simple, and slow for long ones.
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
         let Cache { source, target } = cache.downcast_mut();
         let all = Tensor::cat(target.take().into_iter().chain([tokens]).collect(), 1);
         *target = Some(all.clone());
-        let [rows, len] = all.dims();
-        let [sentences, ..] = source.states.dims();
+        let [[rows, len], [sentences, _]] = [all.dims(), source.dims()];
         let owners: Vec<usize> = (0..rows).map(|row| row * sentences / rows).collect();
-        let owners = indices(&owners, &all.device());
-        let source = EncodedSource {
-            states: source.states.clone().select(0, owners.clone()),
-            padding: source.padding.clone().select(0, owners),
-        };
-        self.decode(all, source, Mode::Inference).narrow(1, len - 1, 1)
+        let states = self.states(selected(source, &owners), all, Mode::Inference);
+        states.narrow(1, len - 1, 1)
     }
 
     fn select_outputs(&self, ids: &[u32]) -> Linear {
@@ -201,30 +182,25 @@ impl Seq2Seq for Convolutional {
     }
 }
 
-/// The encoded source of each sentence, and the target tokens of each hypothesis so far.
+/// The source of each sentence, and the target tokens of each hypothesis so far.
 #[derive(Debug)]
 struct Cache {
-    source: EncodedSource,
+    source: Tensor<2, Int>,
     target: Option<Tensor<2, Int>>,
 }
 
 impl Seq2SeqCache for Cache {
     fn select_rows(&mut self, rows: &[usize]) {
-        self.target = self.target.take().map(|target| {
-            let rows = indices(rows, &target.device());
-            target.select(0, rows)
-        });
+        self.target = self.target.as_ref().map(|target| selected(target, rows));
     }
 
     fn select_sentences(&mut self, sentences: &[usize]) {
-        let EncodedSource { states, padding } = &mut self.source;
-        let sentences = indices(sentences, &states.device());
-        *states = states.clone().select(0, sentences.clone());
-        *padding = padding.clone().select(0, sentences);
+        self.source = selected(&self.source, sentences);
     }
 }
 
-fn indices(indices: &[usize], device: &Device) -> Tensor<1, Int> {
-    let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
-    Tensor::from_data(TensorData::new(ids, [indices.len()]), device)
+fn selected(ids: &Tensor<2, Int>, rows: &[usize]) -> Tensor<2, Int> {
+    let rows: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
+    let rows = TensorData::new(rows.clone(), [rows.len()]);
+    ids.clone().select(0, Tensor::from_data(rows, &ids.device()))
 }

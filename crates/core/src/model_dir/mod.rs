@@ -238,14 +238,5 @@ fn check_size(
     }
 }
 
-/// Reads name and shape of every tensor of the model in `dir`.
-///
-/// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
-    let (_, tensors) = load_parameters(dir)?;
-    Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
-}
-
 #[cfg(test)]
 mod tests;

@@ -51,8 +51,7 @@ impl Learner {
         verbosity: Verbosity,
         workers: impl Into<Workers<'a>>,
     ) -> Result<Self, TrainError> {
-        let first = FirstModel::new(&config, corpora, None)?;
-        Self::begin(config, first, corpora, folder, mode, verbosity, workers.into())
+        Self::begin(None, config, corpora, folder, mode, verbosity, workers.into())
     }
 
     /// Does what [`new`](Self::new) does, with a model of the configuration `shape`, which may be
@@ -73,13 +72,12 @@ impl Learner {
         verbosity: Verbosity,
         workers: impl Into<Workers<'a>>,
     ) -> Result<Self, TrainError> {
-        let first = FirstModel::new(&config, corpora, Some(shape))?;
-        Self::begin(config, first, corpora, folder, mode, verbosity, workers.into())
+        Self::begin(Some(shape), config, corpora, folder, mode, verbosity, workers.into())
     }
 
     fn begin(
+        shape: Option<ModelConfig>,
         mut config: TrainConfig,
-        first: FirstModel,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
@@ -91,6 +89,7 @@ impl Learner {
         config.training.precision = precision.into();
         workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
+        let first = FirstModel::new(&config, corpora, shape)?;
         let mut setup = Setup::new(config, first, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
         setup.try_worst_batch(&start.model)?;

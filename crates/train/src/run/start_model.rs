@@ -122,7 +122,8 @@ impl FirstModel {
             (Some(shape), _) => shape,
             (None, Some(start)) => start.shape(&config.model),
             (None, None) => {
-                config.model.over(corpora.vocabularies(), corpora.tokenizers.special_ids()?)
+                let Tokens { source_vocab, target_vocab, pad, bos, eos } = corpora.tokens()?;
+                config.model.over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
             }
         };
         shape.validate()?;
