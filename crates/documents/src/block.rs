@@ -57,13 +57,17 @@ pub(crate) enum Kind {
 }
 
 /// A part of the text that must stay as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Atom {
     pub(crate) range: Range<usize>,
     /// The index of the node that the document has instead of the text, if there is one.
     pub(crate) node: Option<usize>,
     /// How it is kept; symbols, byte for byte too.
     pub(crate) kind: PartKind,
+    /// The arms of a message, as ranges of its text.
+    pub(crate) arms: Vec<(Range<usize>, Block)>,
+    /// The message with the translations of its arms, if they change it.
+    pub(crate) written: Option<String>,
 }
 
 /// A sentence of a block, or a part of one.
@@ -92,6 +96,12 @@ pub(crate) struct Done {
     pub(crate) atoms: Vec<(usize, Range<usize>)>,
 }
 
+impl Atom {
+    pub(crate) fn new(range: Range<usize>, node: Option<usize>, kind: PartKind) -> Self {
+        Self { range, node, kind, arms: Vec::new(), written: None }
+    }
+}
+
 impl Node {
     /// Whether it is a link of HTML or Markdown around text.
     pub(crate) fn is_link(&self) -> bool {
@@ -107,14 +117,20 @@ impl Block {
     /// Whether each sentence is its own translation. All white space and control characters are the
     /// same.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.segments.iter().all(|Segment { range, state }| match state {
-            State::Done(Done { translated, .. }) => {
-                let divides = |c: char| c.is_whitespace() || c.is_control();
-                let words = |text| str::split(text, divides).filter(|word| !word.is_empty());
-                words(&translated.text).eq(words(&self.text[range.clone()]))
-            }
-            _ => true,
-        })
+        self.atoms.iter().all(|atom| atom.written.is_none())
+            && self.segments.iter().all(|Segment { range, state }| match state {
+                State::Done(Done { translated, .. }) => {
+                    let divides = |c: char| c.is_whitespace() || c.is_control();
+                    let words = |text| str::split(text, divides).filter(|word| !word.is_empty());
+                    words(&translated.text).eq(words(&self.text[range.clone()]))
+                }
+                _ => true,
+            })
+    }
+
+    /// The arms of its messages.
+    pub(crate) fn arms_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.atoms.iter_mut().flat_map(|atom| &mut atom.arms).map(|(_, arm)| arm)
     }
 
     /// Indices of the atoms within `range`.

@@ -105,7 +105,7 @@ impl Builder {
         let node = &mut self.nodes[index];
         node.range.end = self.text.len();
         let (range, node) = (node.range.clone(), Some(index));
-        self.atoms.push(Atom { range, node, kind: PartKind::Verbatim });
+        self.atoms.push(Atom::new(range, node, PartKind::Verbatim));
     }
 
     pub(crate) fn point(&mut self, raw: &str) {

@@ -7,6 +7,7 @@ use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
 use crate::escape::ATTRIBUTE;
 use crate::format::{Format, Piece, finish_block};
+use crate::message;
 use crate::place::place;
 use crate::protect::{find_atoms, places};
 use crate::render::Layout;
@@ -47,11 +48,7 @@ impl Document {
         };
         let (source, attributes, pieces) = format.parse(text);
         let mut document = Self { source, byte_order_mark, pieces, attributes };
-        for block in document.blocks_mut() {
-            let borders = block.borders();
-            find_atoms(&block.text, &borders, &mut block.atoms);
-            split(block, language, fits);
-        }
+        document.blocks_mut().for_each(|block| prepare(block, language, fits, 0));
         document
     }
 
@@ -90,7 +87,8 @@ impl Document {
     }
 
     /// The translated document. Sentences that are still pending stay as they are.
-    pub fn finish(self) -> String {
+    pub fn finish(mut self) -> String {
+        self.blocks_mut().for_each(write_messages);
         let mut out = String::with_capacity(self.source.len());
         out.extend(self.byte_order_mark.then_some(BYTE_ORDER_MARK));
         for piece in &self.pieces {
@@ -119,6 +117,29 @@ impl Document {
     }
 }
 
+/// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
+fn prepare(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool, depth: usize) {
+    let borders = block.borders();
+    find_atoms(&block.text, &borders, &mut block.atoms);
+    if depth < message::DEEPEST {
+        message::find_arms(block);
+    }
+    block.arms_mut().for_each(|arm| prepare(arm, language, fits, depth + 1));
+    split(block, language, fits);
+}
+
+/// Writes the messages of `block` whose arms have changed.
+fn write_messages(block: &mut Block) {
+    block.arms_mut().for_each(write_messages);
+    let write = |arm: &Block, source: &str| match arm.is_unchanged() {
+        true => source.into(),
+        false => finish_block(arm, &layout(arm), source),
+    };
+    for atom in block.atoms.iter_mut().filter(|atom| !atom.arms.is_empty()) {
+        atom.written = atom.written(&block.text[atom.range.clone()], write);
+    }
+}
+
 fn sentences(block: &Block) -> Vec<PendingSentence> {
     let borders = block.borders();
     let sentence = |Segment { range, state }: &Segment| match state {
@@ -129,7 +150,9 @@ fn sentences(block: &Block) -> Vec<PendingSentence> {
             Some(PendingSentence { text, links: divides_words(block, range, &borders) })
         }
     };
-    block.segments.iter().filter_map(sentence).collect()
+    let arms = block.atoms.iter().flat_map(|atom| &atom.arms);
+    let arms = arms.flat_map(|(_, arm)| sentences(arm));
+    arms.chain(block.segments.iter().filter_map(sentence)).collect()
 }
 
 /// Whether markup begins or ends between the first and the last word of `range`.
@@ -146,6 +169,7 @@ fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool
 
 /// Takes the translations of the pending sentences of `block` from `next`.
 fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
+    block.arms_mut().for_each(|arm| accept(arm, next));
     let mut is_first_round = false;
     for index in 0..block.segments.len() {
         let Segment { range, state } = &block.segments[index];

@@ -10,6 +10,8 @@ pub(crate) enum Escape {
     Html(Arc<Entities>),
     Markdown(Markdown),
     Srt,
+    /// An arm of a message of ICU.
+    Message,
     /// The value of an attribute between `quote`s, which is `source` if it does not change.
     Attribute {
         source: String,
@@ -90,8 +92,10 @@ impl Position {
 impl Escape {
     /// Whether `c` stands in an atom as it is.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
-        matches!(self, Self::Markdown(Markdown { level: Level::Bare | Level::Light, .. }))
-            && c != '|'
+        match self {
+            Self::Markdown(own) => own.level != Level::Full && c != '|',
+            _ => matches!(self, Self::Message),
+        }
     }
 
     /// Writes `c`, between `before` and `after`.
@@ -105,6 +109,11 @@ impl Escape {
         match self {
             Self::Plain => out.push(c),
             Self::Srt => write_srt(out, c, after),
+            Self::Message => match c {
+                '\'' => out.push_str("''"),
+                '{' | '}' | '#' => out.extend(['\'', c, '\'']),
+                _ => out.push(c),
+            },
             Self::Html(entities) => entities.write(out, c, after),
             Self::Attribute { quote, .. } => match c {
                 '"' if *quote != Some('\'') => out.push_str("&quot;"),

@@ -47,6 +47,7 @@ mod document;
 mod ends;
 mod escape;
 mod format;
+mod message;
 mod place;
 mod protect;
 mod render;

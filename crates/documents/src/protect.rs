@@ -11,13 +11,22 @@ use crate::words::moved;
 /// that a border of markup cuts are left out.
 pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     let known = atoms.len();
-    for Part { range, kind } in parts(text) {
-        let overlap = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
-        let taken = atoms[..known].get(overlap).is_some_and(|atom| atom.range.start < range.end);
+    for Part { mut range, kind } in parts(text) {
+        let known = |range: &Range<usize>| {
+            let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
+            atoms[..known].get(next).filter(|atom| atom.range.start < range.end)
+        };
+        // Behind the number of a plural, `#{x}` is no placeholder of Ruby.
+        if let Some(end) = known(&range).map(|atom| atom.range.end).filter(|&end| end < range.end)
+            && text[end..].starts_with('{')
+        {
+            range.start = end;
+        }
+        let taken = known(&range).is_some();
         let border = borders.partition_point(|&border| border <= range.start);
         let cut = borders.get(border).is_some_and(|&border| border < range.end);
         if !taken && !cut {
-            atoms.push(Atom { range, node: None, kind });
+            atoms.push(Atom::new(range, None, kind));
         }
     }
     atoms.sort_by_key(|atom| atom.range.start);

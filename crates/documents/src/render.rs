@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::align::Alignment;
-use crate::block::{Block, Kind};
+use crate::block::{Atom, Block, Kind};
 use crate::escape::Escape;
 use crate::place::children;
 use crate::words::{Mark, is_unspaced, mark};
@@ -242,7 +242,10 @@ impl Writer<'_> {
             }
             self.characters(at..place.start);
             at = place.end;
-            if self.block.atoms[*atom].node.is_none() {
+            let Atom { node, written, .. } = &self.block.atoms[*atom];
+            if let Some(written) = written {
+                self.message(written);
+            } else if node.is_none() {
                 self.is_verbatim = true;
                 self.characters(place.clone());
                 self.is_verbatim = false;
@@ -252,6 +255,26 @@ impl Writer<'_> {
             }
         }
         self.characters(at..range.end);
+    }
+
+    /// Writes a message of ICU with other arms than in the translation.
+    fn message(&mut self, text: &str) {
+        self.pay_line();
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            self.pay_space(Some(c));
+            self.character(c, rest.clone().next(), true);
+        }
+    }
+
+    /// Writes `c` as the format does.
+    fn character(&mut self, c: char, after: Option<char>, is_verbatim: bool) {
+        match is_verbatim && self.escape.keeps_atoms(c) {
+            true => self.out.text.push(c),
+            false => self.escape.write(&mut self.out.text, self.last, c, after),
+        }
+        self.out.outline.extend(Some(c).filter(|c| !c.is_whitespace()));
+        self.last = Some(c);
     }
 
     fn characters(&mut self, range: Range<usize>) {
@@ -275,12 +298,7 @@ impl Writer<'_> {
             let end =
                 if matches!(self.escape, Escape::Markdown(_)) { range.end } else { target.len() };
             let after = target[at + c.len_utf8()..end].chars().next();
-            match self.is_verbatim && self.escape.keeps_atoms(c) {
-                true => self.out.text.push(c),
-                false => self.escape.write(&mut self.out.text, self.last, c, after),
-            }
-            self.out.outline.extend(Some(c).filter(|c| !c.is_whitespace()));
-            self.last = Some(c);
+            self.character(c, after, self.is_verbatim);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use burnformer_glossary::blank;
 use regex::Regex;
 
-use crate::block::{Block, Segment, State};
+use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
 use crate::restore::without_atoms;
 use crate::words::{floor, has_letters, regex, trim};
@@ -26,12 +26,12 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
     let mut segments = Vec::new();
     for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
         for range in clauses(&block.text, sentence, &atoms, fits) {
-            let parts = block.parts(&range);
-            let state = match has_letters(&blank(&block.text[range.clone()], &parts)) {
+            let is_long = |atom: &Atom| atom.range.len() > LONGEST_ATOM || !atom.arms.is_empty();
+            let is_reduced = block.atoms[block.atoms_in(&range)].iter().any(is_long);
+            let state = match has_letters(&blank(&block.text[range.clone()], &block.parts(&range)))
+            {
                 false => State::Kept,
-                true if parts.iter().any(|atom| atom.len() > LONGEST_ATOM) => {
-                    without_atoms(block, &range)
-                }
+                true if is_reduced => without_atoms(block, &range),
                 true => State::Whole,
             };
             segments.push(Segment { range, state });

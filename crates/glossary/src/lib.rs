@@ -33,8 +33,10 @@ mod words;
 pub use entry::Entry;
 pub use error::{EntryPlace, EntryProblem, GlossaryError};
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
-pub use kept::{Filled, Gapped, Link, Part, PartKind, blank, lost, may_have_parts, parts, places};
-pub use words::{Mark, floor, is_in_word, is_unspaced, mark};
+pub use kept::{
+    Filled, Gapped, Link, Part, PartKind, arms, blank, lost, may_have_parts, parts, places,
+};
+pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};
 
 /// The largest number of characters of a term.
 pub const MOST_CHARACTERS: usize = 200;

@@ -58,6 +58,22 @@ pub fn mark(c: char) -> Mark {
     }
 }
 
+/// The most marks that are compared: many points of markup can be in one run of them.
+const MOST_MARKS: usize = 32;
+
+/// The bytes at the beginning of `rest` that are marks of the kinds of `marks`, in this order.
+pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>) -> usize {
+    let mut end = 0;
+    let ends = rest.map(|c| {
+        end += c.len_utf8();
+        (c, end)
+    });
+    let marks = marks.take_while(|&c| !is_letter(c)).filter(|c| !c.is_whitespace()).map(mark);
+    let both = marks.zip(ends.filter(|(c, _)| !c.is_whitespace()));
+    let same = both.take(MOST_MARKS).take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
+    same.last().map_or(0, |(_, (_, end))| end)
+}
+
 /// The largest character boundary of `text` that is not above `at`.
 pub fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());

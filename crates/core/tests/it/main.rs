@@ -3,9 +3,7 @@
 mod common;
 mod conventions;
 mod examples;
-mod hear_words;
 mod layers;
-mod own_model;
 mod packed;
 mod paper;
 mod precision;

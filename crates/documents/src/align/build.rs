@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{Alignment, Pair, Unit, WordPart};
 use crate::Link;
-use crate::words::{Mark, Token, mark, moved, tokens};
+use crate::words::{Token, moved, tokens};
 
 impl Alignment {
     /// Appends text between two sentences.
@@ -34,9 +34,6 @@ impl Alignment {
         let mut number = self.pieces.last().map_or(0, |piece| piece.word + 1);
         for token in tokens(pair.source, pair.range.clone(), pair.whole.0) {
             if !token.is_word {
-                let kind =
-                    pair.source[token.range.clone()].chars().next().map_or(Mark::Other, mark);
-                self.marks.push((token.range, kind));
                 continue;
             }
             let mut start = token.range.start;

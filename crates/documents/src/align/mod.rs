@@ -3,14 +3,12 @@
 
 mod build;
 
-use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::Link;
-use crate::words::{Mark, Token, mark, tokens, within};
+use burnformer_glossary::past;
 
-/// The most marks before a word that are compared.
-const LONGEST_RUN: usize = 16;
+use crate::Link;
+use crate::words::{Mark, mark, within};
 
 /// The alignment of a text with its translation, sentence by sentence.
 #[derive(Debug, Default)]
@@ -19,24 +17,10 @@ pub(crate) struct Alignment {
     pub(crate) target: String,
     /// Words of the source, cut at borders of markup; sorted.
     pub(crate) pieces: Vec<WordPart>,
-    /// Marks of the source with their kinds; sorted.
-    marks: Vec<(Range<usize>, Mark)>,
     /// Words and marks of the translation; sorted.
     pub(crate) units: Vec<Unit>,
     /// Each sentence in the source and in the translation.
     pub(crate) sentences: Vec<(Range<usize>, Range<usize>)>,
-    /// The last run of marks that was compared.
-    run: RefCell<Run>,
-}
-
-/// Marks of the source that the translation has too. Many points can be in one run, which is then
-/// compared once.
-#[derive(Debug, Default)]
-struct Run {
-    /// The first mark of the source, and the first unit of the translation.
-    starts: (usize, usize),
-    /// The ends of the units that are of the same kinds, one after the other.
-    ends: Vec<usize>,
 }
 
 /// A word of the source, or a part of one.
@@ -136,8 +120,8 @@ impl Alignment {
         let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
         let sentence = &self.sentences[next];
-        let last = || self.after_piece(at, pieces.start..behind, sentence);
-        let next = || self.before_piece(at, behind..pieces.end, target);
+        let last = || self.after_piece(source, at, pieces.start..behind, sentence);
+        let next = || self.before_piece(source, at, behind..pieces.end, target);
         match before {
             true => last().or_else(next),
             false => next().or_else(last),
@@ -173,6 +157,7 @@ impl Alignment {
     /// and `at`. If no piece is aligned, the end of the marks at the beginning of the sentence.
     fn after_piece(
         &self,
+        text: &str,
         at: usize,
         pieces: Range<usize>,
         sentence: &(Range<usize>, Range<usize>),
@@ -180,94 +165,47 @@ impl Alignment {
         let (source, target) = sentence;
         let aligned =
             pieces.clone().rev().find_map(|piece| Some((piece, self.pieces[piece].units?.1)));
-        let (start, unit, end) = match aligned {
-            Some((piece, unit)) => {
-                (self.pieces[piece].range.end, unit + 1, self.units[unit].range.end)
-            }
-            None if pieces.is_empty() => (source.start, self.units_in(target).start, target.start),
+        let (start, end) = match aligned {
+            Some((piece, unit)) => (self.pieces[piece].range.end, self.units[unit].range.end),
+            None if pieces.is_empty() => (source.start, target.start),
             None => return None,
         };
         let behind = aligned.map_or(pieces.start, |(piece, _)| piece + 1);
         let word = self.pieces.get(behind).map_or(usize::MAX, |piece| piece.range.start);
-        let first = self.marks.partition_point(|(mark, _)| mark.start < start);
-        let count = self.marks[first..].partition_point(|(mark, _)| mark.end <= at.min(word));
-        Some(self.past_run((first, unit), count, target.end).unwrap_or(end))
-    }
-
-    /// The end of the units from `starts.1` on that are of the kinds of the first of `count` marks
-    /// from `starts.0` on; none if the first is not.
-    fn past_run(&self, starts: (usize, usize), count: usize, limit: usize) -> Option<usize> {
-        let mut run = self.run.borrow_mut();
-        if run.starts != starts || run.ends.is_empty() {
-            let pairs = self.marks[starts.0..].iter().zip(&self.units[starts.1..]);
-            let same = pairs.take_while(|((_, kind), unit)| {
-                !unit.is_word && unit.range.end <= limit && self.kind(unit) == *kind
-            });
-            *run = Run { starts, ends: same.map(|(_, unit)| unit.range.end).collect() };
-        }
-        run.ends[..count.min(run.ends.len())].last().copied()
+        let marks = text.get(start..at.min(word)).unwrap_or_default();
+        Some(end + past(self.target[end..target.end].chars(), marks.chars()))
     }
 
     /// The start of the translation of the first aligned piece of `pieces`, with the marks between
     /// `at` and it.
     fn before_piece(
         &self,
+        text: &str,
         at: usize,
         pieces: Range<usize>,
         target: &Range<usize>,
     ) -> Option<usize> {
         let (piece, unit) =
             pieces.clone().find_map(|piece| Some((piece, self.pieces[piece].units?.0)))?;
-        let range = |at: usize| self.marks.partition_point(|(mark, _)| mark.start < at);
-        let marks = &self.marks[range(at)..range(self.pieces[piece].range.start)];
-        let marks = match piece == pieces.start {
-            true => &marks[marks.len().saturating_sub(LONGEST_RUN)..],
-            false => &[],
-        };
-        let kinds: Vec<Mark> = marks.iter().map(|(_, kind)| *kind).collect();
-        Some(self.preceding(unit, &kinds, target.start))
+        let marks = text.get(at..self.pieces[piece].range.start);
+        let marks = marks.filter(|_| piece == pieces.start).unwrap_or_default();
+        Some(self.preceding(unit, marks, target.start))
     }
 
-    /// The end of `unit` and of the marks after it that are of the kinds `marks`, in this order,
+    /// The end of `unit` and of the marks after it that are of the kinds of `marks`, in this order,
     /// and end before `limit`.
-    pub(crate) fn following(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
-        self.past(unit + 1, self.units[unit].range.end, marks, limit)
-    }
-
-    /// The end of the marks from unit `first` on that are of the kinds `marks`; `end` if there are
-    /// none.
-    fn past(&self, first: usize, mut end: usize, marks: &[Mark], limit: usize) -> usize {
-        for (unit, &kind) in self.units[first..].iter().zip(marks) {
-            if unit.is_word || unit.range.end > limit || self.kind(unit) != kind {
-                break;
-            }
-            end = unit.range.end;
-        }
-        end
+    pub(crate) fn following(&self, unit: usize, marks: &str, limit: usize) -> usize {
+        let end = self.units[unit].range.end;
+        end + past(self.target.get(end..limit).unwrap_or_default().chars(), marks.chars())
     }
 
     /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in
     /// the order of the text.
-    pub(crate) fn preceding(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
-        let mut start = self.units[unit].range.start;
-        for (unit, &kind) in self.units[..unit].iter().rev().zip(marks.iter().rev()) {
-            if unit.is_word || unit.range.start < limit || self.kind(unit) != kind {
-                break;
-            }
-            start = unit.range.start;
-        }
-        start
+    pub(crate) fn preceding(&self, unit: usize, marks: &str, limit: usize) -> usize {
+        let start = self.units[unit].range.start;
+        let rest = self.target.get(limit..start).unwrap_or_default();
+        start - past(rest.chars().rev(), marks.chars().rev())
     }
-
-    fn kind(&self, unit: &Unit) -> Mark {
-        self.target[unit.range.clone()].chars().next().map_or(Mark::Other, mark)
-    }
-}
-
-/// Kinds of the marks in `text[range]`, if there are no words.
-pub(crate) fn marks_between(text: &str, range: Range<usize>) -> Vec<Mark> {
-    let first = |token: Token| text[token.range].chars().next().map_or(Mark::Other, mark);
-    tokens(text, range, &[]).into_iter().take_while(|token| !token.is_word).map(first).collect()
 }
 
 #[cfg(test)]

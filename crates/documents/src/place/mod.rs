@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::taken::Taken;
-use crate::align::{Alignment, marks_between};
+use crate::align::Alignment;
 use crate::block::{Block, Kind, Node};
 use crate::words::{trim, within};
 
@@ -259,10 +259,10 @@ impl Family<'_> {
             && !pieces.is_empty()
         {
             let pieces = &self.alignment.pieces[pieces];
-            let opening = marks_between(text, source.start..pieces[0].range.start);
-            let closing = marks_between(text, pieces[pieces.len() - 1].range.end..source.end);
-            run.start = run.start.min(self.alignment.preceding(first, &opening, limits.start));
-            run.end = run.end.max(self.alignment.following(last, &closing, limits.end));
+            let opening = &text[source.start..pieces[0].range.start];
+            let closing = &text[pieces[pieces.len() - 1].range.end..source.end];
+            run.start = run.start.min(self.alignment.preceding(first, opening, limits.start));
+            run.end = run.end.max(self.alignment.following(last, closing, limits.end));
         }
         self.with_space(run, child, limits)
     }

@@ -4,6 +4,7 @@ mod common;
 mod glued;
 mod html;
 mod markdown;
+mod messages;
 mod others;
 mod pages;
 mod properties;

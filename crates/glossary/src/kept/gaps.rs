@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::glue::{around, glued, is_alike, needs_space};
 use super::parts::{PartKind, parts};
-use crate::words::{Mark, floor, is_in_word, is_letter, mark};
+use crate::words::{Mark, floor, is_in_word, is_letter, mark, past};
 
 /// A piece of a translation, usually a token, and the piece of the source that it is aligned to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,19 +233,6 @@ impl<'a> Places<'a> {
         let rest = self.translation[..target.start].trim_end_matches(is_in_word);
         Some(rest.len() - past(rest.chars().rev(), marks))
     }
-}
-
-/// The bytes at the beginning of `rest` that are marks of the kinds of `marks`.
-fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>) -> usize {
-    let mut end = 0;
-    let ends = rest.map(|c| {
-        end += c.len_utf8();
-        (c, end)
-    });
-    let marks = marks.filter(|c| !c.is_whitespace()).map(mark);
-    let both = marks.zip(ends.filter(|(c, _)| !c.is_whitespace()));
-    let same = both.take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
-    same.last().map_or(0, |(_, (_, end))| end)
 }
 
 /// Whether a word needs no space before `c`.

@@ -12,6 +12,7 @@ mod words;
 
 pub use gaps::{Filled, Gapped, Link};
 pub use parts::{Part, PartKind, parts};
+pub use placeholders::arms;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,7 +49,7 @@ pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
 }
 
 /// Signs that begin most addresses, placeholders and code.
-const SIGNS: &str = "{<%$#\\[@_`/";
+const SIGNS: &str = "{<%$#&\\[@_`/";
 
 /// Returns whether `text` may have a number or another part that its translation has to keep.
 pub fn may_have_parts(text: &str) -> bool {

@@ -7,7 +7,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::numbers;
 use super::placeholders::{Around, PLACEHOLDERS, message};
-use crate::words::floor;
+use crate::words::{Mark, floor, mark};
 
 /// A part of a sentence that its translation has to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         // Web addresses; their closing punctuation is removed below.
         r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
         r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-        r"`[^`\n]+`",
+        r"``[^`\n](?:[^`\n]|`[^`\n])*``|`[^`\s](?:[^`\n]*[^`\s])?`",
         r"(?P<icu>\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,)",
         &placeholders.collect::<Vec<_>>().join("|"),
         // Files: absolute, from home, relative with an extension, Windows.
@@ -59,19 +59,21 @@ pub fn parts(text: &str) -> Vec<Part> {
     while let Some(found) = next_part(text, at) {
         let Some(range) = found.get(0).map(|found| found.range()) else { break };
         if found.name("icu").is_none() {
-            all.extend(part(text, &found, at, has_groups));
-            at = range.end;
+            let part = part(text, &found, at, has_groups);
+            // What begins with a percentage may be something else behind its sign.
+            let is_sign = part.is_none() && text[range.start..].starts_with('%');
+            at = if is_sign { range.start + 1 } else { range.end };
+            all.extend(part);
             continue;
         }
         at = range.start + 1;
-        if range.start >= no_message {
-            let syntax = message(text, range.start).unwrap_or_else(|end| {
-                no_message = end;
-                Vec::new()
-            });
-            at = syntax.last().map_or(at, |part| part.end);
-            let part = |range| Part { range, kind: PartKind::Verbatim };
-            all.extend(syntax.into_iter().map(part));
+        match (range.start >= no_message).then(|| message(text, range.start)) {
+            Some(Ok((_, end))) => {
+                at = end;
+                all.push(Part { range: range.start..end, kind: PartKind::Verbatim });
+            }
+            Some(Err(end)) => no_message = end,
+            None => {}
         }
     }
     let ends: Vec<Range<usize>> = all.iter().map(|part: &Part| part.range.clone()).collect();
@@ -124,7 +126,8 @@ fn is_group(after: &str) -> bool {
 fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Option<Part> {
     let range = found.get(0)?.range();
     let (before, after) = (&text[..range.start], &text[range.end..]);
-    let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let has_case = |c: char| c.is_lowercase() || c.is_uppercase();
+    let in_word = |c: Option<char>| c.is_some_and(|c| has_case(c) || c.is_numeric() || c == '_');
     let word_before = range.start > last && in_word(before.chars().next_back());
     let word_after = in_word(after.chars().next());
     let named = |name: &str| found.name(name).is_some();
@@ -132,6 +135,12 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
     let fits = match index.map(|index| PLACEHOLDERS[index].0) {
         Some(Around::Anything) => true,
         Some(Around::NoWordBefore) => !word_before,
+        Some(Around::Start) => !before.ends_with(|c: char| {
+            !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)
+        }),
+        Some(Around::NoDigitBefore) => {
+            range.start == last || !before.ends_with(|c: char| c.is_numeric())
+        }
         Some(Around::NoWord) => !word_before && !word_after,
         Some(Around::NoPercentage) => {
             let number = before.trim_end().ends_with(char::is_numeric);

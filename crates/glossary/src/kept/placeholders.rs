@@ -3,28 +3,35 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// What has to be around a placeholder, without which its signs are prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     Anything,
-    /// No letter or digit before it.
+    /// No letter or digit before it; letters of scripts without case do not count.
     NoWordBefore,
+    /// White space or an opening sign before it, as no colon of a sentence has.
+    Start,
     /// None around it.
     NoWord,
-    /// No letter behind it, and no number before it, which would be a percentage: `5 %ige`.
+    /// No digit before it, which would be a percentage: `5%p`.
+    NoDigitBefore,
+    /// No letter around it, and no number before it, which would be a percentage: `5 %ige`.
     NoPercentage,
     /// A text with `$1`; others are amounts.
     FirstGroup,
 }
 
 /// Placeholders by the systems that have them, in the order of their precedence.
-pub(super) const PLACEHOLDERS: [(Around, &str); 15] = {
-    use Around::{Anything, FirstGroup, NoPercentage, NoWord, NoWordBefore};
+pub(super) const PLACEHOLDERS: [(Around, &str); 16] = {
+    use Around::{Anything, FirstGroup, NoDigitBefore, NoPercentage, NoWord, NoWordBefore, Start};
     [
-        // Jinja, Django, Liquid, ERB.
-        (Anything, r"\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>"),
+        // Characters of HTML, Jinja, Django, Liquid, ERB.
+        (
+            Anything,
+            r"&(?:#\d{1,7}|#[xX]\w{1,6}|[A-Za-z]\w{1,31});|\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>",
+        ),
         // Jinja, Vue.
         (Anything, r"\{\{[^{}\n]{0,80}\}\}"),
         // Shells, JavaScript, Ruby.
@@ -33,15 +40,18 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 15] = {
         (Anything, r"\{[^{}\n]{0,80}\}"),
         // Python, Ruby.
         (Anything, r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]"),
-        // Printf with positions.
-        (Anything, r"%\d+\$[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z@]"),
+        // Printf with positions, and numbers of a width.
+        (
+            Anything,
+            r"%\d+\$[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z@]|%(?:0\d+|\d*\.\d+)[difgxX]",
+        ),
         // Printf, Swift.
         (
-            NoPercentage,
+            NoDigitBefore,
             r"%[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|q|j|t)?(?:[a-zA-Z](?-u:\b)|@)",
         ),
         // Windows, Twig.
-        (NoPercentage, r"%[A-Za-z_][\w.-]*%"),
+        (NoPercentage, r"%[A-Za-z_][\w.-]*%(?-u:\B)"),
         // Qt, Drupal.
         (NoPercentage, r"%L?\d{1,2}|%[A-Za-z_]\w*"),
         // i18next, Swift, wikis, %%.
@@ -54,57 +64,69 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 15] = {
         (NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
         // Python.
         (NoWord, r"__\w+?__"),
-        // Laravel, SQL, Drupal, Vue, mentions.
-        (
-            NoWordBefore,
-            r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w|[:!][A-Za-z_]\w*\w",
-        ),
+        // Vue, mentions, tags.
+        (NoWordBefore, r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w"),
+        // Laravel, SQL, Drupal.
+        (Start, r"[:!][A-Za-z_]\w*\w"),
     ]
 };
 
-/// The beginning of a plural or a select in ICU's messages, up to its first arm; the beginning of
-/// another arm; the end.
-static ICU: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+/// The beginning of a plural or a select in ICU's messages; the beginning of an arm.
+static ICU: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [
-        r"^\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?\s*(?:=\d+|[\w-]+)\s*\{",
-        r"^\}\s*(?:=\d+|[\w-]+)\s*\{",
-        r"^\}\s*\}",
+        r"^\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,\s*(?:offset:\s*\d+)?",
+        r"^\s*(=\d+|[\w-]+)\s*\{",
     ]
     .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
 });
 
-/// The syntax of the message of ICU that begins at `start`, around its arms, which are text; or the
-/// end of what is none.
-pub(super) fn message(text: &str, start: usize) -> Result<Vec<Range<usize>>, usize> {
+/// The arms of `text` if it is a plural or a select in ICU's messages.
+pub fn arms(text: &str) -> Vec<Range<usize>> {
+    match message(text, 0) {
+        Ok((arms, end)) if end == text.len() => arms,
+        _ => Vec::new(),
+    }
+}
+
+/// The arms and the end of the message of ICU that begins at `start`; or the end of what is none.
+pub(super) fn message(text: &str, start: usize) -> Result<(Vec<Range<usize>>, usize), usize> {
     let found = |pattern: usize, at: usize| {
-        let end = super::super::words::floor(text, at + 120);
-        ICU[pattern].find(&text[at..end]).map(|found| at..at + found.end())
+        ICU[pattern].captures(&text[at..crate::words::floor(text, at + 120)])
     };
-    let (mut all, mut depth, mut at) = (Vec::new(), 0, start);
-    while let Some(next) = text[at..].find(['{', '}', '#']).map(|next| at + next) {
-        let (opens, another) = (found(0, next), found(1, next));
-        let part = match (opens, another, found(2, next)) {
-            (Some(opens), ..) => {
-                depth += 1;
-                opens
+    let length = |found: &Captures<'_>| found.get(0).map_or(0, |found| found.len());
+    let (mut arms, mut has_other) = (Vec::new(), false);
+    let mut at = start + found(0, start).map(|found| length(&found)).ok_or(start)?;
+    while let Some(arm) = found(1, at) {
+        has_other |= &arm[1] == "other";
+        let begin = at + length(&arm);
+        let end = closing(text, begin).ok_or(text.len())?;
+        arms.push(begin..end);
+        at = end + 1;
+    }
+    let rest = text[at..].trim_start();
+    match has_other && rest.starts_with('}') {
+        true => Ok((arms, text.len() - rest.len() + 1)),
+        false => Err(at),
+    }
+}
+
+/// The brace that closes an arm which begins at `start`. Behind an apostrophe, signs mean nothing
+/// up to the next one.
+fn closing(text: &str, start: usize) -> Option<usize> {
+    let (mut depth, mut chars) = (0usize, text[start..].char_indices().peekable());
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\'' if chars.peek().is_some_and(|(_, next)| "{}#|'".contains(*next)) => {
+                let is_quote = |(_, next): &(usize, char)| *next == '\'';
+                if chars.next_if(is_quote).is_none() {
+                    while chars.any(|next| is_quote(&next)) && chars.next_if(is_quote).is_some() {}
+                }
             }
-            (_, Some(another), _) if depth > 0 => another,
-            (_, _, Some(end)) if depth > 0 => {
-                depth -= 1;
-                end
-            }
-            _ if depth == 0 || text[next..].starts_with('}') => return Err(next + 1),
-            _ if text[next..].starts_with('#') => next..next + 1,
-            _ => {
-                let end = text[next..].find('}').ok_or(text.len())?;
-                next..next + end + 1
-            }
-        };
-        at = part.end;
-        all.push(part);
-        if depth == 0 {
-            return Ok(all);
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(start + at),
+            '}' => depth -= 1,
+            _ => {}
         }
     }
-    Err(text.len())
+    None
 }

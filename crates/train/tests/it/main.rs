@@ -1,7 +1,6 @@
 //! Training as other crates use it.
 
 mod adam;
-mod convolution;
 mod damage;
 mod finetune;
 mod precision;

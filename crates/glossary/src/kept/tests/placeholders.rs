@@ -1,6 +1,7 @@
 //! Each grammar in sentences, and the same signs in prose.
 
 use super::found;
+use crate::arms;
 
 /// Placeholders of one grammar on each line, as their documentation has them.
 const GRAMMARS: [&str; 33] = [
@@ -100,18 +101,39 @@ fn prose_has_no_placeholders() {
 }
 
 #[test]
-fn the_arms_of_icu_messages_are_text_and_their_syntax_is_not() {
-    let text = "Du hast {count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}} heute.";
+fn messages_of_icu_are_kept_whole_and_their_arms_are_known() {
+    let message =
+        "{count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}}";
+    assert_eq!(found(&format!("Du hast {message} heute.")), [message]);
+    let texts = |message: &'static str| {
+        arms(message).into_iter().map(|arm| &message[arm]).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(message), ["keine Nachricht", "# Nachricht von {name}", "# Nachrichten"]);
+    assert_eq!(texts("{n,select,a{'}' it''s '{''}'}other{}}"), ["'}' it''s '{''}'", ""]);
     assert_eq!(
-        found(text),
-        ["{count, plural, =0 {", "} one {", "#", "{name}", "} other {", "#", "}}"]
+        texts("{n, plural, offset:1=1{a}other{{m, select, other {b}}}}")[1],
+        "{m, select, other {b}}"
     );
-    let nested =
-        "{g, select, male {{n, plural, one {Er kommt} other {Sie kommen}}} other {Alle kommen}}";
-    assert_eq!(
-        found(nested),
-        ["{g, select, male {", "{n, plural, one {", "} other {", "}}", "} other {", "}}"]
-    );
-    // An unclosed one has only plain placeholders.
+    // Neither is complete: an arm `other` is missing, and a brace.
+    assert_eq!(found("{count, plural, one {a}}"), ["{a}"]);
     assert_eq!(found("{count, plural, one {a} other"), ["{a}"]);
+}
+
+#[test]
+fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_placeholder() {
+    for (text, placeholders) in [
+        ("%d週%02d日", vec!["%d", "%02d"]),
+        ("コマンドで%d件の%sドメイン", vec!["%d", "%s"]),
+        ("제목이 %s에서 %r를", vec!["%s", "%r"]),
+        ("v%s r%d:%s --filters%s=X", vec!["%s", "%d", "%s", "%s"]),
+        ("%dd%02dt", vec!["%dd", "%02d"]),
+        ("见https://a.org和/usr/bin", vec!["https://a.org和/usr/bin"]),
+        ("``a b`` or ``c``, :hg:`d e`", vec!["``a b``", "``c``", ":hg:", "`d e`"]),
+        ("`files0' or `x' y", vec![]),
+        ("%s:een, [:ss], (a:b)", vec!["%s", ":ss"]),
+        ("a &amp; b&#39;c&#x2013;", vec!["&amp;", "&#39;", "&#x2013;"]),
+        ("5%p, 5 %ige", vec![]),
+    ] {
+        assert_eq!(found(text), placeholders, "{text}");
+    }
 }

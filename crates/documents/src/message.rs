@@ -1,0 +1,69 @@
+//! Plurals and selects of ICU: their arms are translated as texts of their own, and their syntax
+//! stays.
+
+use std::sync::LazyLock;
+
+use burnformer_glossary::{arms, parts};
+use regex::Regex;
+
+use crate::block::{Atom, Block};
+use crate::builder::{Builder, Space};
+use crate::escape::Escape;
+use crate::words::regex;
+
+/// Messages in messages deeper than this stay as they are.
+pub(crate) const DEEPEST: usize = 8;
+
+/// The number of a plural, and a quoted text, whose signs mean nothing.
+static KEPT: LazyLock<Regex> = LazyLock::new(|| regex(r"#|'[{}#|][^']*(?:''[^']*)*'?"));
+
+/// Gives the atoms of `block` that are messages their arms.
+pub(crate) fn find_arms(block: &mut Block) {
+    for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
+        let text = &block.text[atom.range.clone()];
+        atom.arms =
+            arms(text).into_iter().map(|range| (range.clone(), arm(&text[range]))).collect();
+    }
+}
+
+fn arm(text: &str) -> Block {
+    let (mut builder, mut at) = (Builder::new(Space::Keep), 0);
+    let plain = |builder: &mut Builder, text: &str| builder.text(&text.replace("''", "'"));
+    let messages = parts(text).into_iter().map(|part| (part.range, false));
+    let messages = messages.filter(|(range, _)| text[range.clone()].starts_with('{'));
+    let mut spans: Vec<_> = KEPT.find_iter(text).map(|kept| (kept.range(), true)).collect();
+    spans.extend(messages);
+    spans.sort_by_key(|(range, _)| range.start);
+    for (range, is_kept) in spans {
+        if range.start < at {
+            continue;
+        }
+        plain(&mut builder, &text[at..range.start]);
+        at = range.end;
+        match &text[range] {
+            raw if is_kept => builder.atom(raw, raw),
+            raw => builder.text(raw),
+        }
+    }
+    plain(&mut builder, &text[at..]);
+    builder.finish(Escape::Message)
+}
+
+impl Atom {
+    /// The message `text` with its arms as `write` writes them; none if it is no message or nothing
+    /// changes.
+    pub(crate) fn written(
+        &self,
+        text: &str,
+        write: impl Fn(&Block, &str) -> String,
+    ) -> Option<String> {
+        let (mut out, mut at) = (String::new(), 0);
+        for (range, arm) in &self.arms {
+            out += &text[at..range.start];
+            out += &write(arm, &text[range.clone()]);
+            at = range.end;
+        }
+        out += &text[at..];
+        (out != text).then_some(out)
+    }
+}

@@ -1,0 +1,80 @@
+//! Messages of ICU: the arms of plurals and selects are texts of their own.
+
+use crate::common::{identity, translate, translate_rounds, upper};
+use burnformer_documents::{Document, Format};
+
+/// Messages and what they become in capitals, each on its line: random ones, which `messageformat`
+/// parsers read as the same syntax around other text.
+const RANDOM: &str = include_str!("../fixtures/messages.txt");
+
+#[test]
+fn arms_are_translated_and_syntax_stays() {
+    for (message, expected) in [
+        (
+            "Du hast {count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}} heute.",
+            "DU HAST {count, plural, =0 {KEINE NACHRICHT} one {# NACHRICHT VON {name}} other {# NACHRICHTEN}} HEUTE.",
+        ),
+        (
+            "{g, select, male {{n, plural, one {er kommt} other {sie kommen}}} other {alle kommen}}",
+            "{g, select, male {{n, plural, one {ER KOMMT} other {SIE KOMMEN}}} other {ALLE KOMMEN}}",
+        ),
+        (
+            "{n,selectordinal,offset:1 one{#st place}two{#nd}other{#th place}}",
+            "{n,selectordinal,offset:1 one{#ST PLACE}two{#ND}other{#TH PLACE}}",
+        ),
+        (
+            "{n, plural, other {it''s '{not}' an '#' <b>item</b>}}",
+            "{n, plural, other {IT''S '{not}' AN '#' <B>ITEM</B>}}",
+        ),
+        // These are none: an arm `other` is missing, a brace is.
+        ("{n, plural, one {a {x} cat}} here", "{N, PLURAL, ONE {A {x} CAT}} HERE"),
+        ("see {n, plural, other {a cat} here", "SEE {N, PLURAL, OTHER {a cat} HERE"),
+    ] {
+        let found = translate(message, Format::Text, &upper);
+        assert_eq!(found, expected);
+        assert_eq!(translate(message, Format::Text, &identity), message);
+    }
+}
+
+#[test]
+fn random_messages_have_the_same_syntax_around_translated_text() {
+    let mut lines = RANDOM.lines();
+    while let (Some(message), Some(expected)) = (lines.next(), lines.next()) {
+        assert_eq!(translate(message, Format::Text, &upper), expected);
+        assert_eq!(translate(message, Format::Text, &identity), message);
+    }
+}
+
+#[test]
+fn messages_stand_in_every_format_and_cost_no_further_round() {
+    let message = "{n, plural, one {a < b} other {it}}";
+    let (html, rounds) = translate_rounds(
+        "<p>See {n, plural, one {a &lt; b} other {it}} now</p><script>{n, plural, other {it}}</script>",
+        Format::Html,
+        &upper,
+    );
+    assert_eq!(rounds, 1);
+    assert_eq!(
+        html,
+        "<p>SEE {n, plural, one {A &lt; B} other {IT}} NOW</p><script>{n, plural, other {it}}</script>"
+    );
+    let markdown = translate(&format!("# {message}\n\n`{message}`\n"), Format::Markdown, &upper);
+    assert_eq!(markdown, format!("# {{n, plural, one {{A < B}} other {{IT}}}}\n\n`{message}`\n"));
+}
+
+#[test]
+fn deep_messages_end() {
+    let text = "{n, plural, other {a ".repeat(20_000) + &"}}".repeat(20_000);
+    let document = Document::parse(&text, Format::Text, None, &|_| true);
+    assert!(document.pending().len() < 20);
+}
+
+/// `MESSAGES_OF=lines.txt MESSAGES_TO=others.txt cargo test --release -p burnformer-documents
+/// --test it messages_of -- --ignored`
+#[test]
+#[ignore = "reads a file"]
+fn messages_of_a_file_in_capitals() {
+    let name = |key: &str| std::env::var(key).expect("MESSAGES_OF and MESSAGES_TO name files");
+    let text = std::fs::read_to_string(name("MESSAGES_OF")).unwrap();
+    std::fs::write(name("MESSAGES_TO"), translate(&text, Format::Text, &upper)).unwrap();
+}

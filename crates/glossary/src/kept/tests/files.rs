@@ -1,0 +1,20 @@
+//! The parts of other people's texts.
+
+use super::*;
+
+/// Writes the ranges of the parts of each line of the file that `PARTS_OF` names, which are kept
+/// byte for byte, to the file that `PARTS_TO` names: `PARTS_OF=lines.txt PARTS_TO=parts.txt cargo
+/// test --release -p burnformer-glossary parts_of_lines -- --ignored`
+#[test]
+#[ignore = "reads a file"]
+fn parts_of_lines() {
+    let name = |key: &str| std::env::var(key).expect("PARTS_OF and PARTS_TO name files");
+    let text = std::fs::read_to_string(name("PARTS_OF")).unwrap();
+    let line = |line: &str| {
+        let verbatim = |part: &Part| part.kind == PartKind::Verbatim;
+        let parts = parts(line).into_iter().filter(verbatim);
+        let ranges = parts.map(|Part { range, .. }| format!("{}-{}", range.start, range.end));
+        ranges.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    std::fs::write(name("PARTS_TO"), text.lines().map(line).collect::<String>()).unwrap();
+}
