@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
 use crate::escape::ATTRIBUTE;
-use crate::format::{Format, Piece, finish_block};
+use crate::format::{Attribute, Format, Piece, finish_block};
 use crate::message;
 use crate::place::place;
 use crate::protect::{find_atoms, places};
@@ -18,6 +18,9 @@ use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
+/// How often the blocks of a document are compared.
+const MOST_REPAIRS: usize = 8;
+
 /// A document with the translations that it has so far.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -25,8 +28,9 @@ pub struct Document {
     source: String,
     byte_order_mark: bool,
     pieces: Vec<Piece>,
-    /// The values of attributes, for which [`ATTRIBUTE`] stands in the source.
-    attributes: Vec<Block>,
+    /// Texts in tags and images, for which [`ATTRIBUTE`] stands in the source.
+    attributes: Vec<Attribute>,
+    format: Format,
 }
 
 impl Document {
@@ -47,7 +51,7 @@ impl Document {
             None => (false, text),
         };
         let (source, attributes, pieces) = format.parse(text);
-        let mut document = Self { source, byte_order_mark, pieces, attributes };
+        let mut document = Self { source, byte_order_mark, pieces, attributes, format };
         document.blocks_mut().for_each(|block| prepare(block, language, fits, 0));
         document
     }
@@ -57,7 +61,7 @@ impl Document {
             Piece::Block(block) => Some(&mut **block),
             Piece::Verbatim(_) => None,
         });
-        self.attributes.iter_mut().chain(blocks)
+        self.attributes.iter_mut().map(|(_, block)| block).chain(blocks)
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two
@@ -67,7 +71,8 @@ impl Document {
             Piece::Block(block) => Some(&**block),
             Piece::Verbatim(_) => None,
         });
-        self.attributes.iter().chain(blocks).flat_map(sentences).collect()
+        let attributes = self.attributes.iter().map(|(_, block)| block);
+        attributes.chain(blocks).flat_map(sentences).collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -89,31 +94,54 @@ impl Document {
     /// The translated document. Sentences that are still pending stay as they are.
     pub fn finish(mut self) -> String {
         self.blocks_mut().for_each(write_messages);
-        let mut out = String::with_capacity(self.source.len());
-        out.extend(self.byte_order_mark.then_some(BYTE_ORDER_MARK));
-        for piece in &self.pieces {
-            match piece {
-                Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
-                Piece::Block(block) => {
-                    let source = &self.source[block.source.clone()];
-                    match block.is_unchanged() {
-                        true => out.push_str(source),
-                        false => out.push_str(&finish_block(block, &layout(block), source)),
-                    }
-                }
-            }
-        }
-        let value = |part: &str| {
-            let block = self.attributes.get(part.parse::<usize>().ok()?)?;
-            Some(finish_block(block, &layout(block), ""))
+        let write = |piece: &Piece| match piece {
+            Piece::Verbatim(range) => self.source[range.clone()].to_string(),
+            Piece::Block(block) => written(block, &self.source[block.source.clone()]),
         };
-        match self.attributes.is_empty() {
+        let mut parts: Vec<String> = self.pieces.iter().map(write).collect();
+        self.keep_shape(&mut parts);
+        let out = parts.concat();
+        let value = |part: &str| {
+            let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
+            Some(written(block, source))
+        };
+        let out = match self.attributes.is_empty() {
             true => out,
             false => out
                 .split(ATTRIBUTE)
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
                 .collect(),
+        };
+        let mark = self.byte_order_mark.then_some(BYTE_ORDER_MARK);
+        mark.into_iter().chain(out.chars()).collect()
+    }
+
+    /// Puts the source back where a translation would make other blocks of the document: a line
+    /// directly behind a table or a definition can become a part of it.
+    fn keep_shape(&self, parts: &mut [String]) {
+        for _ in 0..MOST_REPAIRS {
+            let Err(at) = self.format.has_shape_of(&self.source, &parts.concat()) else { return };
+            let mut end = 0;
+            let ends = parts.iter().map(|part| {
+                end += part.len();
+                end
+            });
+            let index = ends.take_while(|&end| end <= at).count();
+            let near = index.saturating_sub(2)..parts.len().min(index + 2);
+            for (piece, part) in self.pieces[near.clone()].iter().zip(&mut parts[near]) {
+                if let Piece::Block(block) = piece {
+                    *part = self.source[block.source.clone()].into();
+                }
+            }
         }
+    }
+}
+
+/// `block` in its document; `source`, which it is there, if it does not change.
+fn written(block: &Block, source: &str) -> String {
+    match block.is_unchanged() {
+        true => source.into(),
+        false => finish_block(block, &layout(block), source),
     }
 }
 
@@ -131,12 +159,8 @@ fn prepare(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> boo
 /// Writes the messages of `block` whose arms have changed.
 fn write_messages(block: &mut Block) {
     block.arms_mut().for_each(write_messages);
-    let write = |arm: &Block, source: &str| match arm.is_unchanged() {
-        true => source.into(),
-        false => finish_block(arm, &layout(arm), source),
-    };
     for atom in block.atoms.iter_mut().filter(|atom| !atom.arms.is_empty()) {
-        atom.written = atom.written(&block.text[atom.range.clone()], write);
+        atom.written = atom.written(&block.text[atom.range.clone()], written);
     }
 }
 

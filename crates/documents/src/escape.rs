@@ -10,13 +10,12 @@ pub(crate) enum Escape {
     Html(Arc<Entities>),
     Markdown(Markdown),
     Srt,
+    /// The alternative text of an image in Markdown.
+    Alternative,
     /// An arm of a message of ICU.
     Message,
-    /// The value of an attribute between `quote`s, which is `source` if it does not change.
-    Attribute {
-        source: String,
-        quote: Option<char>,
-    },
+    /// The value of an attribute between quotes of this kind.
+    Attribute(Option<char>),
 }
 
 /// Stands in a tag before and after the number of an attribute. No text has this character.
@@ -109,13 +108,22 @@ impl Escape {
         match self {
             Self::Plain => out.push(c),
             Self::Srt => write_srt(out, c, after),
+            Self::Alternative => match c {
+                // Code goes before brackets, and nothing hides its marks.
+                '`' => out.push_str("&#96;"),
+                '&' if after.is_none_or(|c| c.is_whitespace()) => out.push(c),
+                _ => {
+                    out.extend("\\[]*_<&~|$".contains(c).then_some('\\'));
+                    out.push(c);
+                }
+            },
             Self::Message => match c {
                 '\'' => out.push_str("''"),
                 '{' | '}' | '#' => out.extend(['\'', c, '\'']),
                 _ => out.push(c),
             },
             Self::Html(entities) => entities.write(out, c, after),
-            Self::Attribute { quote, .. } => match c {
+            Self::Attribute(quote) => match c {
                 '"' if *quote != Some('\'') => out.push_str("&quot;"),
                 '\'' if *quote == Some('\'') => out.push_str("&#39;"),
                 _ => Entities::default().write(out, c, after),

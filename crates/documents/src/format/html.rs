@@ -1,6 +1,6 @@
 //! HTML: tags that divide text into blocks, tags within text, and parts that are not translated.
 
-mod attributes;
+pub(super) mod attributes;
 mod lexer;
 mod tags;
 
@@ -12,7 +12,7 @@ use self::tags::{Role, role};
 use super::pieces::{Piece, Pieces};
 use crate::block::Block;
 use crate::builder::Builder;
-use crate::escape::{ATTRIBUTE, Entities, Escape};
+use crate::escape::{Entities, Escape};
 use crate::words::{Mark, has_letters, mark, single_spaced, within};
 
 /// Most bytes of code that a block has as text.
@@ -24,19 +24,10 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     read(text).0
 }
 
-/// `page` with marks instead of the attributes that are translated, and these.
-pub(super) fn take_attributes(page: &str) -> (String, Vec<Block>) {
-    let (mut marked, mut at, mut blocks) = (String::new(), 0, Vec::new());
-    let texts = if page.contains(ATTRIBUTE) { Vec::new() } else { read(page).1 };
-    for range in texts {
-        if let Some(block) = attributes::block(page, range.clone()) {
-            let number = blocks.len();
-            marked += &format!("{}{ATTRIBUTE}{number}{ATTRIBUTE}", &page[at..range.start]);
-            at = range.end;
-            blocks.push(block);
-        }
-    }
-    (marked + &page[at..], blocks)
+/// The values of the attributes of `page` that are translated, with their blocks.
+pub(super) fn texts(page: &str) -> Vec<(Range<usize>, Block)> {
+    let block = |range: Range<usize>| Some((range.clone(), attributes::block(page, range)?));
+    read(page).1.into_iter().filter_map(block).collect()
 }
 
 /// The pieces of a text, and the values of its attributes that readers see.

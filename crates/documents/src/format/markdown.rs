@@ -4,5 +4,5 @@ mod kept;
 mod read;
 mod write;
 
-pub(super) use self::read::parse;
+pub(super) use self::read::{has_shape_of, parse, texts};
 pub(super) use self::write::{finish, html_lines};

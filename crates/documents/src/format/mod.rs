@@ -12,8 +12,11 @@ use std::str::FromStr;
 pub(crate) use self::pieces::Piece;
 
 use crate::block::Block;
-use crate::escape::Escape;
+use crate::escape::{ATTRIBUTE, Escape};
 use crate::render::{Layout, breaks, render};
+
+/// A text in a tag or an image that readers see, as it is and as a block.
+pub(crate) type Attribute = (String, Block);
 
 /// Formats of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,12 +68,28 @@ impl Format {
         }
     }
 
-    /// The pieces of `text`; of a page, its attributes too, for which marks stand in the text.
-    pub(crate) fn parse(self, text: &str) -> (String, Vec<Block>, Vec<Piece>) {
-        let (text, attributes) = match self {
-            Self::Html => html::take_attributes(text),
-            _ => (text.into(), Vec::new()),
+    /// Whether `text`, which is written for `source`, has the same blocks; else the place of the
+    /// first other one.
+    pub(crate) fn has_shape_of(self, source: &str, text: &str) -> Result<(), usize> {
+        if self == Self::Markdown { markdown::has_shape_of(source, text) } else { Ok(()) }
+    }
+
+    /// The pieces of `text`, in which marks stand for its attributes, and these as they are.
+    pub(crate) fn parse(self, text: &str) -> (String, Vec<Attribute>, Vec<Piece>) {
+        let texts = match self {
+            _ if text.contains(ATTRIBUTE) => Vec::new(),
+            Self::Html => html::texts(text),
+            Self::Markdown => markdown::texts(text),
+            Self::Text | Self::Srt => Vec::new(),
         };
+        let (mut marked, mut at, mut attributes) = (String::new(), 0, Vec::new());
+        for (range, block) in texts {
+            let number = attributes.len();
+            marked += &format!("{}{ATTRIBUTE}{number}{ATTRIBUTE}", &text[at..range.start]);
+            at = range.end;
+            attributes.push((text[range].to_string(), block));
+        }
+        let text = marked + &text[at..];
         let pieces = match self {
             Self::Text => text::parse(&text),
             Self::Html => html::parse(&text),
@@ -117,8 +136,7 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
         Escape::Markdown(place) => {
             markdown::finish(block, layout, place, &breaks).unwrap_or_else(|| source.into())
         }
-        Escape::Attribute { source, .. } if block.is_unchanged() => source.clone(),
-        Escape::Attribute { quote: None, .. } => {
+        Escape::Attribute(None) => {
             format!("\"{}\"", render(block, layout, &block.escape, &breaks).text)
         }
         escape @ Escape::Html(_) if !block.lines.newline.is_empty() => {

@@ -152,3 +152,32 @@ fn elements_of_html_that_are_not_translated_stay() {
     assert_eq!(markdown(open, &upper), "ONE <code>TWO *THREE</code> FOUR* FIVE.");
     assert_eq!(markdown("a <code>b\n\nc</code> d", &upper), "A <code>B\n\nC</code> D");
 }
+
+#[test]
+fn alternative_texts_of_images_are_translated_and_names_are_not() {
+    for (text, expected) in [
+        ("![a red house](h.png \"t\")", "![A RED HOUSE](h.png \"t\")"),
+        ("see ![red *house*](h.png) now", "SEE ![red *house*](h.png) NOW"),
+        ("[![a house](h.png)](x)", "[![A HOUSE](h.png)](x)"),
+        ("![a house][h] ![h] ![h][]\n\n[h]: h.png", "![A HOUSE][h] ![h] ![h][]\n\n[h]: h.png"),
+        ("| ![a \\| b](x) | c |\n|---|---|", "| ![A \\| B](x) | C |\n|---|---|"),
+        ("![a \\] &amp; b](x)", "![A \\] & B](x)"),
+        ("`![a house](x)` ![h.png](x) ![](x)", "`![a house](x)` ![h.png](x) ![](x)"),
+        ("# ![a house](x)\n\n- ![b c](y)", "# ![A HOUSE](x)\n\n- ![B C](y)"),
+    ] {
+        assert_eq!(translate(text, Format::Markdown, &upper), expected);
+        assert_eq!(translate(text, Format::Markdown, &identity), text);
+    }
+    let hostile = |_: &PendingSentence| Translated {
+        text: "](y) *a* [b] | `c` <b>".into(),
+        links: Vec::new(),
+    };
+    let found = translate("![a house](x)", Format::Markdown, &hostile);
+    let alt: String = pulldown_cmark::Parser::new(&found)
+        .filter_map(|event| match event {
+            pulldown_cmark::Event::Text(text) => Some(text.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(alt, "](y) *a* [b] | `c` <b>", "{found}");
+}

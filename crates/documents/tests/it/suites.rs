@@ -34,10 +34,6 @@ fn readmes() -> Suite {
     packages().into_iter().filter_map(read).collect()
 }
 
-/// Examples in which the lines beside a paragraph make something else of it: a table's, and the
-/// beginning of a definition.
-const KNOWN: [&str; 3] = ["spec.rs 210", "table.rs 15", "table.rs 19"];
-
 /// The examples in the tests of `pulldown-cmark`.
 fn examples() -> Suite {
     let is_parser = |path: &PathBuf| {
@@ -55,7 +51,6 @@ fn examples() -> Suite {
             }));
         }
     }
-    all.retain(|(name, _)| !KNOWN.contains(&name.as_str()));
     all
 }
 

@@ -48,13 +48,17 @@ fn is_text(element: &str, name: &str, role: &str) -> bool {
 /// The value `page[range]`, unless it is a name or code.
 pub(super) fn block(page: &str, range: Range<usize>) -> Option<Block> {
     let source = &page[range.clone()];
-    let is_name =
-        !source.trim().contains(char::is_whitespace) && source.contains(['.', '_', '/', ':']);
-    if is_name || source.contains(['<', '{']) || !has_letters(&decode(source)) {
+    if !is_prose(source) || !has_letters(&decode(source)) {
         return None;
     }
     let quote = page[..range.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
     let mut builder = Builder::new(Space::Keep);
     builder.text(&decode(source));
-    Some(builder.finish(Escape::Attribute { source: source.into(), quote }))
+    Some(builder.finish(Escape::Attribute(quote)))
+}
+
+/// Whether a value that readers see is neither a name nor code.
+pub(in crate::format) fn is_prose(value: &str) -> bool {
+    let has_space = value.trim().contains(char::is_whitespace);
+    (has_space || !value.contains(['.', '_', '/', ':'])) && !value.contains(['<', '{'])
 }

@@ -8,10 +8,11 @@ use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser as Eve
 
 use super::kept;
 use crate::block::{Block, Lines};
-use crate::builder::Builder;
+use crate::builder::{Builder, Space};
 use crate::escape::{Escape, Level, Markdown, Position, References};
-use crate::format::html;
+use crate::format::html::{self, attributes::is_prose};
 use crate::format::pieces::{Piece, Pieces};
+use crate::words::has_letters;
 
 /// The Markdown that is read and written.
 pub(super) fn options() -> Options {
@@ -33,6 +34,53 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Piece> {
     let notes = text.lines().any(|line| line.trim_start_matches(marks).starts_with("[^"));
     let parser = Parser::new(text, Pieces::default(), Arc::new(References { labels, notes }));
     parser.read(events.into_offset_iter())
+}
+
+/// The alternative texts of the images in `text`, without those that name their definition.
+pub(in crate::format) fn texts(text: &str) -> Vec<(Range<usize>, Block)> {
+    let (mut all, mut image) = (Vec::new(), None);
+    for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
+        match (event, &mut image) {
+            (Event::Start(Tag::Image { link_type, .. }), _) => {
+                let is_free = matches!(link_type, LinkType::Inline | LinkType::Reference);
+                let start = range.start + 2;
+                image = is_free.then(|| (start..start, Builder::new(Space::Keep)));
+            }
+            (Event::Text(part), Some((alt, builder))) => {
+                alt.end = range.end;
+                builder.text(&part);
+            }
+            (Event::End(TagEnd::Image), _) => all.extend(image.take()),
+            _ => image = None,
+        }
+    }
+    let is_whole =
+        |range: &Range<usize>| text[range.end..].starts_with(']') && is_prose(&text[range.clone()]);
+    all.retain(|(range, _)| is_whole(range));
+    let finish = |builder: Builder| builder.finish(Escape::Alternative);
+    let blocks = all.into_iter().map(|(range, builder)| (range, finish(builder)));
+    blocks.filter(|(_, block)| has_letters(&block.text)).collect()
+}
+
+/// Whether `text` has the blocks of `source`; else the place in `text` where the first other one
+/// begins.
+pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
+    use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
+    let block = |(event, range): (Event<'_>, Range<usize>)| match event {
+        Event::Start(Emphasis | Image { .. } | Link { .. } | Strikethrough | Strong) => None,
+        Event::Start(tag) => Some((format!("{tag:?}"), range.start)),
+        Event::Rule => Some(("rule".into(), range.start)),
+        _ => None,
+    };
+    let [mut old, mut new] = [source, text]
+        .map(|text| Events::new_ext(text, options()).into_offset_iter().filter_map(block));
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => return Ok(()),
+            (Some((old, _)), Some((new, _))) if old == new => {}
+            (_, other) => return Err(other.map_or(text.len(), |(_, at)| at)),
+        }
+    }
 }
 
 /// The pieces of a block that is read again, with the definitions of its document. Blocks without
