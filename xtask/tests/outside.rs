@@ -146,7 +146,7 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
     pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
     check("layers", &crates, &pages);
     let names = ["own_model", "hear_words"];
-    let models = names.map(|name| example(&format!("crates/core/examples/{name}.rs"), Some(&[])));
+    let models = names.map(|name| example(&format!("crates/core/tests/it/{name}.rs"), Some(&[])));
     check("own", &(layers(&crates) + &optim), &models);
     let facade = layers(&crates).replace("\"autodiff\"", "\"autodiff\", \"optim\"");
     let models = models.map(|program| Program {

@@ -52,7 +52,6 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     burnformer_core::allocator::keep_freed_memory();
-    burnformer_study::register();
     device::prepare();
     match Cli::try_parse() {
         Ok(cli) => output::exit_code(device::guarded("", || run(cli.benchmark))).into(),

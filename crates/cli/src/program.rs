@@ -19,7 +19,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     #[cfg(unix)]
     drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default()));
     burnformer_core::allocator::keep_freed_memory();
-    burnformer_study::register();
     device::prepare();
     let command = match Cli::try_parse_from(args) {
         Ok(cli) => {

@@ -9,79 +9,52 @@ use crate::shared_embeddings::EmbeddingSharing;
 /// Every choice that shapes a Transformer. Presets carry the paper's names; change a field with
 /// struct update syntax: `TransformerConfig { dropout: 0.3, ..TransformerConfig::base(37_000) }`.
 ///
-/// Every field is also a key of the section `[model]` of a training configuration, except those
-/// that the tokeniser decides (the vocabularies and special ids). The comments of the fields are
-/// the documentation of these keys, and are written for users.
+/// The section `[model]` of a training configuration has the same fields, with their meaning for
+/// users and the values that they can have (`ModelSettings` of `burnformer-train`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TransformerConfig {
     /// Pieces in the source vocabulary.
     pub source_vocab: usize,
     /// Pieces in the target vocabulary; equal to `source_vocab` when embeddings share all.
     pub target_vocab: usize,
-    /// The width of the model, d_model in the paper (§3.1): the number of features of every
-    /// position between layers; from 1 to 65,536, even with sinusoidal positions. Quality, memory
-    /// and time grow with it.
+    /// Width of the model, d_model in the paper (§3.1).
     pub d_model: usize,
-    /// The number of attention heads, h in the paper (§3.2.2); from 1 to 4,096. It must divide
-    /// `model.d_model`, unless `model.d_k` and `model.d_v` are set.
+    /// Number of attention heads, h in the paper (§3.2.2).
     pub heads: usize,
-    /// The width of each head's queries and keys, d_k in the paper (§3.2.1; Table 3, rows B). In a
-    /// training configuration, 0 stands for `model.d_model / model.heads`, which is the paper's
-    /// choice.
+    /// Width of each head's queries and keys (paper §3.2.1).
     pub d_k: usize,
-    /// The width of each head's values, d_v in the paper (§3.2.2). In a training configuration, 0
-    /// stands for `model.d_model / model.heads`, which is the paper's choice.
+    /// Width of each head's values (paper §3.2.2).
     pub d_v: usize,
-    /// The inner width of the feed-forward networks, d_ff in the paper (§3.3), which is four times
-    /// the width of the model there; from 1 to 65,536.
+    /// Inner width of the feed-forward networks (paper §3.3).
     pub d_ff: usize,
-    /// The number of layers of the encoder, N in the paper (§3.1); from 1 to 1,024.
+    /// Number of layers of the encoder, N in the paper (§3.1).
     pub encoder_layers: usize,
-    /// The number of layers of the decoder, N in the paper (§3.1); from 1 to 1,024. Translation
-    /// runs through the decoder once per token, so that fewer layers here speed it up most.
+    /// Number of layers of the decoder, N in the paper (§3.1).
     pub decoder_layers: usize,
-    /// The dropout rate on each sub-layer's output and on the sums of embeddings and positions,
-    /// P_drop in the paper (§5.4); from 0 to below 1. Raise it when the validation loss rises while
-    /// the training loss falls: 0.3 is usual for corpora below a few hundred thousand pairs.
+    /// Dropout rate on each sub-layer's output and on embeddings with positions (paper §5.4).
     pub dropout: f64,
-    /// The dropout rate on attention weights, from 0 to below 1; the paper has none.
+    /// Dropout rate on attention weights.
     pub attention_dropout: f64,
-    /// The dropout rate after the activation inside the feed-forward networks, from 0 to below 1;
-    /// the paper has none.
+    /// Dropout rate after the activation inside the feed-forward networks.
     pub activation_dropout: f64,
-    /// The position of layer normalisation around each sub-layer (paper §3.1). Take `pre` for deep
-    /// models, or where training diverges during the warm-up. A model with `pre` can be exported to
-    /// CTranslate2, but not to Hugging Face's `MarianMTModel`, which has `post` alone.
+    /// Position of layer normalisation around each sub-layer (paper §3.1).
     pub norm: NormPosition,
-    /// The number added to the variance in layer normalisation, so that it is never divided by
-    /// zero; above 0.
+    /// Number added to the variance in layer normalisation.
     pub layer_norm_eps: f64,
-    /// Whether each head normalises its queries and its keys before they are compared (query–key
-    /// normalisation; Henry et al., 2020), by layer normalisation over the width of a head, as
-    /// Dehghani et al. (2023) do. The queries of the cross-attention are normalised over all heads
-    /// together, as CTranslate2 does, the only other system that can run such a model. The paper
-    /// does not normalise them. A model learns more from the same updates, each of which takes a
-    /// few per cent longer.
+    /// Whether each head normalises its queries and keys; the queries of the cross-attention are
+    /// normalised over all heads together.
     #[serde(default)]
     pub qk_norm: bool,
-    /// The activation function of the feed-forward networks (paper §3.3).
+    /// Activation function of the feed-forward networks (paper §3.3).
     pub activation: Activation,
     /// How the model knows the position of a token (paper §3.5).
     pub positions: Positions,
-    /// The number of positions that learned positions have a vector for, up to 16,777,216; it must
-    /// exceed `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such
-    /// limit and ignore it.
+    /// Number of positions that learned positions have a vector for.
     pub max_positions: usize,
-    /// Self-attention reaches only positions at most this far away, |i − j| ≤ r (restricted
-    /// self-attention, paper §4). `None`, 0 in a training configuration, lets it reach all. With a
-    /// limit, its cost grows with the length of a sentence instead of the square of the length,
-    /// which pays for texts far longer than sentences. Attention to the source stays full.
+    /// Largest distance |i − j| that self-attention reaches (paper §4); `None` for all.
     pub attention_window: Option<usize>,
-    /// Which of the source embedding, the target embedding and the output projection are one matrix
-    /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
-    /// `tokenizer.files`) needs `target` or `none`.
+    /// Embeddings that are one matrix (paper §3.4).
     pub sharing: EmbeddingSharing,
     /// Id of padding.
     pub pad: u32,

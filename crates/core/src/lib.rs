@@ -28,8 +28,9 @@
 //! `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
 //!
 //! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and
-//! its configuration through [`Seq2SeqConfig`]. Other architectures implement both in crates of
-//! their own, and a program names them once, by [`register`].
+//! its configuration through [`Seq2SeqConfig`]. A file can name the Transformer and the recurrent
+//! baseline ([`rnn`]). A model of any other architecture implements both traits, and a program gives
+//! its configuration to the training loop.
 //!
 //! # Example
 //!
@@ -47,8 +48,6 @@
 //! ```
 
 mod activation;
-mod any_visitor;
-mod architecture;
 mod attention;
 mod attention_maps;
 mod bias;
@@ -84,6 +83,7 @@ pub mod cost;
 pub mod init;
 #[cfg(feature = "model-dir")]
 pub mod model_dir;
+pub mod rnn;
 pub mod ssru;
 
 /// How the C library of Linux keeps freed memory, on which the speed of training depends.
@@ -94,7 +94,6 @@ pub mod allocator {
 pub use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
-pub use architecture::{read_config, register};
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use attention_maps::AttentionMaps;
 pub use bias::AttentionBias;
@@ -117,8 +116,8 @@ pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
 pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
 pub use norm::LayerNorm;
 pub use parameters::{
-    LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,
-    trained_parameter_shapes, with_parameters,
+    LoadError, Parameter, Parameters, data_now, freeze_parameters, named_gradients,
+    named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
 pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinusoid};
 pub use precision::Precision;

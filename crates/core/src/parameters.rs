@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Gradients, Tensor, TensorData};
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
 use crate::names::Path;
 
@@ -35,36 +35,132 @@ pub enum LoadError {
     },
 }
 
-/// A parameter of any number of dimensions.
-trait Parameter {
-    fn value(&self) -> TensorData;
-    fn gradient(&self, gradients: &Gradients) -> Option<TensorData>;
+/// A parameter of any number of dimensions. Flat tensors hold its numbers in one dimension.
+pub trait Parameter {
+    /// The size of each dimension.
     fn shape(&self) -> Vec<usize>;
+    /// The device that holds it.
+    fn device(&self) -> Device;
+    /// Whether gradients are computed for it.
     fn is_trained(&self) -> bool;
+    /// Its numbers on the host.
+    fn value(&self) -> TensorData;
+    /// Its numbers, flat, on the device without autodiff.
+    fn flat(&self) -> Tensor<1>;
+    /// Its gradient; `None` if it took no part in the loss.
+    fn gradient(&self, gradients: &Gradients) -> Option<TensorData>;
+    /// Its gradient, flat, which is removed from `gradients`.
+    fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>>;
+    /// Changes its numbers, given and returned as [`flat`](Self::flat) has them, in place if
+    /// nothing else shares them.
+    fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>);
+    /// Replaces its numbers by those of `data`, which has its shape.
+    fn set(&mut self, data: TensorData);
+    /// Ends its training: no gradient is computed for it.
+    fn freeze(&mut self);
 }
 
 impl<const D: usize> Parameter for Param<Tensor<D>> {
+    fn shape(&self) -> Vec<usize> {
+        self.lazy_shape().to_vec()
+    }
+
+    fn device(&self) -> Device {
+        self.lazy_device()
+    }
+
+    fn is_trained(&self) -> bool {
+        self.val().is_require_grad()
+    }
+
     fn value(&self) -> TensorData {
         data_now(self.val())
+    }
+
+    fn flat(&self) -> Tensor<1> {
+        self.val().inner().reshape([-1])
     }
 
     fn gradient(&self, gradients: &Gradients) -> Option<TensorData> {
         self.val().grad(gradients).map(data_now)
     }
 
-    fn shape(&self) -> Vec<usize> {
-        self.lazy_shape().to_vec()
+    fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>> {
+        self.val().grad_remove(gradients).map(|gradient| gradient.reshape([-1]))
     }
 
-    fn is_trained(&self) -> bool {
-        self.val().is_require_grad()
+    fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>) {
+        replace(self, |param| {
+            param.map(|old| {
+                let (shape, is_trained) = (old.dims(), old.is_require_grad());
+                let new = change(old.inner().reshape([-1]));
+                Tensor::from_inner(new.reshape(shape)).set_require_grad(is_trained)
+            })
+        });
+    }
+
+    fn set(&mut self, data: TensorData) {
+        if !self.is_initialized() {
+            // Its initial values are never drawn.
+            *self = Param::from_tensor(Tensor::from_data(data, &self.lazy_device()));
+            return;
+        }
+        replace(self, |param| {
+            param.map(|old| {
+                let new = Tensor::from_data(data, &old.device());
+                new.set_require_grad(old.is_require_grad())
+            })
+        });
+    }
+
+    fn freeze(&mut self) {
+        replace(self, |param| param.set_require_grad(false));
     }
 }
 
-/// Shows a function every parameter with its name.
-struct Visitor<F>(Path, F);
+/// Moves the parameter out of `slot` and what `change` makes of it in again. In between a parameter
+/// without numbers is there.
+fn replace<const D: usize>(
+    slot: &mut Param<Tensor<D>>,
+    change: impl FnOnce(Param<Tensor<D>>) -> Param<Tensor<D>>,
+) {
+    let unread = |_: &Device, _: bool| unreachable!("nothing reads it before it is replaced");
+    let (id, device) = (ParamId::new(), slot.lazy_device());
+    let empty = Param::uninitialized(id, unread, device, false, [0; D].into());
+    *slot = change(std::mem::replace(slot, empty));
+}
 
-impl<F: FnMut(String, &dyn Parameter)> ModuleVisitor for Visitor<F> {
+/// A function that sees each parameter with its name.
+pub type Look<'a> = &'a mut dyn FnMut(&str, &dyn Parameter);
+/// A function that may change each parameter, given its name.
+pub type Change<'a> = &'a mut dyn FnMut(&str, &mut dyn Parameter);
+
+/// The parameters of a model or of any other Burn module, in the order of its fields. The ranks of
+/// the parameters are not part of the types, so that it works for trait objects too.
+pub trait Parameters {
+    /// Shows `look` every parameter.
+    fn each_parameter(&self, look: Look<'_>);
+
+    /// Lets `change` change every parameter.
+    fn map_parameters(self, change: Change<'_>) -> Self
+    where
+        Self: Sized;
+}
+
+impl<M: Module> Parameters for M {
+    fn each_parameter(&self, look: Look<'_>) {
+        self.visit(&mut Named(Path::default(), look));
+    }
+
+    fn map_parameters(self, change: Change<'_>) -> Self {
+        self.map(&mut Named(Path::default(), change))
+    }
+}
+
+/// A visitor of Burn that gives a function the name of each parameter.
+struct Named<F>(Path, F);
+
+impl ModuleVisitor for Named<Look<'_>> {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.0.enter(name, container);
     }
@@ -74,16 +170,29 @@ impl<F: FnMut(String, &dyn Parameter)> ModuleVisitor for Visitor<F> {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        (self.1)(self.0.name(), param);
+        (self.1)(&self.0.name(), param);
     }
 }
 
-/// What `of` says of every parameter, in the order of the fields.
-fn collect<M: Module, T>(module: &M, of: impl Fn(String, &dyn Parameter) -> T) -> Vec<T> {
+impl ModuleMapper for Named<Change<'_>> {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.0.enter(name, container);
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.0.exit();
+    }
+
+    fn map_float<const D: usize>(&mut self, mut param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        (self.1)(&self.0.name(), &mut param);
+        param
+    }
+}
+
+/// The results of `of` for every parameter, in the order of the fields.
+fn collect<T>(module: &impl Parameters, of: impl Fn(String, &dyn Parameter) -> T) -> Vec<T> {
     let mut found = Vec::new();
-    module.visit(&mut Visitor(Path::default(), |name, param: &dyn Parameter| {
-        found.push(of(name, param));
-    }));
+    module.each_parameter(&mut |name, param| found.push(of(name.to_owned(), param)));
     found
 }
 
@@ -97,14 +206,14 @@ pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
 }
 
 /// The values of all parameters, sorted by name.
-pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
+pub fn named_parameters(module: &impl Parameters) -> BTreeMap<String, TensorData> {
     collect(module, |name, param| (name, param.value())).into_iter().collect()
 }
 
 /// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss
 /// has no entry.
-pub fn named_gradients<M: Module>(
-    module: &M,
+pub fn named_gradients(
+    module: &impl Parameters,
     gradients: &Gradients,
 ) -> BTreeMap<String, TensorData> {
     let found = collect(module, |name, param| Some((name, param.gradient(gradients)?)));
@@ -112,157 +221,60 @@ pub fn named_gradients<M: Module>(
 }
 
 /// Name and number of elements of every parameter, in the order of the fields.
-pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
+pub fn parameter_sizes(module: &impl Parameters) -> Vec<(String, usize)> {
     collect(module, |name, param| (name, param.shape().iter().product()))
 }
 
 /// Name and shape of every trained parameter, in the order of the fields: of all but the
 /// [frozen](freeze_parameters) ones, on a device with autodiff. The shape of a
 /// [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
-pub fn trained_parameter_shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
+pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<usize>)> {
     let found = collect(module, |name, param| param.is_trained().then(|| (name, param.shape())));
     found.into_iter().flatten().collect()
 }
 
 /// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for
 /// it.
-pub fn freeze_parameters<M: Module>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
-    struct Freezer<F>(Path, F);
-    impl<F: Fn(&str) -> bool> ModuleMapper for Freezer<F> {
-        fn enter_module(&mut self, name: &str, container: &str) {
-            self.0.enter(name, container);
+pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
+    module.map_parameters(&mut |name, param| {
+        if is_frozen(name) {
+            param.freeze();
         }
-        fn exit_module(&mut self, _name: &str, _container: &str) {
-            self.0.exit();
-        }
-        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            match (self.1)(&self.0.name()) {
-                true => param.set_require_grad(false),
-                false => param,
-            }
-        }
-    }
-    module.map(&mut Freezer(Path::default(), is_frozen))
-}
-
-/// Replaces each parameter by the value with its name.
-struct Replacer {
-    path: Path,
-    values: BTreeMap<String, TensorData>,
-    error: Option<LoadError>,
-}
-
-impl Replacer {
-    fn take(&mut self, expected: Vec<usize>) -> Option<TensorData> {
-        let name = self.path.name();
-        let value = match self.values.remove(&name) {
-            None => Err(LoadError::Missing { name }),
-            Some(data) if data.shape().to_vec() != expected => {
-                Err(LoadError::Shape { name, found: data.shape().to_vec(), expected })
-            }
-            Some(data) => Ok(data),
-        };
-        value.map_err(|error| self.error.get_or_insert(error)).ok()
-    }
-}
-
-impl ModuleMapper for Replacer {
-    fn enter_module(&mut self, name: &str, container: &str) {
-        self.path.enter(name, container);
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(data) = self.take(param.lazy_shape().to_vec()) else {
-            return param;
-        };
-        if !param.is_initialized() {
-            // Its initial values are never drawn.
-            return Param::from_tensor(Tensor::from_data(data, &param.lazy_device()));
-        }
-        param.map(|old| {
-            let new = Tensor::from_data(data, &old.device());
-            new.set_require_grad(old.is_require_grad())
-        })
-    }
+    })
 }
 
 /// Replaces every parameter of `module` by the value with its name.
 ///
 /// # Errors
 /// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
-pub fn with_parameters<M: Module>(
+pub fn with_parameters<M: Parameters>(
     module: M,
-    values: BTreeMap<String, TensorData>,
+    mut values: BTreeMap<String, TensorData>,
 ) -> Result<M, LoadError> {
-    let mut replacer = Replacer { path: Path::default(), values, error: None };
-    let module = module.map(&mut replacer);
-    if let Some(error) = replacer.error {
-        return Err(error);
-    }
-    match replacer.values.into_keys().next() {
-        Some(name) => Err(LoadError::Unknown { name }),
-        None => Ok(module),
+    let mut error = None;
+    let module = module.map_parameters(&mut |name, param| match taken(&mut values, name, param) {
+        Ok(data) => param.set(data),
+        Err(wrong) => error = error.take().or(Some(wrong)),
+    });
+    match (error, values.into_keys().next()) {
+        (Some(error), _) => Err(error),
+        (None, Some(name)) => Err(LoadError::Unknown { name }),
+        (None, None) => Ok(module),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use burn::tensor::Device;
-
-    use super::*;
-    use crate::TransformerConfig;
-
-    fn tiny() -> crate::Transformer {
-        let config = TransformerConfig::tiny(20);
-        config.init(1, &Device::default()).expect("a preset is valid")
-    }
-
-    fn load(change: impl FnOnce(&mut BTreeMap<String, TensorData>)) -> Result<(), LoadError> {
-        let mut values = named_parameters(&tiny());
-        change(&mut values);
-        with_parameters(tiny(), values).map(drop)
-    }
-
-    #[test]
-    fn names_are_the_documented_ones() {
-        let names: Vec<String> = named_parameters(&tiny()).into_keys().collect();
-        for name in [
-            "embedding.weight",
-            "encoder.layers.1.self_attention.query.bias",
-            "decoder.layers.0.cross_attention_norm.weight",
-            "decoder.layers.1.feed_forward.outer.weight",
-        ] {
-            assert!(names.iter().any(|n| n == name), "{name} not in {names:?}");
+/// Takes the value of the parameter `name` out of `values`.
+fn taken(
+    values: &mut BTreeMap<String, TensorData>,
+    name: &str,
+    param: &dyn Parameter,
+) -> Result<TensorData, LoadError> {
+    let (name, expected) = (name.to_owned(), param.shape());
+    match values.remove(&name) {
+        None => Err(LoadError::Missing { name }),
+        Some(data) if data.shape().to_vec() != expected => {
+            Err(LoadError::Shape { name, found: data.shape().to_vec(), expected })
         }
-    }
-
-    /// Drawing them takes longer than reading a model.
-    #[test]
-    fn no_initial_vectors_of_tokens_are_drawn_before_they_are_asked_for() {
-        let embedding = tiny().embeddings.embedding.expect("all matrices are one");
-        assert!(!embedding.weight.is_initialized());
-        embedding.weight.val();
-        assert!(embedding.weight.is_initialized());
-    }
-
-    #[test]
-    fn values_go_out_and_come_back() {
-        assert_eq!(load(|_| ()), Ok(()));
-    }
-
-    #[test]
-    fn a_missing_an_unknown_and_a_misshapen_parameter_are_named() {
-        let name = "embedding.weight".to_string();
-        let missing = load(|values| drop(values.remove("embedding.weight")));
-        assert_eq!(missing, Err(LoadError::Missing { name: name.clone() }));
-        let extra = TensorData::new(vec![0f32], [1]);
-        let unknown = load(|values| drop(values.insert("x.weight".into(), extra.clone())));
-        assert_eq!(unknown, Err(LoadError::Unknown { name: "x.weight".into() }));
-        let shape = load(|values| drop(values.insert(name, extra)));
-        assert!(matches!(shape, Err(LoadError::Shape { .. })));
+        Some(data) => Ok(data),
     }
 }

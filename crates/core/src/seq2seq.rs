@@ -8,22 +8,22 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor};
+use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::ComputeType;
 
-use crate::any_visitor::{AnyMapper, AnyVisitor, ByRank};
 use crate::attention_maps::AttentionMaps;
 use crate::linear::Linear;
+use crate::parameters::{Change, Look, Parameters};
 use crate::precision::Precision;
 use crate::random::Mode;
 
-/// A model of any architecture. It is a [`Module`](burn::module::Module), as each of them is.
+/// A model of any architecture. Its [`Parameters`] have any number of dimensions.
 pub type Model = Box<dyn Seq2Seq>;
 
 /// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time.
 /// It is a Burn module.
-pub trait Seq2Seq: AnyModule + Sync {
+pub trait Seq2Seq: DynModule + Sync {
     /// The states of all target positions, given the source and the earlier target tokens.
     /// [`logits`](Self::logits) projects them to the vocabulary.
     ///
@@ -76,8 +76,10 @@ pub trait Seq2Seq: AnyModule + Sync {
     fn select_outputs(&self, ids: &[u32]) -> Linear;
 
     /// The attention weights of all layers and heads for `source` and `target_input`
-    /// (`[batch, len]` ids).
-    fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps;
+    /// (`[batch, len]` ids); none for a model that has none to show.
+    fn attention(&self, _source: Tensor<2, Int>, _target_input: Tensor<2, Int>) -> AttentionMaps {
+        AttentionMaps::default()
+    }
 
     /// Number of tokens in the vocabularies of source and target. Every id must be below the number
     /// of its side.
@@ -95,13 +97,13 @@ pub trait Seq2Seq: AnyModule + Sync {
     /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no
     /// other tensor shares that and its outputs fill whole vector registers; a parameter that is
     /// asked for afterwards is restored from there. Every other packed matrix takes memory beside
-    /// the weight.
-    fn pack(&mut self, compute: ComputeType);
+    /// the weight. A model without packed weights leaves it out.
+    fn pack(&mut self, _compute: ComputeType) {}
 
     /// Sets the number type of all following matrix products: linear maps, output projection, and
     /// both products of attention. Weights, gradients, norms, softmax, residual connections and
     /// logits stay in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
-    fn set_precision(&mut self, precision: Precision);
+    fn set_precision(&mut self, _precision: Precision) {}
 }
 
 /// The state that decoding keeps between steps.
@@ -132,64 +134,39 @@ impl dyn Seq2SeqCache {
     }
 }
 
-/// The methods of [`Module`] as those of a trait object. Every [`Seq2Seq`] model that is a module
-/// has them.
-pub trait AnyModule: Debug + Send {
+/// The parts of a Burn [`Module`] that a trait object can have. Every module has them.
+pub trait DynModule: Debug + Send {
     /// [`Clone::clone`].
     fn cloned(&self) -> Model;
-    /// [`Module::collect_devices`].
-    fn devices_after(&self, devices: Devices) -> Devices;
     /// [`Module::fork`].
-    fn forked(self: Box<Self>, device: &Device) -> Model;
-    /// [`Module::to_device`].
-    fn moved_to(self: Box<Self>, device: &Device) -> Model;
-    /// [`Module::train`].
-    fn trained(self: Box<Self>) -> Model;
+    fn fork(self: Box<Self>, device: &Device) -> Model;
     /// [`Module::valid`].
-    fn validated(&self) -> Model;
-    /// [`Module::materialize`].
-    fn materialized(self: Box<Self>) -> Model;
-    /// [`Module::visit`].
-    fn show_to(&self, visitor: &mut dyn AnyVisitor);
-    /// [`Module::map`].
-    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model;
+    fn valid(&self) -> Model;
+    /// [`Parameters::each_parameter`].
+    fn show_parameters(&self, look: Look<'_>);
+    /// [`Parameters::map_parameters`].
+    fn change_parameters(self: Box<Self>, change: Change<'_>) -> Model;
 }
 
-impl<M: Module + Seq2Seq + 'static> AnyModule for M {
+impl<M: Module + Seq2Seq + 'static> DynModule for M {
     fn cloned(&self) -> Model {
         Box::new(self.clone())
     }
 
-    fn devices_after(&self, devices: Devices) -> Devices {
-        self.collect_devices(devices)
+    fn fork(self: Box<Self>, device: &Device) -> Model {
+        Box::new(Module::fork(*self, device))
     }
 
-    fn forked(self: Box<Self>, device: &Device) -> Model {
-        Box::new(self.fork(device))
+    fn valid(&self) -> Model {
+        Box::new(Module::valid(self))
     }
 
-    fn moved_to(self: Box<Self>, device: &Device) -> Model {
-        Box::new(self.to_device(device))
+    fn show_parameters(&self, look: Look<'_>) {
+        self.each_parameter(look);
     }
 
-    fn trained(self: Box<Self>) -> Model {
-        Box::new(self.train())
-    }
-
-    fn validated(&self) -> Model {
-        Box::new(self.valid())
-    }
-
-    fn materialized(self: Box<Self>) -> Model {
-        Box::new(self.materialize())
-    }
-
-    fn show_to(&self, visitor: &mut dyn AnyVisitor) {
-        self.visit(&mut ByRank(visitor));
-    }
-
-    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model {
-        Box::new(self.map(&mut ByRank(mapper)))
+    fn change_parameters(self: Box<Self>, change: Change<'_>) -> Model {
+        Box::new(self.map_parameters(change))
     }
 }
 
@@ -205,36 +182,12 @@ impl Clone for Model {
     }
 }
 
-impl Module for Model {
-    fn collect_devices(&self, devices: Devices) -> Devices {
-        (**self).devices_after(devices)
+impl Parameters for Model {
+    fn each_parameter(&self, look: Look<'_>) {
+        (**self).show_parameters(look);
     }
 
-    fn fork(self, device: &Device) -> Self {
-        self.forked(device)
-    }
-
-    fn to_device(self, device: &Device) -> Self {
-        self.moved_to(device)
-    }
-
-    fn train(self) -> Self {
-        self.trained()
-    }
-
-    fn valid(&self) -> Self {
-        (**self).validated()
-    }
-
-    fn materialize(self) -> Self {
-        self.materialized()
-    }
-
-    fn visit<V: ModuleVisitor>(&self, visitor: &mut V) {
-        (**self).show_to(visitor);
-    }
-
-    fn map<M: ModuleMapper>(self, mapper: &mut M) -> Self {
-        self.mapped_by(mapper)
+    fn map_parameters(self, change: Change<'_>) -> Self {
+        self.change_parameters(change)
     }
 }

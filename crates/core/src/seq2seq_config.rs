@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::ConfigError;
@@ -16,7 +17,7 @@ use crate::seq2seq::Model;
 pub type ModelConfig = Arc<dyn Seq2SeqConfig>;
 
 /// The token ids of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Number of tokens in the source vocabulary.
     pub source_vocab: usize,

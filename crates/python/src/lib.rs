@@ -62,7 +62,6 @@ fn detect<'py>(
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A library says nothing beside its results; the program sets this anew.
     burnformer::output::set_quiet(true);
-    burnformer_study::register();
     let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
     let program = [interpreter, "-c".into(), START.into()];
     burnformer::device::prepare_within(program.to_vec());

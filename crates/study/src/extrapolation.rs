@@ -24,7 +24,7 @@ fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
         config.training.seed = seed;
         config.data.max_source_len = longest;
         config.data.max_target_len = longest;
-        config.model.transformer.positions = positions;
+        config.model.positions = positions;
         config.validation.every = 0;
         config.validation.bleu = false;
         config.checkpoints.average = 0;
@@ -73,7 +73,6 @@ mod tests {
         let refused = row(1200).check().unwrap_err().to_string();
         let said = "row learned (learned positions): model.max_positions is 1024; it must be at least 1201";
         assert!(refused.contains(said), "{refused}");
-        crate::register();
         let rnn = TrainConfig::resolve(Some("rnn"), None, &[]).unwrap();
         let refused = extrapolation(&rnn, 10, 1).remove(1).check().unwrap_err().to_string();
         assert!(refused.contains("model.positions is"), "{refused}");
@@ -90,7 +89,7 @@ mod tests {
         let mut learned = rows[1].config.clone();
         assert_eq!(learned.data.max_source_len, 10);
         assert_ne!(learned, rows[0].config);
-        learned.model.transformer.positions = Positions::Sinusoidal;
+        learned.model.positions = Positions::Sinusoidal;
         assert_eq!(learned, rows[0].config);
     }
 }

@@ -1,15 +1,13 @@
-//! The paper's comparisons: a recurrent [`baseline`] beside the Transformer, the costs of layers
-//! ([`table_1`]), the variations of [`table3()`], [`extrapolation()`] beyond the lengths that were
-//! trained on, and what each attention head of a trained model is worth ([`HeadStudy`]).
+//! The paper's comparisons: the costs of layers ([`table_1`]), the variations of [`table3()`],
+//! [`extrapolation()`] beyond the lengths that were trained on, and what each attention head of a
+//! trained model is worth ([`HeadStudy`]).
 //!
-//! Only the programs depend on this crate. A program that loads or trains the baseline calls
-//! [`register`] at its start.
+//! Only the programs depend on this crate.
 //!
 //! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, and a JSON file
 //! with the measured values once it is finished. A study that is started again skips what is
 //! finished and resumes what is not.
 
-pub mod baseline;
 mod error;
 mod extrapolation;
 mod heads;
@@ -19,7 +17,6 @@ mod study;
 mod table3;
 pub mod table_1;
 
-use baseline::RnnConfig;
 pub use error::StudyError;
 pub use extrapolation::{extrapolation, extrapolation_table};
 pub use heads::{AttentionUse, Head, HeadMeasure, HeadResult, HeadStudy, heads_table};
@@ -27,14 +24,6 @@ pub use measure::Measure;
 pub use row::{Paper, Row, RowResult};
 pub use study::Study;
 pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
-
-/// Makes the recurrent baseline known to this process: model directories and training
-/// configurations may name it then.
-pub fn register() {
-    burnformer_core::register(RnnConfig::ARCHITECTURE, |fields| {
-        serde_json::from_value(fields).map(|config: RnnConfig| config.into())
-    });
-}
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use burnformer_core::{Positions, TransformerConfig};
+use burnformer_core::Positions;
 use burnformer_train::TrainConfig;
+use burnformer_train::config::ModelSettings;
 
 use super::{Paper, Row, RowResult};
 
@@ -68,11 +69,11 @@ fn heads(config: &TrainConfig) -> Vec<Row> {
         ("A4", 4, 1, (5.01, 25.4)),
     ];
     let row = |(name, times, parts, paper): (_, usize, usize, _)| {
-        let heads = (config.model.transformer.heads * times / parts).max(1);
+        let heads = (config.model.heads * times / parts).max(1);
         row(
             name,
             if heads == 1 { "1 head".to_owned() } else { format!("{heads} heads") },
-            with(config, |c| c.model.transformer.heads = heads),
+            with(config, |c| c.model.heads = heads),
             paper,
         )
     };
@@ -82,8 +83,8 @@ fn heads(config: &TrainConfig) -> Vec<Row> {
 /// (B): a quarter and a half of the width of the keys.
 fn key_widths(config: &TrainConfig) -> Vec<Row> {
     let row = |(name, parts, paper): (_, usize, _)| {
-        let d_k = (key_width(&config.model.transformer) / parts).max(1);
-        row(name, format!("d_k {d_k}"), with(config, |c| c.model.transformer.d_k = d_k), paper)
+        let d_k = (key_width(&config.model) / parts).max(1);
+        row(name, format!("d_k {d_k}"), with(config, |c| c.model.d_k = d_k), paper)
     };
     [("B1", 4, (5.16, 25.1)), ("B2", 2, (5.01, 25.4))].map(row).into()
 }
@@ -93,13 +94,9 @@ fn depths(config: &TrainConfig) -> Vec<Row> {
     let of_paper = [("C1", 1, (6.11, 23.7)), ("C2", 2, (5.19, 25.3)), ("C3", 4, (4.88, 25.5))];
     let row = |(name, thirds, paper): (_, usize, _)| {
         let of = |layers: usize| ((layers * thirds + 1) / 3).max(1);
-        let (encoder, decoder) = (
-            of(config.model.transformer.encoder_layers),
-            of(config.model.transformer.decoder_layers),
-        );
+        let (encoder, decoder) = (of(config.model.encoder_layers), of(config.model.decoder_layers));
         let changed = with(config, |c| {
-            (c.model.transformer.encoder_layers, c.model.transformer.decoder_layers) =
-                (encoder, decoder);
+            (c.model.encoder_layers, c.model.decoder_layers) = (encoder, decoder);
         });
         row(name, format!("{encoder}+{decoder} layers"), changed, paper)
     };
@@ -109,17 +106,12 @@ fn depths(config: &TrainConfig) -> Vec<Row> {
 /// (C): half and twice the width of the model, then of its feed-forward networks.
 fn widths(config: &TrainConfig) -> Vec<Row> {
     let of_model = |(name, halves, paper): (_, usize, _)| {
-        let d_model = (config.model.transformer.d_model * halves / 2).max(2);
-        row(
-            name,
-            format!("d_model {d_model}"),
-            with(config, |c| c.model.transformer.d_model = d_model),
-            paper,
-        )
+        let d_model = (config.model.d_model * halves / 2).max(2);
+        row(name, format!("d_model {d_model}"), with(config, |c| c.model.d_model = d_model), paper)
     };
     let of_feed_forward = |(name, halves, paper): (_, usize, _)| {
-        let d_ff = (config.model.transformer.d_ff * halves / 2).max(1);
-        row(name, format!("d_ff {d_ff}"), with(config, |c| c.model.transformer.d_ff = d_ff), paper)
+        let d_ff = (config.model.d_ff * halves / 2).max(1);
+        row(name, format!("d_ff {d_ff}"), with(config, |c| c.model.d_ff = d_ff), paper)
     };
     let models = [("C4", 1, (5.75, 24.5)), ("C5", 4, (4.66, 26.0))].map(of_model);
     let networks = [("C6", 1, (5.12, 25.4)), ("C7", 4, (4.75, 26.2))].map(of_feed_forward);
@@ -129,12 +121,7 @@ fn widths(config: &TrainConfig) -> Vec<Row> {
 /// (D): no dropout and twice the paper's, no label smoothing and twice the paper's.
 fn regularisation(config: &TrainConfig) -> Vec<Row> {
     let dropout = |(name, rate, paper)| {
-        row(
-            name,
-            format!("dropout {rate}"),
-            with(config, |c| c.model.transformer.dropout = rate),
-            paper,
-        )
+        row(name, format!("dropout {rate}"), with(config, |c| c.model.dropout = rate), paper)
     };
     let smoothing = |(name, share, paper)| {
         let changed = with(config, |c| c.training.label_smoothing = share);
@@ -147,7 +134,7 @@ fn regularisation(config: &TrainConfig) -> Vec<Row> {
 
 /// (E): learned positions.
 fn positions(config: &TrainConfig) -> Vec<Row> {
-    let changed = with(config, |c| c.model.transformer.positions = Positions::Learned);
+    let changed = with(config, |c| c.model.positions = Positions::Learned);
     vec![row("E1", "learned positions".into(), changed, (4.92, 25.7))]
 }
 
@@ -173,7 +160,7 @@ fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64
     Row { name: name.into(), change, config, lengths: Vec::new(), paper }
 }
 
-fn key_width(model: &TransformerConfig) -> usize {
+fn key_width(model: &ModelSettings) -> usize {
     match model.d_k {
         0 => model.d_model / model.heads.max(1),
         d_k => d_k,
@@ -251,6 +238,7 @@ fn verdict(paper: f64, ours: f64, interval: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Measure;
+    use burnformer_core::TransformerConfig;
     use burnformer_data::SpecialIds;
 
     use super::*;
@@ -288,9 +276,8 @@ mod tests {
             ]
         );
         let vocab = 37_000;
-        let count = |row: &Row| {
-            row.config.model.over([vocab; 2], SpecialIds::OURS).unwrap().parameter_count()
-        };
+        let count =
+            |row: &Row| row.config.model.over([vocab; 2], SpecialIds::OURS).parameter_count();
         let base = || TransformerConfig::base(vocab);
         let narrow = TransformerConfig { d_k: 16, ..base() };
         assert_eq!(count(&rows[5]), narrow.parameter_count());
@@ -304,7 +291,7 @@ mod tests {
         for preset in ["tiny", "small", "base"] {
             let rows = table3(&base(preset), 3);
             for row in &rows {
-                row.config.model.over([900; 2], SpecialIds::OURS).unwrap().validate().unwrap();
+                row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
                 row.check().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
                 assert_eq!(same.count(), 1, "{preset} {}", row.name);

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
@@ -347,7 +346,7 @@ mod tests {
             source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
         assert_eq!(text, TEXT);
         let vocab = corpora.tokenizers.target.vocab_size();
-        let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let device = Device::default();
         let model = shape.build(1, &device).unwrap();
         let validator =

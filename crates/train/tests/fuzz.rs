@@ -6,6 +6,7 @@ mod fuzz;
 use std::fs;
 
 use burn::tensor::Device;
+use burnformer_core::ModelConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
@@ -20,7 +21,7 @@ static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 /// What resolves is a model whose size is a number, and survives being written and read.
 fn check(config: &TrainConfig) {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
+    let shape = config.model.over([vocab; 2], SpecialIds::OURS);
     shape.validate().unwrap();
     let training = &config.training;
     let longest = config.data.max_source_len;
@@ -80,6 +81,7 @@ crate::fuzz_test!(config_setting, settings(), resolve_setting);
 struct Checkpoint {
     folder: tempfile::TempDir,
     config: TrainConfig,
+    shape: ModelConfig,
     origin: Origin,
 }
 
@@ -99,7 +101,7 @@ impl Checkpoint {
         let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &training);
         let tokenizers = Tokenizers::joint(tokenizer.unwrap());
         let vocab = tokenizers.source.vocab_size();
-        let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let model = shape.build(1, &Device::default().autodiff()).unwrap();
         let search = SearchSettings::default();
         let saved =
@@ -117,7 +119,7 @@ impl Checkpoint {
             origin: &origin,
         };
         checkpoint::save(&folder.path().join("step"), &saved, &trainer).unwrap();
-        Self { folder, config, origin }
+        Self { folder, config, shape, origin }
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -133,8 +135,8 @@ fn load_checkpoint(file: &'static str) -> impl FnMut(&[u8]) {
         fs::write(path.join(file), bytes).unwrap();
         seal(&path).unwrap();
         let device = Device::default().autodiff();
-        let (config, origin) = (&checkpoint.config, &checkpoint.origin);
-        let _ = within(64 << 20, || checkpoint::load(&path, config, origin, &device));
+        let Checkpoint { config, shape, origin, .. } = &checkpoint;
+        let _ = within(64 << 20, || checkpoint::load(&path, config, shape, origin, &device));
     }
 }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -24,9 +25,10 @@ pub struct Args {
 /// Describes a model directory after checking its hashes.
 pub fn run(args: Args) -> Result<()> {
     model_dir::verify(&args.model)?;
-    let config = model_dir::load_config(&args.model)?;
+    let (config, parameters) = model_dir::load_parameters(&args.model)?;
     let compute = model_dir::load_compute_type(&args.model)?;
-    let shapes = model_dir::parameter_shapes(&args.model)?;
+    let shapes = parameters.into_iter().map(|(name, data)| (name, data.shape().to_vec()));
+    let shapes: BTreeMap<String, Vec<usize>> = shapes.collect();
     if args.json {
         let value = json!({
             // A path need not be Unicode, JSON has to be.

@@ -79,6 +79,14 @@ pub enum ModelDirError {
         /// The architecture in the file.
         found: String,
     },
+    /// The directory was saved with another configuration than the one that it is to be loaded
+    /// with.
+    #[error("{}: holds other values than the configuration to load it with; load it with the one \
+        with which it was saved", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+    },
     /// The configuration does not describe a model.
     #[error("{}: {source}", path.display())]
     Config {

@@ -17,18 +17,19 @@ mod weights;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burn::module::Module;
 use burn::tensor::{Device, TensorData};
 use burnformer_kernels::ComputeType;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 pub use error::ModelDirError;
 pub use manifest::{read, seal, seal_again, verify, verify_before_load};
 pub use tensors::read_tensors;
 pub use weights::{write_quantized, write_tensors};
 
-use crate::architecture::read_config as read_fields;
-use crate::parameters::{named_parameters, with_parameters};
+use crate::config::TransformerConfig;
+use crate::parameters::{Parameters, named_parameters, with_parameters};
+use crate::rnn::RnnConfig;
 use crate::seq2seq::Model;
 use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig};
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
@@ -44,7 +45,7 @@ struct ConfigFile {
     arch: &'static str,
     #[serde(skip_serializing_if = "is_float32")]
     compute: ComputeType,
-    model: serde_json::Value,
+    model: Json,
 }
 
 fn is_float32(compute: &ComputeType) -> bool {
@@ -57,10 +58,10 @@ fn is_float32(compute: &ComputeType) -> bool {
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
-pub fn save<M: Module>(
+pub fn save(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
-    model: &M,
+    model: &impl Parameters,
 ) -> Result<(), ModelDirError> {
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
@@ -88,17 +89,15 @@ pub fn save_parameters(
     }
 }
 
-/// Reads the configuration in `dir`. Its architecture must be one that this process knows
-/// ([`register`](crate::register)).
+/// Reads the configuration in `dir`. Its architecture must be one of this crate.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     let path = dir.join(CONFIG);
-    let mut value = read_config(dir)?;
-    let model = value["model"].take();
+    let value = read_config(dir)?;
     let architecture = value["arch"].as_str().unwrap_or_default();
-    let Some(config) = read_fields(architecture, model) else {
+    let Some(config) = read_fields(architecture, &value["model"]) else {
         return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
     };
     let config = config.map_err(|e| ModelDirError::json(&path, &e))?;
@@ -108,13 +107,25 @@ pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     }
 }
 
+/// Reads a configuration from its serialised `fields`. Returns `None` if no architecture of this
+/// crate has this name.
+fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<ModelConfig>> {
+    match architecture {
+        TransformerConfig::ARCHITECTURE => {
+            Some(TransformerConfig::deserialize(fields).map(ModelConfig::from))
+        }
+        RnnConfig::ARCHITECTURE => Some(RnnConfig::deserialize(fields).map(ModelConfig::from)),
+        _ => None,
+    }
+}
+
 /// The numbers in which the model in `dir` multiplies by default.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
     match read_config(dir)?["compute"].take() {
-        serde_json::Value::Null => Ok(ComputeType::Float32),
+        Json::Null => Ok(ComputeType::Float32),
         value => {
             serde_json::from_value(value).map_err(|e| ModelDirError::json(&dir.join(CONFIG), &e))
         }
@@ -122,11 +133,10 @@ pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
 }
 
 /// The content of `config.json`, of a version that is known.
-fn read_config(dir: &Path) -> Result<serde_json::Value, ModelDirError> {
+fn read_config(dir: &Path) -> Result<Json, ModelDirError> {
     let path = dir.join(CONFIG);
     let bytes = read_checked(dir, CONFIG)?;
-    let value: serde_json::Value =
-        serde_json::from_slice(&bytes).map_err(|e| ModelDirError::json(&path, &e))?;
+    let value: Json = serde_json::from_slice(&bytes).map_err(|e| ModelDirError::json(&path, &e))?;
     let found = value["format_version"].as_u64().unwrap_or(0);
     match found == u64::from(FORMAT_VERSION) {
         true => Ok(value),
@@ -134,20 +144,47 @@ fn read_config(dir: &Path) -> Result<serde_json::Value, ModelDirError> {
     }
 }
 
-/// Loads configuration and model from `dir` onto `device`. The architecture must be one that this
-/// process knows.
+/// Loads configuration and model from `dir` onto `device`. The architecture must be one of this
+/// crate.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDirError> {
-    let (config, parameters) = load_parameters(dir)?;
+    let config = load_config(dir)?;
+    let model = build(dir, config.as_ref(), device)?;
+    Ok((config, model))
+}
+
+/// Loads the model in `dir`, of any architecture, which must have been saved with the
+/// configuration `config`, onto `device`.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn load_as(
+    dir: &Path,
+    config: &dyn Seq2SeqConfig,
+    device: &Device,
+) -> Result<Model, ModelDirError> {
+    let value = read_config(dir)?;
+    let (path, architecture) = (dir.join(CONFIG), value["arch"].as_str().unwrap_or_default());
+    if architecture != config.architecture() {
+        return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
+    }
+    let is_same = match read_fields(architecture, &value["model"]) {
+        Some(own) => *own.map_err(|e| ModelDirError::json(&path, &e))? == *config,
+        None => value["model"] == config.to_json(),
+    };
+    if is_same { build(dir, config, device) } else { Err(ModelDirError::Other { path }) }
+}
+
+/// The model that `config` describes, with the parameters in `dir`.
+fn build(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model, ModelDirError> {
+    let parameters = parameters_of(dir, config)?;
     let model = config
         .build(0, device)
         .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
     let path = dir.join(WEIGHTS);
-    let model = with_parameters(model, parameters)
-        .map_err(|source| ModelDirError::Parameters { path, source })?;
-    Ok((config, model))
+    with_parameters(model, parameters).map_err(|source| ModelDirError::Parameters { path, source })
 }
 
 /// Configuration and parameters of the model in `dir`, as they stand in the files: for programs
@@ -160,13 +197,22 @@ pub fn load_parameters(
     dir: &Path,
 ) -> Result<(ModelConfig, BTreeMap<String, TensorData>), ModelDirError> {
     let config = load_config(dir)?;
+    let parameters = parameters_of(dir, config.as_ref())?;
+    Ok((config, parameters))
+}
+
+/// The parameters in `dir`: finite, and as many numbers as `config` says.
+fn parameters_of(
+    dir: &Path,
+    config: &dyn Seq2SeqConfig,
+) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
     let parameters = read_tensors_checked(dir, WEIGHTS)?;
-    check_size(&dir.join(CONFIG), config.as_ref(), &parameters)?;
+    check_size(&dir.join(CONFIG), config, &parameters)?;
     match parameters.iter().find(|(_, data)| !is_finite(data)) {
         Some((name, _)) => {
             Err(ModelDirError::NotFinite { path: dir.join(WEIGHTS), name: name.clone() })
         }
-        None => Ok((config, parameters)),
+        None => Ok(parameters),
     }
 }
 
@@ -190,15 +236,6 @@ fn check_size(
         true => Ok(()),
         false => Err(ModelDirError::Size { path: path.to_path_buf(), expected, found }),
     }
-}
-
-/// Reads name and shape of every tensor of the model in `dir`.
-///
-/// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
-    let (_, tensors) = load_parameters(dir)?;
-    Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! The examples do what they say.
+//! Whole programs with layers of this crate do what they say.
 
-#[path = "../../examples/hear_words.rs"]
-mod hear_words;
+use crate::{hear_words, own_model};
+
 #[path = "../../examples/language_model.rs"]
 #[allow(dead_code)] // its ten minutes
 mod language_model;
-#[path = "../../examples/own_model.rs"]
-mod own_model;
 
 #[test]
 fn a_transformer_learns_to_write_what_it_hears() {

@@ -3,7 +3,9 @@
 mod common;
 mod conventions;
 mod examples;
+mod hear_words;
 mod layers;
+mod own_model;
 mod packed;
 mod paper;
 mod precision;

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{DType, Device, Int, Tensor};
 use burnformer_core::model_dir::{load, save, seal};
+use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
     ComputeType, Mode, Model, ModelConfig, Precision, TransformerConfig, named_parameters,
-    parameter_sizes, read_config,
+    parameter_sizes,
 };
-use burnformer_study::baseline::RnnConfig;
 
 fn every(vocab: usize) -> [ModelConfig; 2] {
-    burnformer_study::register();
     [TransformerConfig::tiny(vocab).into(), RnnConfig::tiny(vocab).into()]
 }
 
@@ -21,15 +20,6 @@ fn ids<const ROWS: usize, const LEN: usize>(ids: [[i32; LEN]; ROWS]) -> Tensor<2
 
 fn build(config: &ModelConfig) -> Model {
     config.build(3, &Device::default()).expect("a preset is valid")
-}
-
-#[test]
-fn a_configuration_is_read_under_the_name_of_its_architecture() {
-    for config in every(20) {
-        let again = read_config(config.architecture(), config.to_json()).expect("it is known");
-        assert!(*again.expect("plain data") == *config);
-    }
-    assert!(read_config("lstm", serde_json::Value::Null).is_none());
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use burn::tensor::{Device, TensorData};
+use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
     EmbeddingSharing, ModelConfig, NormPosition, Positions, TransformerConfig, named_parameters,
 };
-use burnformer_study::baseline::RnnConfig;
 use sha2::{Digest, Sha256};
 
 const SEED: u64 = 17;

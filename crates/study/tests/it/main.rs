@@ -15,7 +15,6 @@ mod common {
 
     impl Reference {
         pub fn load(name: &'static str) -> Any {
-            burnformer_study::register();
             Any::load(name)
         }
     }

@@ -5,10 +5,10 @@ use crate::of_core::case::scalar;
 use crate::of_core::half::{HALVES, Loss, assert_near};
 use crate::of_core::{folder, tensors};
 use burn::tensor::{Device, Int, Tensor};
+use burnformer_core::rnn::{Rnn, RnnConfig};
 use burnformer_core::{
     Mode, Precision, Seq2Seq, label_smoothed_cross_entropy, named_gradients, with_parameters,
 };
-use burnformer_study::baseline::{Rnn, RnnConfig};
 
 fn loss(precision: Precision) -> Loss {
     let device = Device::default().autodiff();

@@ -3,11 +3,11 @@
 
 use crate::of_core::{Tensors, folder, tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::rnn::{Rnn, RnnConfig};
 use burnformer_core::{
     EmbeddingSharing, Mode, Seq2Seq, Seq2SeqConfig, label_smoothed_cross_entropy, named_gradients,
     with_parameters,
 };
-use burnformer_study::baseline::{Rnn, RnnConfig};
 
 fn config() -> RnnConfig {
     let json = std::fs::read(folder().join("rnn.json")).unwrap();

@@ -1,9 +1,9 @@
 //! Configurations and updates of the recurrent baseline.
 
 use burn::tensor::Device;
+use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{Model, Precision, Seq2SeqConfig, TransformerConfig};
 use burnformer_data::{Batch, SpecialIds};
-use burnformer_study::baseline::RnnConfig;
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::{
     ConfigFileError, Optimizer, OptimizerSettings, Recipe, Replicas, TrainConfig, Updater,
@@ -11,7 +11,6 @@ use burnformer_train::{
 };
 
 fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
-    burnformer_study::register();
     let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
     TrainConfig::resolve(Some(name), None, &settings)
 }
@@ -19,7 +18,7 @@ fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError>
 #[test]
 fn the_preset_is_the_small_model_and_reads_back_the_same() {
     let config = preset("rnn", &["training.budget=100"]).unwrap();
-    let model = config.model.over([900; 2], SpecialIds::OURS).unwrap();
+    let model = config.model.over([900; 2], SpecialIds::OURS);
     assert_eq!(model.downcast_ref(), Some(&RnnConfig::tiny(900)));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.toml");

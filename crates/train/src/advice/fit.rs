@@ -30,7 +30,7 @@ const WARMUP: f64 = 0.06;
 /// minutes alone, starts from random weights, and has the largest of the sizes. Whoever names
 /// another size or a number of updates gets it.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
-    let (training, model) = (&config.training, &config.model.transformer);
+    let (training, model) = (&config.training, &config.model);
     let Size { d_model, heads, d_ff, .. } = SIZES[0];
     training.fit
         && training.max_minutes > 0.0
@@ -60,7 +60,7 @@ pub fn fit<E>(
     let updates_in = |seconds: f64| (UPDATING * 60.0 * minutes / seconds).floor().max(1.0);
     for &Size { d_model, heads, d_ff, least } in &SIZES {
         let mut config = config.clone();
-        let model = &mut config.model.transformer;
+        let model = &mut config.model;
         (model.d_model, model.heads, model.d_ff) = (d_model, heads, d_ff);
         fastest = fastest.min(seconds(&config)?);
         if updates_in(fastest) < least {
@@ -97,14 +97,13 @@ mod tests {
     /// What is chosen where an update of the largest size takes `seconds`, and the others in
     /// proportion to their width.
     fn fitted(seconds: f64) -> (TrainConfig, String) {
-        let time = |config: &TrainConfig| seconds * config.model.transformer.d_model as f64 / 192.0;
+        let time = |config: &TrainConfig| seconds * config.model.d_model as f64 / 192.0;
         fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()
     }
 
     #[test]
     fn a_slower_machine_gets_a_smaller_model_and_fewer_updates() {
-        let widths =
-            [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).0.model.transformer.d_model);
+        let widths = [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).0.model.d_model);
         assert_eq!(widths, [192, 192, 128, 96]);
         let (config, note) = fitted(0.1);
         assert_eq!((config.training.max_updates, config.training.max_minutes), (0, 8.5));
@@ -122,7 +121,7 @@ mod tests {
             let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| coming.next().ok_or(()));
             let (config, note) = measured.unwrap();
             assert_eq!(coming.next(), None, "{note}");
-            (config.model.transformer.d_model, note)
+            (config.model.d_model, note)
         };
         // 7 minutes hold 1,700 updates of at most 0.239 s, and 1,200 of at most 0.339 s.
         assert_eq!(chosen(&[0.2]).0, 192);

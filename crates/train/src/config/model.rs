@@ -1,35 +1,28 @@
 //! The section `[model]`: the configuration of a model without what the tokeniser determines.
-//!
-//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, the sizes that
-//! only the recurrent baseline has. Keys, defaults and documentation are read from these structs,
-//! so that a field that is added there is a key here. A field that serde leaves out of the default
-//! configuration is no key.
 
-use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
-use burnformer_core::{ModelConfig, Positions, Seq2SeqConfig, TransformerConfig, read_config};
+use burnformer_core::rnn::RnnConfig;
+use burnformer_core::{
+    Activation, EmbeddingSharing, ModelConfig, NormPosition, Positions, Seq2SeqConfig,
+    TransformerConfig,
+};
 use burnformer_data::SpecialIds;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value as Json, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::ConfigFileError;
 
-/// The fields of a configuration that the tokeniser decides: no keys of the section.
-const OF_TOKENIZER: [&str; 5] = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
 /// The key that chooses the architecture.
 const ARCHITECTURE: &str = "architecture";
-/// The table of what only the recurrent baseline has.
+/// The table of the sizes that only the recurrent baseline has.
 const RNN: &str = "rnn";
 /// The keys of the section that the recurrent baseline has too.
 const SHARED_WITH_RNN: [&str; 3] = ["d_model", "dropout", "sharing"];
 /// The keys that say nothing of the weights.
 const RATES: [&str; 3] = ["dropout", "attention_dropout", "activation_dropout"];
-/// The key whose 0 stands for none, since TOML has no null.
-const WINDOW: &str = "attention_window";
 
 /// The architecture of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -46,13 +39,14 @@ impl Architecture {
     pub fn name(self) -> &'static str {
         match self {
             Self::Transformer => TransformerConfig::ARCHITECTURE,
-            Self::Rnn => RNN,
+            Self::Rnn => RnnConfig::ARCHITECTURE,
         }
     }
 }
 
 /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RnnSizes {
     /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1
     /// to 65,536.
@@ -61,25 +55,88 @@ pub struct RnnSizes {
     pub d_attention: usize,
 }
 
-/// The architecture of the model and its sizes, without what the tokeniser decides.
-#[derive(Clone, Debug, PartialEq)]
+impl Default for RnnSizes {
+    fn default() -> Self {
+        Self { d_hidden: 176, d_attention: 128 }
+    }
+}
+
+/// The shape of the model, without what the tokeniser decides.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
-    /// The kind of model.
+    /// The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`,
+    /// `model.sharing` and the section `model.rnn`, and refuses the other keys of `model`, which it
+    /// has no part for; `--preset rnn` starts from one.
     pub architecture: Architecture,
-    /// The keys of the section. A `d_k` or `d_v` of 0 stands for `d_model / heads`. The fields that
-    /// the tokeniser decides have no meaning here.
-    pub transformer: TransformerConfig,
-    /// The keys of the table `rnn`.
+    /// The width of the model, d_model in the paper (§3.1): the number of features of every
+    /// position between layers; from 1 to 65,536, even with sinusoidal positions. Quality, memory
+    /// and time grow with it.
+    pub d_model: usize,
+    /// The number of attention heads, h in the paper (§3.2.2); from 1 to 4,096. It must divide
+    /// `model.d_model`, unless `model.d_k` and `model.d_v` are set.
+    pub heads: usize,
+    /// The width of each head's queries and keys, d_k in the paper (§3.2.1; Table 3, rows B). 0
+    /// stands for `model.d_model / model.heads`, which is the paper's choice.
+    pub d_k: usize,
+    /// The width of each head's values, d_v in the paper (§3.2.2). 0 stands for `model.d_model /
+    /// model.heads`, which is the paper's choice.
+    pub d_v: usize,
+    /// The inner width of the feed-forward networks, d_ff in the paper (§3.3), which is four times
+    /// the width of the model there; from 1 to 65,536.
+    pub d_ff: usize,
+    /// The number of layers of the encoder, N in the paper (§3.1); from 1 to 1,024.
+    pub encoder_layers: usize,
+    /// The number of layers of the decoder, N in the paper (§3.1); from 1 to 1,024. Translation
+    /// runs through the decoder once per token, so that fewer layers here speed it up most.
+    pub decoder_layers: usize,
+    /// The dropout rate on each sub-layer's output and on the sums of embeddings and positions,
+    /// P_drop in the paper (§5.4); from 0 to below 1. Raise it when the validation loss rises while
+    /// the training loss falls: 0.3 is usual for corpora below a few hundred thousand pairs.
+    pub dropout: f64,
+    /// The dropout rate on attention weights, from 0 to below 1; the paper has none.
+    pub attention_dropout: f64,
+    /// The dropout rate after the activation inside the feed-forward networks, from 0 to below 1;
+    /// the paper has none.
+    pub activation_dropout: f64,
+    /// The position of layer normalisation around each sub-layer (paper §3.1). Take `pre` for deep
+    /// models, or where training diverges during the warm-up. A model with `pre` can be exported to
+    /// CTranslate2, but not to Hugging Face's `MarianMTModel`, which has `post` alone.
+    pub norm: NormPosition,
+    /// The number added to the variance in layer normalisation, so that it is never divided by
+    /// zero; above 0.
+    pub layer_norm_eps: f64,
+    /// Whether each head normalises its queries and its keys before they are compared (query–key
+    /// normalisation; Henry et al., 2020), by layer normalisation over the width of a head, as
+    /// Dehghani et al. (2023) do. The queries of the cross-attention are normalised over all heads
+    /// together, as CTranslate2 does, the only other system that can run such a model. The paper
+    /// does not normalise them. A model learns more from the same updates, each of which takes a
+    /// few per cent longer.
+    pub qk_norm: bool,
+    /// The activation function of the feed-forward networks (paper §3.3).
+    pub activation: Activation,
+    /// How the model knows the position of a token (paper §3.5).
+    pub positions: Positions,
+    /// The number of positions that learned positions have a vector for, up to 16,777,216; it must
+    /// exceed `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such
+    /// limit and ignore it.
+    pub max_positions: usize,
+    /// Self-attention reaches only positions at most this far away, |i − j| ≤ r (restricted
+    /// self-attention, paper §4). 0 lets it reach all. With a limit, its cost grows with the length
+    /// of a sentence instead of the square of the length, which pays for texts far longer than
+    /// sentences. Attention to the source stays full.
+    pub attention_window: usize,
+    /// Which of the source embedding, the target embedding and the output projection are one matrix
+    /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
+    /// `tokenizer.files`) needs `target` or `none`.
+    pub sharing: EmbeddingSharing,
+    /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
     pub rnn: RnnSizes,
 }
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        Self {
-            architecture: Architecture::Transformer,
-            transformer: TransformerConfig { d_k: 0, d_v: 0, ..TransformerConfig::base(0) },
-            rnn: RnnSizes { d_hidden: 176, d_attention: 128 },
-        }
+        Self { d_k: 0, d_v: 0, ..Self::of_transformer(&TransformerConfig::base(0)) }
     }
 }
 
@@ -87,69 +144,125 @@ impl ModelSettings {
     /// The largest number of positions per side, `</s>` included, if positions are learned; `None`
     /// if there is no limit.
     pub(crate) fn positions_known(&self) -> Option<usize> {
-        let &TransformerConfig { positions, max_positions, .. } = &self.transformer;
-        let learned =
-            self.architecture == Architecture::Transformer && positions == Positions::Learned;
-        learned.then_some(max_positions)
+        let is_learned = self.positions == Positions::Learned;
+        (self.architecture == Architecture::Transformer && is_learned).then_some(self.max_positions)
     }
 
     /// The configuration over vocabularies of these sizes, `[source, target]`, with these special
     /// ids.
-    ///
-    /// # Errors
-    /// [`ConfigFileError::Value`] if this process does not know the architecture
-    /// ([`register`](burnformer_core::register)).
-    pub fn over(
-        &self,
-        [source_vocab, target_vocab]: [usize; 2],
-        special: SpecialIds,
-    ) -> Result<ModelConfig, ConfigFileError> {
-        let SpecialIds { pad, bos, eos } = special;
-        let &TransformerConfig { d_model, heads, d_k, d_v, dropout, sharing, .. } =
-            &self.transformer;
-        let or_head = |d: usize| if d == 0 { d_model / heads.max(1) } else { d };
-        if self.architecture == Architecture::Transformer {
-            return Ok(ModelConfig::from(TransformerConfig {
-                source_vocab,
-                target_vocab,
-                pad,
-                bos,
-                eos,
-                d_k: or_head(d_k),
-                d_v: or_head(d_v),
-                ..self.transformer.clone()
-            }));
+    pub fn over(&self, sizes: [usize; 2], special: SpecialIds) -> ModelConfig {
+        match self.architecture {
+            Architecture::Transformer => self.transformer(sizes, special).into(),
+            Architecture::Rnn => self.baseline(sizes, special).into(),
         }
-        let RnnSizes { d_hidden, d_attention } = self.rnn;
-        let fields = json!({
-            "source_vocab": source_vocab, "target_vocab": target_vocab, "pad": pad, "bos": bos, "eos": eos,
-            "d_model": d_model, "dropout": dropout, "sharing": sharing, "d_hidden": d_hidden, "d_attention": d_attention,
-        });
-        let value = self.architecture.name();
-        let config = read_config(value, fields).ok_or_else(|| ConfigFileError::Value {
-            key: "model.architecture",
-            value: value.into(),
-            remedy: "\"transformer\" in a program that does not register this architecture".into(),
-        })?;
-        Ok(config.expect("these are its fields"))
     }
 
-    /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions
-    /// of other systems) is left out. `None` if its architecture has no settings.
-    pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Option<Self> {
-        let mut table = Self::default().table();
-        table.insert(ARCHITECTURE.into(), shape.architecture().into());
-        let fields = shape.to_json();
-        for (key, value) in fields.as_object().into_iter().flatten() {
-            let mut own = table.get_mut(key);
-            if own.is_none() {
-                own = table.get_mut(RNN).and_then(|rnn| rnn.get_mut(key));
-            }
-            if let (Some(own), Ok(value)) = (own, Value::try_from(value)) {
-                *own = value;
-            }
+    fn transformer(
+        &self,
+        [source_vocab, target_vocab]: [usize; 2],
+        SpecialIds { pad, bos, eos }: SpecialIds,
+    ) -> TransformerConfig {
+        let head = self.d_model / self.heads.max(1);
+        let or_head = |d: usize| if d == 0 { head } else { d };
+        TransformerConfig {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+            d_k: or_head(self.d_k),
+            d_v: or_head(self.d_v),
+            attention_window: (self.attention_window > 0).then_some(self.attention_window),
+            d_model: self.d_model,
+            heads: self.heads,
+            d_ff: self.d_ff,
+            encoder_layers: self.encoder_layers,
+            decoder_layers: self.decoder_layers,
+            dropout: self.dropout,
+            attention_dropout: self.attention_dropout,
+            activation_dropout: self.activation_dropout,
+            norm: self.norm,
+            layer_norm_eps: self.layer_norm_eps,
+            qk_norm: self.qk_norm,
+            activation: self.activation,
+            positions: self.positions,
+            max_positions: self.max_positions,
+            sharing: self.sharing,
+            conventions: Default::default(),
         }
-        Self::from_table(table).ok()
+    }
+
+    fn baseline(
+        &self,
+        [source_vocab, target_vocab]: [usize; 2],
+        SpecialIds { pad, bos, eos }: SpecialIds,
+    ) -> RnnConfig {
+        let &Self { d_model, dropout, sharing, rnn, .. } = self;
+        let RnnSizes { d_hidden, d_attention } = rnn;
+        RnnConfig {
+            source_vocab,
+            target_vocab,
+            d_model,
+            d_hidden,
+            d_attention,
+            dropout,
+            sharing,
+            pad,
+            bos,
+            eos,
+        }
+    }
+
+    /// The settings of a model of the shape `shape`. Special ids and conventions of other systems,
+    /// which have no key here, are left out. `None` if its architecture has no settings.
+    pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Option<Self> {
+        if let Some(transformer) = shape.downcast_ref() {
+            return Some(Self::of_transformer(transformer));
+        }
+        let &RnnConfig { d_model, d_hidden, d_attention, dropout, sharing, .. } =
+            shape.downcast_ref()?;
+        let rnn = RnnSizes { d_hidden, d_attention };
+        let architecture = Architecture::Rnn;
+        Some(Self { architecture, d_model, dropout, sharing, rnn, ..Self::default() })
+    }
+
+    fn of_transformer(config: &TransformerConfig) -> Self {
+        Self {
+            architecture: Architecture::Transformer,
+            d_k: config.d_k,
+            d_v: config.d_v,
+            attention_window: config.attention_window.unwrap_or(0),
+            d_model: config.d_model,
+            heads: config.heads,
+            d_ff: config.d_ff,
+            encoder_layers: config.encoder_layers,
+            decoder_layers: config.decoder_layers,
+            dropout: config.dropout,
+            attention_dropout: config.attention_dropout,
+            activation_dropout: config.activation_dropout,
+            norm: config.norm,
+            layer_norm_eps: config.layer_norm_eps,
+            qk_norm: config.qk_norm,
+            activation: config.activation,
+            positions: config.positions,
+            max_positions: config.max_positions,
+            sharing: config.sharing,
+            rnn: RnnSizes::default(),
+        }
+    }
+
+    /// The shape `shape` of one of the architectures, with the rates of dropout of these settings.
+    pub(crate) fn with_rates(&self, shape: &ModelConfig) -> ModelConfig {
+        let &Self { dropout, attention_dropout, activation_dropout, .. } = self;
+        if let Some(config) = shape.downcast_ref::<TransformerConfig>().cloned() {
+            let rates =
+                TransformerConfig { dropout, attention_dropout, activation_dropout, ..config };
+            return rates.into();
+        }
+        match shape.downcast_ref::<RnnConfig>().cloned() {
+            Some(config) => RnnConfig { dropout, ..config }.into(),
+            None => Arc::clone(shape),
+        }
     }
 
     /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
@@ -168,7 +281,7 @@ impl ModelSettings {
                 return Err(ConfigFileError::OtherModel { key, value, dir: dir.into(), found });
             }
         }
-        Ok(Self::from_table(table).expect("the types of a configuration are checked"))
+        Ok(table.try_into().expect("the types of a configuration are checked"))
     }
 
     /// The first key, dotted, that is set to something, and that something, though the architecture
@@ -187,29 +300,7 @@ impl ModelSettings {
 
     /// The section in the form in which a file has it.
     fn table(&self) -> Table {
-        let mut transformer = fields(&self.transformer);
-        transformer.retain(|key, _| !OF_TOKENIZER.contains(&key));
-        transformer.entry(WINDOW).or_insert(Value::Integer(0));
-        let mut table = Table::new();
-        table.insert(ARCHITECTURE.into(), self.architecture.name().into());
-        table.extend(transformer);
-        table.insert(RNN.into(), Value::Table(fields(&self.rnn)));
-        table
-    }
-
-    /// The settings that a section describes: the default ones where it has no key.
-    fn from_table(mut table: Table) -> Result<Self, toml::de::Error> {
-        let default = Self::default();
-        let architecture = table.remove(ARCHITECTURE).map(Value::try_into).transpose()?;
-        let rnn = table.remove(RNN).map(Value::try_into).transpose()?;
-        if table.get(WINDOW) == Some(&Value::Integer(0)) {
-            table.remove(WINDOW);
-        }
-        Ok(Self {
-            architecture: architecture.unwrap_or(default.architecture),
-            transformer: overlaid(&default.transformer, table)?,
-            rnn: overlaid(&default.rnn, rnn.unwrap_or_default())?,
-        })
+        Table::try_from(self).expect("a configuration is plain data")
     }
 }
 
@@ -225,79 +316,4 @@ fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, 
         _ if given == own => None,
         _ => Some((key.into(), given.to_string(), own.to_string())),
     }
-}
-
-/// The fields of `config`, in their order.
-fn fields(config: &impl Serialize) -> Table {
-    Table::try_from(config).expect("a configuration is plain data")
-}
-
-/// `config` with the fields of `keys`.
-fn overlaid<C: Serialize + DeserializeOwned>(
-    config: &C,
-    keys: Table,
-) -> Result<C, toml::de::Error> {
-    let mut fields = fields(config);
-    fields.extend(keys);
-    fields.try_into()
-}
-
-impl Serialize for ModelSettings {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.table().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ModelSettings {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_table(Table::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for ModelSettings {
-    fn schema_name() -> Cow<'static, str> {
-        "ModelSettings".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let default = serde_json::to_value(Self::default()).expect("settings are plain data");
-        let mut keys = Map::new();
-        let architecture = generator.subschema_for::<Architecture>().to_value();
-        keys.insert(ARCHITECTURE.into(), architecture);
-        keys[ARCHITECTURE]["description"] = ARCHITECTURE_MEANS.into();
-        keys[ARCHITECTURE]["default"] = default[ARCHITECTURE].clone();
-        keys.extend(properties::<TransformerConfig>(generator, &default));
-        keys[WINDOW]["type"] = "integer".into();
-        let rnn = properties::<RnnSizes>(generator, &default[RNN]);
-        let rnn = json_schema!({
-            "type": "object",
-            "description": "The sizes that only the recurrent baseline has (Bahdanau et al., 2015).",
-            "properties": rnn,
-        });
-        keys.insert(RNN.into(), rnn.to_value());
-        json_schema!({
-            "type": "object",
-            "description": "The shape of the model.",
-            "properties": keys,
-        })
-    }
-}
-
-/// What the documentation says of the key that chooses the architecture.
-const ARCHITECTURE_MEANS: &str = "The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`, \
-    `model.sharing` and the section `model.rnn`, and refuses the other keys of `model`, which it has no part for; \
-    `--preset rnn` starts from one.";
-
-/// The schemas of those fields of `C` that have a value in `defaults`, with that value.
-fn properties<C: JsonSchema>(
-    generator: &mut SchemaGenerator,
-    defaults: &Json,
-) -> Map<String, Json> {
-    let schema = C::json_schema(generator).to_value();
-    let fields = schema["properties"].as_object().cloned().unwrap_or_default();
-    let with_default = |(key, mut schema): (String, Json)| {
-        schema["default"] = defaults.get(&key)?.clone();
-        Some((key, schema))
-    };
-    fields.into_iter().filter_map(with_default).collect()
 }

@@ -1,10 +1,11 @@
 //! What a configuration must satisfy before anything is read or computed.
 
-use burnformer_core::{EmbeddingSharing, Positions, TransformerConfig};
+use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;
 
 use super::data::{MIX, corpus_paths};
 use super::error::ConfigFileError;
+use super::model::ModelSettings;
 use super::train_config::TrainConfig;
 
 /// The values that a number may have: a test, and what the test asks for in words.
@@ -108,7 +109,7 @@ impl TrainConfig {
             format!("{:?}", self.tokenizer.files),
             remedy,
         )?;
-        let good = from || !two || self.model.transformer.sharing != EmbeddingSharing::All;
+        let good = from || !two || self.model.sharing != EmbeddingSharing::All;
         let remedy = "\"target\" or \"none\" with a vocabulary for each side";
         check(good, "model.sharing", "\"all\"", remedy)?;
         match files {
@@ -124,18 +125,16 @@ impl TrainConfig {
             let architecture = model.architecture.name();
             return Err(ConfigFileError::NoEffect { key, value, architecture });
         }
-        let transformer = &model.transformer;
-        let &TransformerConfig { heads, d_model, d_k, d_v, .. } = transformer;
+        let &ModelSettings { heads, d_model, d_k, d_v, positions, max_positions, .. } = model;
         let divides = d_k > 0 && d_v > 0 || heads == 0 || d_model.is_multiple_of(heads);
         let remedy =
             format!("a divisor of model.d_model = {d_model}, or set model.d_k and model.d_v");
         check(divides, "model.heads", heads, remedy)?;
         // The tokeniser decides the vocabulary later; its size is asked for here.
         let vocab = self.tokenizer.train.vocab_size;
-        let shape = model.over([vocab; 2], SpecialIds::OURS)?;
+        let shape = model.over([vocab; 2], SpecialIds::OURS);
         shape.validate().map_err(|source| ConfigFileError::Model { source })?;
         let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
-        let &TransformerConfig { positions, max_positions, .. } = transformer;
         let good = positions == Positions::Sinusoidal || longest <= max_positions;
         let remedy = format!(
             "at least {longest}, for the longest sentence that data.max_source_len and \

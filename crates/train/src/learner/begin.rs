@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::{Model, Precision};
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
@@ -20,7 +20,7 @@ use crate::run::best_model::BestModel;
 use crate::run::corpora::Corpora;
 use crate::run::dir::{RunDir, RunMode};
 use crate::run::folder::write_file;
-use crate::run::start_model::special_ids;
+use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::RunState;
 use crate::update::Updater;
 use crate::update::ranks::Workers;
@@ -44,20 +44,53 @@ impl Learner {
     /// # Panics
     /// Without a device.
     pub fn new<'a>(
-        mut config: TrainConfig,
+        config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         verbosity: Verbosity,
         workers: impl Into<Workers<'a>>,
     ) -> Result<Self, TrainError> {
-        let workers = workers.into();
+        Self::begin(None, config, corpora, folder, mode, verbosity, workers.into())
+    }
+
+    /// Does what [`new`](Self::new) does, with a model of the configuration `shape`, which may be
+    /// of any architecture, in place of that of `config.model`. A run that is resumed needs the
+    /// same one. The vocabularies are those of `corpora`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// # Panics
+    /// Without a device.
+    pub fn of_model<'a>(
+        shape: ModelConfig,
+        config: TrainConfig,
+        corpora: &Corpora,
+        folder: &Path,
+        mode: RunMode,
+        verbosity: Verbosity,
+        workers: impl Into<Workers<'a>>,
+    ) -> Result<Self, TrainError> {
+        Self::begin(Some(shape), config, corpora, folder, mode, verbosity, workers.into())
+    }
+
+    fn begin(
+        shape: Option<ModelConfig>,
+        mut config: TrainConfig,
+        corpora: &Corpora,
+        folder: &Path,
+        mode: RunMode,
+        verbosity: Verbosity,
+        workers: Workers,
+    ) -> Result<Self, TrainError> {
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);
         config.training.precision = precision.into();
         workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
-        let mut setup = Setup::new(config, corpora, folder, mode, workers.clone())?;
+        let first = FirstModel::new(&config, corpora, shape)?;
+        let mut setup = Setup::new(config, first, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
         setup.try_worst_batch(&start.model)?;
         corpora.texts.keep(setup.run.path(), mode)?;

@@ -1,8 +1,6 @@
 //! Divergence: how it is found, and how a run goes back.
 
-use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::Tensor;
-use burnformer_core::{Mode, Model};
+use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
 use crate::error::TrainError;
@@ -113,17 +111,7 @@ impl Learner {
 
 /// Whether all weights of `model` are finite.
 pub(super) fn has_finite_weights(model: &Model) -> bool {
-    let mut weights = Weights { finite: true };
-    model.valid().visit(&mut weights);
-    weights.finite
-}
-
-struct Weights {
-    finite: bool,
-}
-
-impl ModuleVisitor for Weights {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.finite = self.finite && is_finite(param.val());
-    }
+    let mut finite = true;
+    model.each_parameter(&mut |_, param| finite = finite && is_finite(param.flat()));
+    finite
 }

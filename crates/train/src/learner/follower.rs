@@ -19,6 +19,7 @@ use crate::error::TrainError;
 use crate::run::corpora::Corpora;
 use crate::run::dir::RunMode;
 use crate::run::origin::Origin;
+use crate::run::start_model::FirstModel;
 use crate::update::Updater;
 use crate::update::loss_scale::LossScale;
 use crate::update::ranks::{Ranks, Workers};
@@ -161,7 +162,8 @@ impl Follower {
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(|e| TrainError::io(&std::env::temp_dir(), e))?;
         let workers = Workers { devices, ranks: Some(ranks) };
-        let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
+        let first = FirstModel::new(&config, corpora, None)?;
+        let mut setup = Setup::new(config, first, corpora, folder.path(), RunMode::New, workers)?;
         // It was made only because every run has one.
         drop(folder);
         let Start { model, optimizer, state, .. } = setup.fresh()?;

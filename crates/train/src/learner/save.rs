@@ -5,7 +5,7 @@ use super::Learner;
 use super::divergence::has_finite_weights;
 use super::outcome::StopReason;
 use crate::error::TrainError;
-use crate::run::average::average_models;
+use crate::run::average::average_as;
 use crate::run::checkpoint::{self, Saved, TrainerState};
 use crate::run::dir::end::Finished;
 use crate::run::state::CheckpointKind;
@@ -69,7 +69,7 @@ impl Learner {
     fn average(&mut self) -> Result<(), TrainError> {
         let steps = self.whole_checkpoints()?;
         let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
-        let (_, model) = average_models(&dirs, self.device())?;
+        let model = average_as(&dirs, &self.setup.first.shape, self.device())?;
         if !has_finite_weights(&model) {
             return self.reporter.note("the average is left out: its weights are not finite");
         }

@@ -46,12 +46,12 @@ impl Setup {
     /// Checks the model, opens the folder, and estimates the memory of the worst batch.
     pub fn new(
         config: TrainConfig,
+        first: FirstModel,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         workers: Workers,
     ) -> Result<Self, TrainError> {
-        let first = FirstModel::new(&config, &corpora.tokenizers, corpora.start.clone())?;
         let special = special_ids(first.shape.as_ref());
         let sampler = sampler(&config, corpora, special)?;
         let worst = worst_of(&config, &first.shape, &sampler)?;

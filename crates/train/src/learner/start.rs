@@ -68,12 +68,13 @@ impl Setup {
     /// run if there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
     /// at which the run came to its end knows what that end has shown.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start, TrainError> {
-        let Self { config, origin, run, replicas, .. } = self;
+        let Self { config, first, origin, run, replicas, .. } = self;
         let mut steps = run.checkpoint_steps()?;
         steps.retain(|&step| wanted(step));
         let mut damaged = Vec::new();
         for &step in steps.iter().rev() {
-            match checkpoint::load(&run.checkpoint(step), config, origin, replicas.first()) {
+            let path = run.checkpoint(step);
+            match checkpoint::load(&path, config, &first.shape, origin, replicas.first()) {
                 Ok(loaded) => {
                     run.forget_other_end(step)?;
                     return Ok(self.at(loaded, &damaged)?.in_precision(self));
@@ -119,7 +120,9 @@ fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,
         TrainError::ModelDir(
-            ModelDirError::Version { .. } | ModelDirError::Architecture { .. },
+            ModelDirError::Version { .. }
+            | ModelDirError::Architecture { .. }
+            | ModelDirError::Other { .. },
         ) => false,
         TrainError::ModelDir(_) => error.io_kind().is_none_or(|kind| {
             matches!(kind, NotFound | UnexpectedEof | InvalidData | NotADirectory | IsADirectory)

@@ -1,5 +1,5 @@
-use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
+use burnformer_core::Parameters;
 use burnformer_kernels::{global_norm, sum_of_squares};
 
 /// The gradients of a module's trained parameters, flat, in the order in which the module is
@@ -17,25 +17,15 @@ impl From<Vec<Tensor<1>>> for FlatGradients {
 impl FlatGradients {
     /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no
     /// part.
-    pub fn take<M: Module>(module: &M, gradients: &mut Gradients) -> Self {
-        struct Take<'a>(Vec<Tensor<1>>, &'a mut Gradients);
-        impl ModuleVisitor for Take<'_> {
-            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-                let value = param.val();
-                if !value.is_require_grad() {
-                    return;
-                }
-                let count = value.shape().num_elements();
-                let gradient = match value.grad_remove(self.1) {
-                    Some(gradient) => gradient.reshape([count]),
-                    None => Tensor::zeros([count], &value.inner().device()),
-                };
-                self.0.push(gradient);
+    pub fn take(module: &impl Parameters, gradients: &mut Gradients) -> Self {
+        let mut taken = Vec::new();
+        module.each_parameter(&mut |_, param| {
+            if param.is_trained() {
+                let gradient = param.take_gradient(gradients);
+                taken.push(gradient.unwrap_or_else(|| param.flat().zeros_like()));
             }
-        }
-        let mut take = Take(Vec::new(), gradients);
-        module.visit(&mut take);
-        Self(take.0)
+        });
+        Self(taken)
     }
 
     /// The sum of two lists of gradients, element by element: gradient accumulation.

@@ -9,9 +9,8 @@ pub(crate) mod settings;
 
 use std::collections::BTreeMap;
 
-use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{Precision, trained_parameter_shapes};
+use burnformer_core::{Parameters, Precision, trained_parameter_shapes};
 use burnformer_kernels::{AdamStep, adam_step};
 
 use self::gradients::FlatGradients;
@@ -36,8 +35,10 @@ pub struct Optimizer {
 
 impl Optimizer {
     /// An optimiser for `module` before its first step.
-    pub fn new<M: Module>(settings: OptimizerSettings, module: &M) -> Self {
-        let device = module.devices().into_iter().next().unwrap_or_default();
+    pub fn new(settings: OptimizerSettings, module: &impl Parameters) -> Self {
+        let mut device = None;
+        module.each_parameter(&mut |_, param| device = device.take().or(Some(param.device())));
+        let device = device.unwrap_or_default();
         let shapes = trained_parameter_shapes(module);
         let moments = Moments::new(shapes, settings.algorithm, &device);
         Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
@@ -57,7 +58,7 @@ impl Optimizer {
 
     /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor))
     /// with the learning rate `rate`, in place if nothing else shares the module's parameters.
-    pub fn step<M: Module>(
+    pub fn step<M: Parameters>(
         &mut self,
         module: M,
         gradients: FlatGradients,
@@ -109,6 +110,7 @@ impl Optimizer {
 
 #[cfg(test)]
 mod tests {
+    use burn::module::Module;
     use burnformer_core::{Linear, RandomKey, named_parameters};
 
     use super::*;

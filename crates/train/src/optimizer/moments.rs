@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::data_now;
+use burnformer_core::{Parameters, data_now};
 use burnformer_kernels::{Moving, is_fused_on};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -48,35 +47,64 @@ impl Moments {
     }
 
     /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the
-    /// order in which the module visits them. On a CPU the steps of Muon are made side by side:
-    /// each is a chain of products too small for several cores.
-    pub fn map<M: Module>(
+    /// order in which the module has them. On a CPU the steps of Muon are made side by side: each
+    /// is a chain of products too small for several cores.
+    pub fn map<M: Parameters>(
         &mut self,
         module: M,
         gradients: FlatGradients,
-        adam: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
+        mut adam: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
         muon: impl Fn(Matrix, Tensor<1>) -> Matrix + Sync,
     ) -> M {
-        let mut mapper = StepMapper {
-            gradients: gradients.into_inner().into_iter(),
-            before: std::mem::take(&mut self.moments).into_iter(),
-            after: Vec::with_capacity(self.names.len()),
-            adam,
-            matrices: Vec::new(),
-        };
-        let module = module.map(&mut mapper);
-        let StepMapper { after, matrices, .. } = mapper;
-        self.moments = after;
+        let (mut gradients, mut matrices) = (gradients.into_inner().into_iter(), Vec::new());
+        let mut moments = self.moments.iter_mut();
+        let module = module.map_parameters(&mut |_, param| {
+            if !param.is_trained() {
+                return;
+            }
+            let gradient = gradients.next().expect(EXPECTED);
+            let Moment { tensors, .. } = moments.next().expect(EXPECTED);
+            match <[Tensor<1>; 2]>::try_from(std::mem::take(tensors)) {
+                Ok([first, second]) => param.update(Box::new(|parameter| {
+                    let moved = adam(Moving { parameter, first, second }, gradient);
+                    *tensors = vec![moved.first, moved.second];
+                    moved.parameter
+                })),
+                Err(mut tensors) => {
+                    let (parameter, momentum) = (param.flat(), tensors.remove(0));
+                    let shape = param.shape().try_into().expect("Muon moves matrices");
+                    matrices.push((Matrix { parameter, momentum, shape }, gradient));
+                }
+            }
+        });
         if matrices.is_empty() {
             return module;
         }
         let on_cpu = is_fused_on(&matrices[0].1.device());
         let step = |(matrix, gradient)| muon(matrix, gradient);
-        let moved: Vec<Matrix> = match on_cpu {
-            true => matrices.into_par_iter().map(step).collect(),
-            false => matrices.into_iter().map(step).collect(),
-        };
-        module.map(&mut MatrixMapper { moved: moved.into_iter(), moments: self.moments.iter_mut() })
+        self.with_matrices(
+            module,
+            match on_cpu {
+                true => matrices.into_par_iter().map(step).collect(),
+                false => matrices.into_iter().map(step).collect(),
+            },
+        )
+    }
+
+    /// Replaces the matrices of `module` that Muon moves, and their moments, by `moved`.
+    fn with_matrices<M: Parameters>(&mut self, module: M, moved: Vec<Matrix>) -> M {
+        let (mut moments, mut moved) = (self.moments.iter_mut(), moved.into_iter());
+        module.map_parameters(&mut |_, param| {
+            if !param.is_trained() {
+                return;
+            }
+            let moment = moments.next().expect(EXPECTED);
+            if moment.kinds == MUON {
+                let Matrix { parameter, momentum, .. } = moved.next().expect(EXPECTED);
+                moment.tensors = vec![momentum];
+                param.update(Box::new(|_| parameter));
+            }
+        })
     }
 
     /// Whether all of them are finite.
@@ -120,64 +148,4 @@ pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
 /// output layer, whose rows belong to single tokens, are none.
 fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
-}
-
-/// Makes a step of each parameter that Adam moves, in turn, and collects those that Muon moves.
-struct StepMapper<F> {
-    gradients: std::vec::IntoIter<Tensor<1>>,
-    before: std::vec::IntoIter<Moment>,
-    after: Vec<Moment>,
-    adam: F,
-    /// The matrices that Muon is to move, with their gradients.
-    matrices: Vec<(Matrix, Tensor<1>)>,
-}
-
-impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F> {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !param.val().is_require_grad() {
-            return param;
-        }
-        let gradient = self.gradients.next().expect(EXPECTED);
-        let Moment { kinds, tensors } = self.before.next().expect(EXPECTED);
-        let [first, second] = match <[Tensor<1>; 2]>::try_from(tensors) {
-            Ok(both) => both,
-            Err(tensors) => {
-                let value = param.val().inner();
-                let dims = value.dims();
-                let (parameter, momentum) = (value.reshape([-1]), tensors[0].clone());
-                let matrix = Matrix { parameter, momentum, shape: [dims[0], dims[1]] };
-                self.after.push(Moment { kinds, tensors });
-                self.matrices.push((matrix, gradient));
-                return param;
-            }
-        };
-        param.map(|old| {
-            let shape = old.dims();
-            let parameter = old.inner().reshape([-1]);
-            let moved = (self.adam)(Moving { parameter, first, second }, gradient);
-            self.after.push(Moment { kinds, tensors: vec![moved.first, moved.second] });
-            Tensor::from_inner(moved.parameter.reshape(shape)).require_grad()
-        })
-    }
-}
-
-/// Puts matrices that Muon has moved, and their moments, in the place of the old ones.
-struct MatrixMapper<'a> {
-    moved: std::vec::IntoIter<Matrix>,
-    moments: std::slice::IterMut<'a, Moment>,
-}
-
-impl ModuleMapper for MatrixMapper<'_> {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !param.val().is_require_grad() {
-            return param;
-        }
-        let moment = self.moments.next().expect(EXPECTED);
-        if moment.kinds != MUON {
-            return param;
-        }
-        let moved = self.moved.next().expect(EXPECTED);
-        moment.tensors = vec![moved.momentum];
-        param.map(|old| Tensor::from_inner(moved.parameter.reshape(old.dims())).require_grad())
-    }
 }

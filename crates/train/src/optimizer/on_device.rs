@@ -1,8 +1,8 @@
 //! Steps of the optimiser for which the device decides whether they are made, so that the host need
 //! not wait.
 
-use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
+use burnformer_core::Parameters;
 use burnformer_kernels::Moving;
 
 use super::Optimizer;
@@ -14,7 +14,7 @@ impl Optimizer {
     /// stay unchanged. `scale` is `[1]` too. The host does not learn which of the two happened, and
     /// so does not know the number of steps: tell it with [`settle`](Self::settle) before the
     /// moments are saved.
-    pub fn step_where<M: Module>(
+    pub fn step_where<M: Parameters>(
         &mut self,
         finite: Tensor<1, Bool>,
         module: M,

@@ -15,19 +15,32 @@ pub fn average_models<P: AsRef<Path>>(
     dirs: &[P],
     device: &Device,
 ) -> Result<(ModelConfig, Model), TrainError> {
-    let Some((first, rest)) = dirs.split_first() else {
+    let Some(first) = dirs.first() else {
         return Err(TrainError::Average("no model directory given".into()));
     };
-    let (config, model) = model_dir::load(first.as_ref(), device)?;
+    let config = model_dir::load_config(first.as_ref())?;
+    let other = |dir: &&P| model_dir::load_config(dir.as_ref()).is_ok_and(|own| *own != *config);
+    if let Some(dir) = dirs.iter().find(other) {
+        let (a, b) = (first.as_ref().display(), dir.as_ref().display());
+        let message = format!("{a} and {b} have different configurations");
+        return Err(TrainError::Average(message));
+    }
+    let model = average_as(dirs, &config, device)?;
+    Ok((config, model))
+}
+
+/// The average, as [`average_models`] takes it, of models of the configuration `config`, which may
+/// be of any architecture.
+pub(crate) fn average_as<P: AsRef<Path>>(
+    dirs: &[P],
+    config: &ModelConfig,
+    device: &Device,
+) -> Result<Model, TrainError> {
+    let mut models = dirs.iter().map(|dir| model_dir::load_as(dir.as_ref(), &**config, device));
+    let model = models.next().expect("there is a model to average")?;
     let mut sums = sums_of(&model);
-    for dir in rest {
-        let (other, model) = model_dir::load(dir.as_ref(), device)?;
-        if *other != *config {
-            let (a, b) = (first.as_ref().display(), dir.as_ref().display());
-            let message = format!("{a} and {b} have different configurations");
-            return Err(TrainError::Average(message));
-        }
-        add(&mut sums, &model);
+    for other in models {
+        add(&mut sums, &other?);
     }
     let count = dirs.len() as f64;
     let mean = |(name, (shape, sum)): (String, (Vec<usize>, Vec<f64>))| {
@@ -35,8 +48,7 @@ pub fn average_models<P: AsRef<Path>>(
         (name, TensorData::new(values, shape))
     };
     let values = sums.into_iter().map(mean).collect();
-    let model = with_parameters(model, values).expect("the values are of this model");
-    Ok((config, model))
+    Ok(with_parameters(model, values).expect("the values are of this model"))
 }
 
 type Sums = BTreeMap<String, (Vec<usize>, Vec<f64>)>;

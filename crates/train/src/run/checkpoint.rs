@@ -159,8 +159,8 @@ pub struct Loaded {
     pub changes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` onto `device`, to go on under `config` with the texts and
-/// tokenisers of `origin`. Every file is checked against its hash before any of it is used.
+/// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to go on
+/// under `config` with the texts and tokenisers of `origin`. Every file is checked against its hash before any of it is used.
 ///
 /// # Errors
 /// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
@@ -169,6 +169,7 @@ pub struct Loaded {
 pub fn load(
     path: &Path,
     config: &TrainConfig,
+    shape: &ModelConfig,
     origin: &Origin,
     device: &Device,
 ) -> Result<Loaded, TrainError> {
@@ -177,7 +178,7 @@ pub fn load(
     let old_config = read_config(path)?;
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
-    let (_, model) = model_dir::load(path, device)?;
+    let model = model_dir::load_as(path, shape.as_ref(), device)?;
     let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let optimizer = Optimizer::new(config.optimizer, &model);

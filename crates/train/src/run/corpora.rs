@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use burnformer_core::Tokens;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, TokenizedCorpus,
-    Tokenizer, TokenizerSource, Tokenizers, prepare,
+    CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, SpecialIds,
+    TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
 use burnformer_infer::LONGEST_SENTENCE;
 
@@ -38,6 +39,17 @@ pub struct Corpora {
 }
 
 impl Corpora {
+    /// The vocabularies and the special tokens, for the configuration of a model.
+    ///
+    /// # Errors
+    /// [`TrainError::Data`] if the tokenisers do not agree on their special ids.
+    pub fn tokens(&self) -> Result<Tokens, TrainError> {
+        let Tokenizers { source, target } = &self.tokenizers;
+        let SpecialIds { pad, bos, eos } = self.tokenizers.special_ids()?;
+        let [source_vocab, target_vocab] = [source, target].map(|side| side.vocab_size());
+        Ok(Tokens { source_vocab, target_vocab, pad, bos, eos })
+    }
+
     /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in
     /// the cache.
     ///

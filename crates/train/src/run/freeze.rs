@@ -1,7 +1,6 @@
 //! Parameters that a run leaves as they are.
 
-use burn::module::Module;
-use burnformer_core::{freeze_parameters, parameter_sizes};
+use burnformer_core::{Parameters, freeze_parameters, parameter_sizes};
 
 use crate::config::{ConfigFileError, nearest};
 
@@ -14,7 +13,7 @@ use crate::config::{ConfigFileError, nearest};
 /// # Errors
 /// [`ConfigFileError::Freeze`] for a pattern that names no parameter, [`ConfigFileError::Value`] if
 /// nothing is left to train.
-pub(crate) fn freeze<M: Module>(module: M, patterns: &[String]) -> Result<M, ConfigFileError> {
+pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M, ConfigFileError> {
     if patterns.is_empty() {
         return Ok(module);
     }

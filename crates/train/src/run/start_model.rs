@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use burnformer_core::{
-    Model, ModelConfig, Seq2SeqConfig, Tokens, TransformerConfig, model_dir, read_config,
-    with_parameters,
-};
+use burnformer_core::{Model, ModelConfig, Seq2SeqConfig, Tokens, model_dir, with_parameters};
 use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
 
 use crate::config::{ModelSettings, TrainConfig, start_model_in};
 use crate::error::TrainError;
+use crate::run::corpora::Corpora;
 use crate::run::folder::{copy_files, save_folder};
 
 /// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
@@ -79,21 +77,7 @@ impl StartModel {
 
     /// The configuration of the model, with the rates of dropout of `settings`.
     pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
-        let &TransformerConfig { dropout, attention_dropout, activation_dropout, .. } =
-            &settings.transformer;
-        let rates = [
-            ("dropout", dropout),
-            ("attention_dropout", attention_dropout),
-            ("activation_dropout", activation_dropout),
-        ];
-        let mut fields = self.config.to_json();
-        for (name, rate) in rates {
-            if let Some(own) = fields.get_mut(name) {
-                *own = rate.into();
-            }
-        }
-        let shape = read_config(self.config.architecture(), fields);
-        shape.expect("it was read before").expect("a rate is a number")
+        settings.with_rates(&self.config)
     }
 
     /// Copies the directory to `place`, unless it is already there, and reads the weights from
@@ -122,21 +106,24 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config` and `tokenizers`.
+    /// The first model of a run with `config` and the texts `corpora`, of the shape `given` or else
+    /// of that of `config`.
     ///
     /// # Errors
     /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do
     /// not agree on their special ids.
     pub fn new(
         config: &TrainConfig,
-        tokenizers: &Tokenizers,
-        start: Option<StartModel>,
+        corpora: &Corpora,
+        given: Option<ModelConfig>,
     ) -> Result<Self, TrainError> {
-        let shape = match &start {
-            Some(start) => start.shape(&config.model),
-            None => {
-                let sizes = [tokenizers.source.vocab_size(), tokenizers.target.vocab_size()];
-                config.model.over(sizes, tokenizers.special_ids()?)?
+        let start = corpora.start.clone();
+        let shape = match (given, &start) {
+            (Some(shape), _) => shape,
+            (None, Some(start)) => start.shape(&config.model),
+            (None, None) => {
+                let Tokens { source_vocab, target_vocab, pad, bos, eos } = corpora.tokens()?;
+                config.model.over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
             }
         };
         shape.validate()?;

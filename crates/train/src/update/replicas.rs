@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder};
 
-use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{Batch, Rank};

@@ -262,7 +262,7 @@ fn a_setting_that_contradicts_the_directory_is_named() {
         "model.attention_dropout=0",
     ] {
         let config = resolved(setting).unwrap();
-        assert_eq!(config.model.transformer.encoder_layers, 2);
+        assert_eq!(config.model.encoder_layers, 2);
     }
     let message = resolved("tokenizer.files=[\"x.json\"]").unwrap_err().to_string();
     assert!(message.contains("tokenizer.files") && message.contains("training.from"), "{message}");

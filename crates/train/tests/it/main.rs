@@ -1,6 +1,7 @@
 //! Training as other crates use it.
 
 mod adam;
+mod convolution;
 mod damage;
 mod finetune;
 mod precision;

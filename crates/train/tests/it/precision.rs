@@ -77,13 +77,13 @@ impl Toy {
         let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();
-        let Loaded { model, optimizer, mut state, .. } =
-            checkpoint::load(&path, &config, &origin, &device).unwrap();
-        let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
-        state.loss_scale = Some(serde_json::from_value(scale).unwrap());
         let vocab = tokenizers.target.vocab_size();
         let (shape, search) =
-            (config.model.over([vocab; 2], SpecialIds::OURS).unwrap(), SearchSettings::default());
+            (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
+        let Loaded { model, optimizer, mut state, .. } =
+            checkpoint::load(&path, &config, &shape, &origin, &device).unwrap();
+        let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
+        state.loss_scale = Some(serde_json::from_value(scale).unwrap());
         let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
         let kind = CheckpointKind::Scheduled;
         let trainer = TrainerState {

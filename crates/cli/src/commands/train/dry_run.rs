@@ -37,7 +37,7 @@ pub(super) fn run(
     let vocab = config.tokenizer.train.vocab_size;
     let shape = match &start {
         Some(start) => start.shape(&config.model),
-        None => config.model.over([vocab; 2], SpecialIds::OURS)?,
+        None => config.model.over([vocab; 2], SpecialIds::OURS),
     };
     shape.validate()?;
     let rehearsal = match unnamed.has_pipe() {

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
+use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
     Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions,
-    TransformerConfig, read_config, with_parameters,
+    TransformerConfig, with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request, TranslateOptions, Translation, Translator};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
 
@@ -41,15 +42,14 @@ impl Reference {
         self.json[key].as_u64().unwrap() as usize
     }
 
-    /// The recurrent baseline, which another crate makes known.
     fn rnn(&self) -> ModelConfig {
-        let [vocab, d_model, d_hidden, d_attention] =
-            ["vocab_size", "d_model", "d_hidden", "d_attention"].map(|key| self.size(key));
-        let fields = json!({
-            "source_vocab": vocab, "target_vocab": vocab, "d_model": d_model, "d_hidden": d_hidden,
-            "d_attention": d_attention, "dropout": 0.1, "sharing": "all", "pad": 0, "bos": 1, "eos": 2,
-        });
-        read_config("rnn", fields).expect("it is registered").unwrap()
+        RnnConfig {
+            d_model: self.size("d_model"),
+            d_hidden: self.size("d_hidden"),
+            d_attention: self.size("d_attention"),
+            ..RnnConfig::tiny(self.size("vocab_size"))
+        }
+        .into()
     }
 
     fn transformer(&self) -> TransformerConfig {

@@ -53,8 +53,7 @@ mod tests {
 
     #[test]
     fn the_file_changes_nothing_with_its_keys_in_comments_or_without() {
-        // The other is of an architecture that this crate does not know.
-        for preset in preset_names().into_iter().filter(|&name| name != "rnn") {
+        for preset in preset_names() {
             let expected = TrainConfig::resolve(Some(preset), None, &[]).unwrap();
             let text = commented(preset).unwrap();
             assert_eq!(read(&text), expected, "{preset}");

@@ -1,7 +1,7 @@
 //! Runs whose model breaks: what is kept, and where they go back to.
 
-use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
+use burnformer_core::Parameters;
 
 use super::*;
 use crate::report::Answer;
@@ -12,19 +12,12 @@ const VALID: &str = "1 a b c d e\t1 f a b c d a b c d \n7 a b e\t7 f a b c\n";
 /// Validates by the loss, which is quick, at the end alone.
 const BY_LOSS: [&str; 2] = ["validation.metric=loss", "validation.bleu=false"];
 
-/// Sets every weight to this.
-struct Weights(f32);
-
-impl ModuleMapper for Weights {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.map(|x| Tensor::full(x.dims(), self.0, &x.device()).require_grad())
-    }
-}
-
 /// `learner` with a model whose every weight is `value`.
 fn with_weights(mut learner: Learner, value: f32) -> Learner {
     let model = learner.model.take().unwrap();
-    learner.model = Some(model.map(&mut Weights(value)));
+    learner.model = Some(model.map_parameters(&mut |_, param| {
+        param.update(Box::new(|x| Tensor::full(x.dims(), value, &x.device())));
+    }));
     learner
 }
 

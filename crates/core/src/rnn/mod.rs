@@ -1,15 +1,14 @@
 //! A recurrent translation model with which the Transformer can be compared: a bidirectional GRU
 //! encoder, additive attention and a GRU decoder (Bahdanau et al., 2015).
 //!
-//! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`], and [`Rnn`] is a
-//! [`Seq2Seq`](burnformer_core::Seq2Seq) model as the Transformer is. The recurrences run step by
-//! step in plain tensors, and are slow for it: the sequential work of a layer is the paper's
-//! argument.
+//! Embeddings, dropout, loss and initial weights are those of the Transformer, and [`Rnn`] is a
+//! [`Seq2Seq`](crate::Seq2Seq) model as the Transformer is. The recurrences run step by step in plain
+//! tensors, and are slow for it: the sequential work of a layer is the paper's argument.
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
+//! use burnformer_core::rnn::RnnConfig;
 //! use burnformer_core::{Mode, Seq2Seq};
-//! use burnformer_study::baseline::RnnConfig;
 //!
 //! let device = Device::default();
 //! let model = RnnConfig::tiny(100).init(0, &device)?;

@@ -1,4 +1,4 @@
-use burnformer_core::{EmbeddingSharing, SharedEmbeddingsConfig};
+use crate::{EmbeddingSharing, SharedEmbeddingsConfig};
 use serde::{Deserialize, Serialize};
 
 /// The configuration of a recurrent encoder–decoder.
@@ -34,7 +34,7 @@ impl RnnConfig {
     pub const ARCHITECTURE: &'static str = "rnn";
 
     /// A model whose number of parameters is within 1 % of that of
-    /// [`TransformerConfig::tiny`](burnformer_core::TransformerConfig::tiny).
+    /// [`TransformerConfig::tiny`](crate::TransformerConfig::tiny).
     pub fn tiny(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -64,7 +64,7 @@ impl RnnConfig {
 
 #[cfg(test)]
 mod tests {
-    use burnformer_core::{ConfigError, Seq2SeqConfig, TransformerConfig};
+    use crate::{ConfigError, Seq2SeqConfig, TransformerConfig};
 
     use super::*;
 

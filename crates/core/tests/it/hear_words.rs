@@ -1,7 +1,5 @@
 //! Vectors in the place of token ids: a Transformer hears words, sequences of feature vectors as
 //! speech gives them, and writes their letters.
-//!
-//! `cargo run --release -p burnformer-core --example hear_words` takes some seconds.
 
 use std::error::Error;
 

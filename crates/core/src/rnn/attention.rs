@@ -1,9 +1,9 @@
+use crate::{Linear, RandomKey};
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_core::{Linear, RandomKey};
 use burnformer_kernels::masked_softmax;
 
-use crate::baseline::config::RnnConfig;
+use crate::rnn::config::RnnConfig;
 
 /// Additive attention (Bahdanau et al., 2015). The weight of source position j is the softmax over
 /// j of v·tanh(Q·state + K·annotation_j + b).

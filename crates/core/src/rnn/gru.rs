@@ -1,7 +1,7 @@
+use crate::{Precision, RandomKey, init};
 use burn::module::{Module, Param};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_core::{Precision, RandomKey, init};
 use burnformer_kernels::linear;
 
 /// The direction in which a unit reads a sequence.

@@ -1,11 +1,11 @@
+use crate::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_core::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
 use burnformer_kernels::linear;
 
-use crate::baseline::attention::AdditiveAttention;
-use crate::baseline::config::RnnConfig;
-use crate::baseline::gru::{Gru, at};
+use crate::rnn::attention::AdditiveAttention;
+use crate::rnn::config::RnnConfig;
+use crate::rnn::gru::{Gru, at};
 
 /// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the
 /// context that additive attention computes from the state before. A maxout readout combines state,

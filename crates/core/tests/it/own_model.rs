@@ -1,7 +1,5 @@
 //! Uses attention in a model of its own: one query attends to a whole sequence and learns to name
 //! its largest number.
-//!
-//! `cargo run --release -p burnformer-core --example own_model`
 
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData};

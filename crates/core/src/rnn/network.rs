@@ -1,17 +1,17 @@
 use std::sync::Arc;
 
-use burn::module::Module;
-use burn::tensor::{Device, Int, Tensor};
-use burnformer_core::cost::Cost;
-use burnformer_core::{
+use crate::cost::Cost;
+use crate::{
     AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MOST_ROWS, Mode, Model, ModelConfig,
     Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, WIDEST,
     check_sizes, check_vocabularies,
 };
+use burn::module::Module;
+use burn::tensor::{Device, Int, Tensor};
 
-use crate::baseline::config::RnnConfig;
-use crate::baseline::decoder::{RnnCache, RnnDecoder, RnnMemory};
-use crate::baseline::encoder::RnnEncoder;
+use crate::rnn::config::RnnConfig;
+use crate::rnn::decoder::{RnnCache, RnnDecoder, RnnMemory};
+use crate::rnn::encoder::RnnEncoder;
 
 /// A recurrent encoder–decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]

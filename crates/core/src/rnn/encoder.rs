@@ -1,9 +1,9 @@
+use crate::{Precision, RandomKey};
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_core::{Precision, RandomKey};
 
-use crate::baseline::config::RnnConfig;
-use crate::baseline::gru::{Direction, Gru};
+use crate::rnn::config::RnnConfig;
+use crate::rnn::gru::{Direction, Gru};
 
 /// The bidirectional encoder. The annotation of a position depends on the positions before and
 /// after it.
