@@ -29,8 +29,8 @@
 //!
 //! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and
 //! its configuration through [`Seq2SeqConfig`]. A file can name the Transformer and the recurrent
-//! baseline ([`rnn`]). A model of any other architecture implements both traits, and a program gives
-//! its configuration to the training loop.
+//! baseline ([`rnn`]). A model of any other architecture implements both traits, and a program
+//! gives its configuration to the training loop.
 //!
 //! # Example
 //!

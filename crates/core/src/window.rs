@@ -146,7 +146,8 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// the positions within the window, with r·n·d work and memory instead of n²·d.
 ///
 /// The sequence is divided into blocks of r positions (at least 16), and each block attends to
-/// itself and its neighbours under the mask of the window. A query whose keys are all hidden gives 0.
+/// itself and its neighbours under the mask of the window. A query whose keys are all hidden gives
+/// 0.
 ///
 /// # Shapes
 /// - `query`, `key`: `[batch, len, heads·d_k]`, `value`: `[batch, len, heads·d_v]`

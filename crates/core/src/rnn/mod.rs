@@ -2,8 +2,8 @@
 //! encoder, additive attention and a GRU decoder (Bahdanau et al., 2015).
 //!
 //! Embeddings, dropout, loss and initial weights are those of the Transformer, and [`Rnn`] is a
-//! [`Seq2Seq`](crate::Seq2Seq) model as the Transformer is. The recurrences run step by step in plain
-//! tensors, and are slow for it: the sequential work of a layer is the paper's argument.
+//! [`Seq2Seq`](crate::Seq2Seq) model as the Transformer is. The recurrences run step by step in
+//! plain tensors, and are slow for it: the sequential work of a layer is the paper's argument.
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
