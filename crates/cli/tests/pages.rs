@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{pairs, run, stderr, stdout, write_pairs};
+use common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
 const NOT_RUN: [(&str, &str); 12] = [
@@ -196,21 +196,7 @@ impl Reader {
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let (opus, m2m100) = (self.path("work/opus-mt-en-fr"), fixtures.join("m2m100/relu"));
-        fs::create_dir(&opus).unwrap();
-        for entry in fs::read_dir(fixtures.join("hugging_face/shared_swish")).unwrap() {
-            let path = entry.unwrap().path();
-            fs::copy(&path, opus.join(path.file_name().unwrap())).unwrap();
-        }
-        for side in ["source.spm", "target.spm"] {
-            fs::copy(m2m100.join("sentencepiece.bpe.model"), opus.join(side)).unwrap();
-        }
-        let pieces = fs::read(m2m100.join("vocab.json")).unwrap();
-        let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
-        let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).take(20);
-        let named = ["</s>", "<unk>", ">>fra<<"].map(String::from).into_iter();
-        let tokens = named.chain(pieces.cloned()).chain(["<pad>".into()]);
-        let ids: serde_json::Map<_, _> = tokens.zip((0..).map(|id: u32| id.into())).collect();
-        fs::write(opus.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
+        opus_mt(&opus, &["fra"]);
         for (from, name) in [(&m2m100, "m2m100"), (&m2m100, "nllb"), (&opus, "en-roa")] {
             let out = self.path("work/models").join(name);
             let [from, out] = [from, &out].map(|path| path.to_str().unwrap());

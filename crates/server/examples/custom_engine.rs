@@ -14,19 +14,12 @@ impl Engine for Shouting {
     fn translate(
         &self,
         work: &[Work],
-        choice: Choice,
+        _: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let shout = |work: &Work| {
-            let text = |rank: usize| {
-                format!("{}{}{}", work.prefix, work.text.to_uppercase(), "!".repeat(rank))
-            };
-            let candidate = |rank| Candidate {
-                text: text(rank),
-                score: -(rank as f64),
-                ..Candidate::default()
-            };
-            (0..choice.n_best.max(1)).map(candidate).collect()
+            let text = format!("{}{}", work.prefix, work.text.to_uppercase());
+            vec![Candidate { text, ..Candidate::default() }]
         };
         Ok(work.iter().map(shout).collect())
     }

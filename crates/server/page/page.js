@@ -6,7 +6,7 @@ let languages = [];
 let limit = 0;
 let most = 200; // The most sentences of a request.
 let asked = 0; // The number of the last request: answers to earlier ones are left out.
-let shown = []; // The sentences that are shown: {source, text, links, before}.
+let shown = []; // The sentences that are shown: {source, text, before, all}; all: the translations known so far.
 
 const headers = () => {
   const all = { "Content-Type": "application/json" };
@@ -17,8 +17,15 @@ const headers = () => {
 async function ask(path, fields) {
   const response = await fetch(path, { method: "POST", headers: headers(), body: JSON.stringify(fields) });
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error([answer.error, answer.remedy].filter(Boolean).join(": ") || `error ${response.status}`);
+  if (!response.ok) throw new Error(trouble(response, answer));
   return answer;
+}
+
+// Why there is no answer, in words for readers who never see requests.
+function trouble(response, answer) {
+  if (response.status === 403 && $("key").value) return "This server does not know your access key. Look for a mistake in it, or ask whoever runs the server";
+  if (response.status === 403) return "This server asks for an access key. Whoever runs it can give you one: type it into the field “Access key”";
+  return [answer.error, answer.remedy].filter(Boolean).join(": ") || `error ${response.status}`;
 }
 
 function say(text, bad = false) {
@@ -75,7 +82,11 @@ async function translate(event) {
       const some = parts.slice(begin, begin + most);
       const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
       if (number !== asked) return;
-      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, doubts: all[0].doubts ?? [], confidence: all[0].confidence, language: source, target }));
+      sentences.forEach((all, place) => {
+        Object.assign(some[place], { all: [], language: source, target });
+        learn(some[place], all.slice(0, 1));
+        take(some[place], all[0]);
+      });
       shown = parts.slice(0, begin + some.length);
       show(begin + some.length === parts.length ? after : "");
     }
@@ -92,27 +103,52 @@ const signs = { loop: "repeats itself", copy: "is its source", length: "is far l
 // The confidence below which a translation is marked: such translations had less than 50 chrF on average.
 const unsure = 0.5;
 
+// Makes `one` the translation of a sentence.
+function take(part, { text, doubts = [], confidence }) {
+  Object.assign(part, { text, doubts, confidence });
+}
+
+// Adds translations to those known of a sentence, behind the first one, which stays the first.
+function learn(part, all) {
+  const known = ({ text }) => part.all.find((one) => one.text === text);
+  for (const one of all.filter(known)) Object.assign(known(one), one);
+  part.all.splice(1, 0, ...all.filter((one) => !known(one)));
+}
+
 function show(after) {
   const result = $("result");
   result.replaceChildren();
   $("aligned").hidden = true;
   shown.forEach((part, place) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "sentence";
-    button.textContent = part.text;
-    if (part.doubts.length) {
-      button.classList.add("doubted");
-      button.title = `Probably wrong: the translation ${part.doubts.map((doubt) => signs[doubt]).join(" and ")}.`;
-    } else if (part.confidence !== undefined) {
-      button.classList.toggle("unsure", part.confidence < unsure);
-      button.title = `Confidence ${Math.round(100 * part.confidence)} %`;
-    }
+    // A real button would be a block, which begins on a new line where it is long.
+    const button = document.createElement("span");
+    button.tabIndex = 0;
+    button.setAttribute("role", "button");
     button.setAttribute("aria-pressed", "false");
     button.addEventListener("click", () => open(place));
+    button.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      open(place);
+    });
+    dress(button, part);
     result.append(part.before, button);
   });
   result.append(after);
+}
+
+// Gives the button of a sentence its translation, and marks how good that is.
+function dress(button, { text, doubts, confidence }) {
+  button.textContent = text;
+  button.className = "sentence";
+  button.title = "";
+  if (doubts.length) {
+    button.classList.add("doubted");
+    button.title = `Probably wrong: the translation ${doubts.map((doubt) => signs[doubt]).join(" and ")}.`;
+  } else if (confidence !== undefined) {
+    button.classList.toggle("unsure", confidence < unsure);
+    button.title = `Confidence ${Math.round(100 * confidence)} %`;
+  }
 }
 
 // The words of a text with their places in characters (of Unicode, as the server counts them).
@@ -127,21 +163,32 @@ function words(text) {
   return found;
 }
 
+// The translations of a sentence that begin with `prefix`, with their links.
+async function others(part, prefix, more) {
+  const fields = { sentences: [{ text: part.source, prefix }], source: part.language, target: part.target, links: true };
+  const { sentences: [all] } = await ask("v1/sentences", { ...fields, ...more });
+  return all;
+}
+
 // Shows a sentence with its links, and other translations of it.
 async function open(place) {
   const part = shown[place];
-  const fields = { sentences: [part.source], source: part.language, target: part.target, alternatives: 3, links: true };
   document.querySelectorAll(".result .sentence").forEach((button, other) => button.setAttribute("aria-pressed", String(other === place)));
   try {
-    const { sentences: [all] } = await ask("v1/sentences", fields);
-    const best = all.find((one) => one.text === part.text) ?? all[0];
-    $("aligned").hidden = false;
-    prepareAttention(part);
-    link(part, place, best);
-    offer(place, all.filter((one) => one.text !== part.text));
+    learn(part, await others(part, "", { alternatives: 3 }));
+    if (shown[place] === part) inspect(place);
   } catch (error) {
     say(error.message, true);
   }
+}
+
+// Shows what is known of a sentence.
+function inspect(place) {
+  const part = shown[place];
+  $("aligned").hidden = false;
+  prepareAttention(part);
+  link(part, place, part.all.find((one) => one.text === part.text));
+  offer(place);
 }
 
 function link(part, place, best) {
@@ -183,12 +230,11 @@ function link(part, place, best) {
   fill("target", targets, (index) => goOn(part, place, targets.slice(0, index).map((t) => t.word).join(" ")));
 }
 
-// Translations that begin with `prefix`.
+// Offers translations that begin with `prefix`.
 async function goOn(part, place, prefix) {
-  const fields = { sentences: [{ text: part.source, prefix }], source: part.language, target: part.target, alternatives: 5, beam: 8 };
   try {
-    const { sentences: [all] } = await ask("v1/sentences", fields);
-    offer(place, all.filter((one) => one.text !== shown[place].text));
+    learn(part, await others(part, prefix, { alternatives: 5, beam: 8 }));
+    if (shown[place] === part) offer(place);
   } catch (error) {
     say(error.message, true);
   }
@@ -200,21 +246,28 @@ function prepareAttention({ source, text, language, target }) {
   for (const [name, value] of Object.entries(fields)) $("attention").elements[name].value = value;
 }
 
-function offer(place, all) {
-  $("alternatives").replaceChildren(...all.map((one) => {
+// Offers the other translations that are known, the latest first, and the first one at the top.
+function offer(place) {
+  const part = shown[place];
+  const other = part.all.filter((one) => one.text !== part.text);
+  $("alternatives").replaceChildren(...other.map((one) => {
     const item = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = one.text;
-    button.addEventListener("click", () => {
-      shown[place].text = one.text;
-      prepareAttention(shown[place]);
-      document.querySelectorAll(".result .sentence")[place].textContent = one.text;
-      say("Changed");
-    });
+    button.addEventListener("click", () => choose(place, one));
     item.append(button);
+    if (one === part.all[0]) item.append(" (the first translation)");
     return item;
   }));
+}
+
+// Makes another translation that of a sentence.
+function choose(place, one) {
+  take(shown[place], one);
+  dress(document.querySelectorAll(".result .sentence")[place], shown[place]);
+  inspect(place);
+  say("Changed");
 }
 
 function fillTargets() {
@@ -267,7 +320,7 @@ async function translateFile(event) {
   const response = await fetch("translate_file", { method: "POST", body: form });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) {
-    status.textContent = [answer.error, answer.remedy].filter(Boolean).join(": ");
+    status.textContent = trouble(response, answer);
     status.classList.add("bad");
     return;
   }
@@ -298,7 +351,8 @@ async function start() {
   const sources = served.filter((language) => language.targets.length).map((language) => language.code);
   $("source").replaceChildren(...["auto", ...sources].map(option));
   $("source").value = settings.language.source.code;
-  for (const id of ["key", "key-label"]) $(id).hidden = !settings.keyRequired;
+  for (const id of ["key", "key-label", "key-note"]) $(id).hidden = !settings.keyRequired;
+  $("about").textContent = settings.about;
   fillTargets();
   $("target").value = settings.language.target.code;
   count();

@@ -3,6 +3,8 @@
 use burnformer_documents::{Document, Format};
 use burnformer_glossary::is_unspaced;
 use isolang::Language;
+use serde::Serialize;
+use utoipa::ToSchema;
 use whatlang::{Detector, Info, Lang};
 
 use crate::language;
@@ -18,13 +20,14 @@ const LEAST_CONFIDENCE: f64 = 10.0;
 const SURE: f64 = 50.0;
 
 /// A language that a text may be in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Detection {
     /// The code, as the models name it if one takes the language.
     pub language: String,
     /// How sure that is, from 0 to 100.
     pub confidence: f64,
     /// Whether a model takes the language.
+    #[serde(skip)]
     pub served: bool,
 }
 

@@ -8,34 +8,37 @@
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
 //! as many as make a good batch. Since a translation depends on its sentence alone (not on the
-//! batch), nobody's answer depends on who else asks. Requests take turns in the queue, sentence by
-//! sentence and by what each costs, so a document does not keep a short request waiting. The queue
-//! is bounded: beyond its length the answer is 503 with `Retry-After`. A search whose client has
-//! left ends before its next step, and nothing that computes runs on the threads that answer
-//! requests.
+//! batch), nobody's answer depends on who else asks. Senders take turns in the queue, and the
+//! requests of each, sentence by sentence and by what each costs, so neither a document nor a
+//! client of many requests keeps a short request waiting. The queue is bounded: beyond its length
+//! the answer is 503 with `Retry-After`. A search whose client has left ends before its next step,
+//! and nothing that computes runs on the threads that answer requests.
 //!
 //! | idea | item |
 //! |---|---|
 //! | what translates | [`Engine`]; `TranslatorEngine` makes one of a `Translator` |
 //! | models by language pair, loaded when first needed | [`ModelSource`] |
 //! | bounds on what a client may ask | [`Limits`] |
-//! | requests that share batches | [`Queue`] |
+//! | requests that share batches | [`QueueSettings`] |
 //! | the language of a text | [`detect`] |
 
 mod api;
 mod auth;
+mod bodies;
 mod cache;
 mod compute;
 mod connections;
 mod detect;
 mod engine;
 mod error;
+mod fair;
 mod kept_files;
 mod language;
 mod lock;
 mod metrics;
 mod models;
 mod queue;
+mod sender;
 mod server;
 mod settings;
 mod text;
@@ -47,6 +50,6 @@ pub use engine::{Candidate, Choice, Engine, EngineError, Work};
 pub use error::ServerError;
 pub use language::LanguagePair;
 pub use models::ModelSource;
-pub use queue::{Queue, QueueError, QueueSettings};
+pub use queue::QueueSettings;
 pub use server::Server;
 pub use settings::{Limits, ServerSettings};

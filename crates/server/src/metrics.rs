@@ -38,34 +38,32 @@ impl Metrics {
         let durations =
             || [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
         let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
-        let metrics = Self {
-            registry: Mutex::new(Registry::with_prefix("burnformer")),
-            requests: Family::default(),
-            seconds: Histogram::new(durations()),
-            sentences: Counter::default(),
-            cached: Counter::default(),
-            batch_sizes: Histogram::new(sizes),
-            batch_seconds: Histogram::new(durations()),
-            waiting: Gauge::default(),
-            loaded: Gauge::default(),
-        };
-        metrics.register();
-        metrics
-    }
-
-    fn register(&self) {
-        let registry = &mut *locked(&self.registry);
-        registry.register("requests", "Requests by path and status", self.requests.clone());
+        let (requests, sentences, cached) = Default::default();
+        let (waiting, loaded): (Gauge, Gauge) = Default::default();
+        let [seconds, batch_seconds] = [durations(), durations()].map(Histogram::new);
+        let (batch_sizes, mut all) = (Histogram::new(sizes), Registry::with_prefix("burnformer"));
+        all.register("requests", "Requests by path and status", Family::clone(&requests));
         let help = "Time from a request's last byte to its answer, of requests to translate";
-        registry.register_with_unit("request", help, Unit::Seconds, self.seconds.clone());
-        registry.register("sentences", "Sentences translated by a model", self.sentences.clone());
+        all.register_with_unit("request", help, Unit::Seconds, seconds.clone());
+        all.register("sentences", "Sentences translated by a model", Counter::clone(&sentences));
         let help = "Sentences answered from the cache";
-        registry.register("cached_sentences", help, self.cached.clone());
-        registry.register("batch_sentences", "Sentences per batch", self.batch_sizes.clone());
-        let (help, batches) = ("Time per batch", self.batch_seconds.clone());
-        registry.register_with_unit("batch", help, Unit::Seconds, batches);
-        registry.register("waiting_sentences", "Sentences that wait now", self.waiting.clone());
-        registry.register("loaded_models", "Models that are loaded now", self.loaded.clone());
+        all.register("cached_sentences", help, Counter::clone(&cached));
+        all.register("batch_sentences", "Sentences per batch", batch_sizes.clone());
+        all.register_with_unit("batch", "Time per batch", Unit::Seconds, batch_seconds.clone());
+        all.register("waiting_sentences", "Sentences that wait now", waiting.clone());
+        all.register("loaded_models", "Models that are loaded now", loaded.clone());
+        let registry = Mutex::new(all);
+        Self {
+            registry,
+            requests,
+            seconds,
+            sentences,
+            cached,
+            batch_sizes,
+            batch_seconds,
+            waiting,
+            loaded,
+        }
     }
 
     pub fn request(&self, path: String, status: u16) {

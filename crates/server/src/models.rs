@@ -18,8 +18,9 @@ use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
 /// How long requests may keep a model after another one was asked for that has no memory beside it.
-/// What is not translated then waits until the model is loaded again.
-const LONGEST_HELD: Duration = Duration::from_secs(4);
+/// Sentences whose translation has begun by then are translated to the end; the others wait until
+/// the model is loaded again.
+const LONGEST_HELD: Duration = Duration::from_secs(2);
 
 /// Where a model comes from.
 #[derive(Clone)]
@@ -59,7 +60,7 @@ struct Slot {
 }
 
 /// Loading a model, for which any number of requests wait. It goes on if they leave.
-type Loading = Shared<BoxFuture<'static, Result<Arc<Queue>, NotLoaded>>>;
+type Loading = Shared<BoxFuture<'static, Result<Arc<Queue>, String>>>;
 
 #[derive(Default)]
 enum State {
@@ -67,20 +68,6 @@ enum State {
     Unloaded,
     Loading(Loading),
     Loaded(Arc<Queue>),
-}
-
-/// Why a model is not loaded.
-#[derive(Clone, Debug)]
-pub(crate) struct NotLoaded {
-    /// The model's folder.
-    name: PathBuf,
-    cause: String,
-}
-
-impl From<NotLoaded> for ServerError {
-    fn from(NotLoaded { name, cause }: NotLoaded) -> Self {
-        Self::Load { name, cause }
-    }
 }
 
 impl Slot {
@@ -148,11 +135,6 @@ impl Models {
         self.queues().map(|queue| queue.waiting()).sum()
     }
 
-    /// The sentences that wait, and for how long, where a queue takes no more.
-    pub fn full(&self) -> Option<(usize, Duration)> {
-        self.queues().find_map(|queue| queue.full())
-    }
-
     /// The pair whose model could not be loaded when it was last asked for.
     pub fn failed(&self) -> Option<&LanguagePair> {
         let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
@@ -164,7 +146,7 @@ impl Models {
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,
-    ) -> Option<Result<Arc<Queue>, NotLoaded>> {
+    ) -> Option<Result<Arc<Queue>, ServerError>> {
         let slot = self.slots.get(pair)?;
         slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let loading = {
@@ -180,10 +162,11 @@ impl Models {
                 }
             }
         };
-        Some(loading.await)
+        let name = slot.source.name.clone();
+        Some(loading.await.map_err(|cause| ServerError::Load { name, cause }))
     }
 
-    async fn load(self: Arc<Self>, pair: LanguagePair) -> Result<Arc<Queue>, NotLoaded> {
+    async fn load(self: Arc<Self>, pair: LanguagePair) -> Result<Arc<Queue>, String> {
         let _alone = self.loading.lock().await;
         let slot = &self.slots[&pair];
         self.make_room(slot).await;
@@ -194,23 +177,23 @@ impl Models {
                 tracing::info!(%pair, "model loaded");
                 State::Loaded(queue.clone())
             }
-            Err(NotLoaded { name, cause }) => {
-                tracing::error!(%pair, model = %name.display(), cause, "model not loaded");
+            Err(cause) => {
+                let model = slot.source.name.display();
+                tracing::error!(%pair, %model, cause, "model not loaded");
                 State::Unloaded
             }
         };
         result
     }
 
-    async fn load_alone(&self, slot: &Slot) -> Result<Arc<Queue>, NotLoaded> {
+    async fn load_alone(&self, slot: &Slot) -> Result<Arc<Queue>, String> {
         let load = slot.source.load.clone();
-        let failed = |cause: String| NotLoaded { name: slot.source.name.clone(), cause };
         let engine = tokio::task::spawn_blocking(move || load()).await;
-        let engine = engine.map_err(|error| failed(error.to_string()))?.map_err(failed)?;
+        let engine = engine.map_err(|error| error.to_string())??;
         let metrics = self.metrics.clone();
         let note = move |sentences, took| metrics.batch(sentences, took);
         let queue = Queue::new(engine, self.queue, note);
-        queue.map(Arc::new).map_err(|error| failed(error.to_string()))
+        queue.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// Unloads models that were not used for longest until `new` fits beside the others. Requests
@@ -231,17 +214,13 @@ impl Models {
     /// for it again.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
-        let (lives, end) = (queue.lives(), queue.unload());
+        let lives = queue.lives();
         *locked(&slot.state) = State::Unloaded;
-        drop(queue);
-        let begun = Instant::now();
-        let mut ended = false;
+        let (begun, mut queue) = (Instant::now(), Some(queue));
         while lives() && begun.elapsed() < self.longest {
-            if !ended && begun.elapsed() > LONGEST_HELD {
-                tracing::warn!(pair = %slot.source.pair, "requests wait: another model is asked for");
-                end();
-                ended = true;
-            }
+            let last = queue
+                .take_if(|queue| Arc::strong_count(queue) == 1 || begun.elapsed() > LONGEST_HELD);
+            last.iter().for_each(|queue| queue.unload());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tracing::info!(pair = %slot.source.pair, "model unloaded");

@@ -6,25 +6,26 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
-use crate::api::{Service, Shared, openapi, routes};
+use crate::api::{ALL_WORK, Service, Shared, openapi, routes};
 use crate::auth::Keys;
+use crate::bodies;
 use crate::cache::Cache;
-use crate::connections::{self, Times};
+use crate::connections;
 use crate::error::ServerError;
 use crate::kept_files::{KeptFiles, MOST_KEPT};
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::sender::Room;
 use crate::settings::ServerSettings;
 
 /// Translation over HTTP.
@@ -52,9 +53,11 @@ impl Server {
             keys: Keys::new(&settings.keys),
             limits,
             files: KeptFiles::new(MOST_KEPT),
-            bodies: connections::room(limits.body),
-            looking: Arc::new(Semaphore::new(queue.workers.max(1))),
+            bodies: bodies::room(limits.body),
+            work: Room::new(ALL_WORK),
+            requests: connections::room_for_requests(),
             prefix: prefix(&settings.prefix)?,
+            about: settings.about,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
         let listening = |source| ServerError::Listen { address: listen, source };
@@ -91,7 +94,7 @@ impl Server {
             }
         }
         let listener = TcpListener::from_std(self.listener)?;
-        let times = Times { idle: self.service.limits.idle, drain: self.drain };
+        let times = (self.service.limits.idle, self.drain);
         connections::serve(listener, self.router, times, stop).await;
         Ok(())
     }
@@ -100,7 +103,7 @@ impl Server {
 fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
     let router = routes::router(|paths| openapi::document(&service, paths))
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(service.clone(), connections::read))
+        .layer(from_fn_with_state(service.clone(), bodies::read))
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             ApiError::failed("the server failed on this request; this is a defect").into_response()
         }))
@@ -184,14 +187,9 @@ async fn observe(State(service): State<Shared>, request: Request, next: Next) ->
     let path = path.map_or("other", MatchedPath::as_str).to_owned();
     let (method, begun) = (request.method().clone(), Instant::now());
     let response = next.run(request).await;
-    let status = response.status();
+    let status = response.status().as_u16();
     let milliseconds = begun.elapsed().as_secs_f64() * 1e3;
-    match status {
-        status if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE => {
-            tracing::error!(%method, path, status = status.as_u16(), milliseconds, "answered");
-        }
-        status => tracing::info!(%method, path, status = status.as_u16(), milliseconds, "answered"),
-    }
-    service.metrics.request(path, status.as_u16());
+    tracing::info!(%method, path, status, milliseconds, "answered");
+    service.metrics.request(path, status);
     response
 }

@@ -66,6 +66,8 @@ pub struct ServerSettings {
     /// is the root. Requests may have it or not, since proxies take it away or leave it. A proxy
     /// may also tell it as `X-Forwarded-Prefix`.
     pub prefix: String,
+    /// What the page says of the models, such as what they have learnt from; may be empty.
+    pub about: String,
     /// How long the server answers what it has accepted after it is stopped. What takes longer is
     /// cut off.
     pub drain: Duration,
@@ -85,6 +87,7 @@ impl ServerSettings {
             keys: Vec::new(),
             cors: None,
             prefix: String::new(),
+            about: String::new(),
             drain: Duration::from_secs(10),
         }
     }

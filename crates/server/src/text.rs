@@ -1,26 +1,23 @@
 //! Texts of any length through the queue.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Wanted, longest, wanted};
 
+use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::api::{Service, Shared};
-use crate::compute::compute;
+use crate::compute::{Waits, compute};
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
-use crate::lock::locked;
 use crate::queue::Queue;
 
 /// What the sentences of a request go through.
-pub(crate) struct Path {
-    pub service: Shared,
+pub(crate) struct Path<'a> {
+    client: &'a Client,
     pub pair: LanguagePair,
     pub choice: Choice,
-    /// The queue of the model, which is not unloaded for a while as long as somebody has it.
-    held: Mutex<Option<Arc<Queue>>>,
     /// Prescribed translations of terms, the first glossary before the others.
     pub glossaries: Vec<Arc<Glossary>>,
 }
@@ -36,12 +33,12 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 /// The documents of a request, and for each the part that is translated now.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
-impl Service {
+impl Client {
     /// Translates `texts`, each whole, by the pair of the same place, within the time that the
     /// limits allow, with the terms of `glossary` and of the model's own. A text whose language is
     /// the target stays as it is.
     pub async fn translate(
-        self: &Arc<Self>,
+        &self,
         texts: Vec<String>,
         pairs: &[LanguagePair],
         format: Format,
@@ -49,6 +46,8 @@ impl Service {
         glossary: Arc<Glossary>,
     ) -> Result<Vec<Translations>, ApiError> {
         let translated = async {
+            let size = texts.iter().map(String::len).sum();
+            let _room = self.room(size, choice.n_best.max(1)).await;
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
             let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
             for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {
@@ -67,35 +66,29 @@ impl Service {
     /// What the sentences of a request go through: the queue of the model for `pair`, searched by
     /// `choice`, with the glossary of the request before the one of the model.
     pub async fn path(
-        self: &Arc<Self>,
+        &self,
         pair: &LanguagePair,
         choice: Choice,
         own: Arc<Glossary>,
-    ) -> Result<Path, ApiError> {
+    ) -> Result<Path<'_>, ApiError> {
         let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
-        let (service, pair, held) = (self.clone(), pair.clone(), Mutex::default());
-        let path = Path { service, pair, choice, held, glossaries };
+        let path = Path { client: self, pair: pair.clone(), choice, glossaries };
         path.queue().await?;
         Ok(path)
     }
 }
 
-impl Path {
+impl Path<'_> {
     /// The queue of the model, which is loaded again if it was unloaded for another one.
     ///
     /// # Errors
     /// [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>, ApiError> {
-        let held = locked(&self.held).take().filter(|queue| !queue.is_unloaded());
-        if let Some(queue) = held {
-            return Ok(locked(&self.held).insert(queue).clone());
-        }
         let pair = &self.pair;
         let message = || format!("no model translates {pair}");
         let none = || ApiError::bad("target", message(), "a pair of /languages");
-        let queue = self.service.models.queue(pair).await.ok_or_else(none)?;
-        let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
-        Ok(locked(&self.held).insert(queue).clone())
+        let queue = self.client.models.queue(pair).await.ok_or_else(none)?;
+        queue.map_err(|_| ApiError::not_loaded(pair))
     }
 
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
@@ -112,43 +105,44 @@ impl Path {
         format: Format,
         language: String,
     ) -> Result<Vec<Translations>, ApiError> {
-        let (ranks, most) = (self.choice.n_best.max(1), self.service.limits.characters);
+        let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
         let size = texts.iter().map(String::len).sum();
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
-        let parse = move || {
-            let fits = |sentence: &str| engine.fits(sentence);
+        let parse = move |waits: &Waits| {
+            let fits = |sentence: &str| {
+                waits.or_end();
+                engine.fits(sentence)
+            };
             let parse = |text: &String| Document::parse(text, format, Some(&language), &fits);
-            round(texts.iter().map(parse).collect(), &glossaries, most)
+            round(texts.iter().map(parse).collect(), &glossaries, most, waits)
         };
-        let (documents, work) = compute(size, parse).await??;
-        // What a document asks for in its second round depends on its translations of the first.
-        let found = self.rounds(&work).await?;
-        let glossaries = self.glossaries.clone();
-        let take = move || {
-            let mut all = Vec::with_capacity(documents.len() * ranks);
-            for (document, found) in documents.into_iter().zip(found) {
-                for rank in 0..ranks {
-                    let mut document = document.clone();
-                    document.accept(ranked(&found, rank));
-                    all.push(document);
-                }
-            }
-            round(all, &glossaries, most * ranks)
-        };
-        let (mut documents, mut work) = compute(size * ranks, take).await??;
-        while work.iter().any(|work| !work.is_empty()) {
+        let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;
+        // After the first round there is a document for each rank. What it asks for in its second
+        // round depends on its translations of the first.
+        let mut copies = ranks;
+        loop {
             let found = self.rounds(&work).await?;
             let glossaries = self.glossaries.clone();
-            let take = move || {
-                for (place, (document, found)) in documents.iter_mut().zip(found).enumerate() {
-                    document.accept(ranked(&found, place % ranks));
+            let take = move |waits: &Waits| {
+                let mut all = Vec::with_capacity(documents.len() * copies);
+                for (document, found) in documents.into_iter().zip(found) {
+                    for _ in 0..copies {
+                        waits.or_end();
+                        let mut document = document.clone();
+                        document.accept(ranked(&found, all.len() % ranks));
+                        all.push(document);
+                    }
                 }
-                round(documents, &glossaries, most * ranks)
+                round(all, &glossaries, most * ranks, waits)
             };
-            (documents, work) = compute(size * ranks, take).await??;
+            (documents, work) = compute(&self.client.sender, size * ranks, take).await??;
+            copies = 1;
+            if work.iter().all(Vec::is_empty) {
+                break;
+            }
         }
-        Ok(compute(size * ranks, move || finished(documents, ranks)).await?)
+        Ok(compute(&self.client.sender, size * ranks, move |_| finished(documents, ranks)).await?)
     }
 
     /// The candidates for each sentence of each document.
@@ -162,16 +156,16 @@ impl Path {
     /// # Errors
     /// [`ApiError`].
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, ApiError> {
-        let (cache, pair) = (&self.service.cache, self.pair.to_string());
+        let (cache, pair) = (&self.client.cache, self.pair.to_string());
         let mut answers: Vec<Option<Vec<Candidate>>> =
             all.iter().map(|work| cache.get(&pair, work, self.choice)).collect();
         let mut missing: Vec<usize> =
             (0..all.len()).filter(|&place| answers[place].is_none()).collect();
-        self.service.metrics.cached(all.len() - missing.len());
+        self.client.metrics.cached(all.len() - missing.len());
         while !missing.is_empty() {
             let queue = self.queue().await?;
             let asked: Vec<Work> = missing.iter().map(|&place| all[place].clone()).collect();
-            let found = queue.translate(asked.clone(), self.choice).await?;
+            let found = queue.translate(&self.client.sender, asked.clone(), self.choice).await?;
             let unloaded = queue.is_unloaded();
             let done = |candidates: &[Candidate]| !unloaded || !candidates.is_empty();
             let found = missing.iter().zip(asked).zip(found);
@@ -190,9 +184,11 @@ fn round(
     documents: Vec<Document>,
     glossaries: &[Arc<Glossary>],
     most: usize,
+    waits: &Waits,
 ) -> Result<Round, ApiError> {
     let mut left = most;
     let mut work = |PendingSentence { text, links }: PendingSentence| {
+        waits.or_end();
         with_terms(Work { text, links, ..Work::default() }, glossaries, &mut left)
     };
     let pending = documents.iter().map(Document::pending);
@@ -223,28 +219,19 @@ pub(crate) fn with_terms(
 
 /// The texts of `documents`, of which each text has `ranks`, without those that are alike.
 fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
-    let mut documents = documents.into_iter().map(Document::finish).peekable();
-    let mut all = Vec::new();
-    while documents.peek().is_some() {
-        let mut texts = Translations::with_capacity(ranks);
-        for text in documents.by_ref().take(ranks) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        all.push(texts);
-    }
-    all
+    let texts: Vec<String> = documents.into_iter().map(Document::finish).collect();
+    let unlike = |texts: &[String]| {
+        let is_new = |index: &usize| !texts[..*index].contains(&texts[*index]);
+        (0..texts.len()).filter(is_new).map(|index| texts[index].clone()).collect()
+    };
+    texts.chunks(ranks).map(unlike).collect()
 }
 
 /// The candidates of this rank, or the best where there are fewer.
 fn ranked(candidates: &[Vec<Candidate>], rank: usize) -> Vec<Translated> {
-    let translated = |candidates: &Vec<Candidate>| match candidates.get(rank).or(candidates.first())
-    {
-        Some(Candidate { text, links, .. }) => {
-            Translated { text: text.clone(), links: links.clone() }
-        }
-        None => Translated { text: String::new(), links: Vec::new() },
+    let translated = |candidates: &Vec<Candidate>| {
+        let found = candidates.get(rank).or(candidates.first()).cloned().unwrap_or_default();
+        Translated { text: found.text, links: found.links }
     };
     candidates.iter().map(translated).collect()
 }

@@ -68,10 +68,6 @@ pub struct Args {
     /// together they cost at most 128 times as many tokens × beam
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     batch: usize,
-    /// How long sentences wait for others to be translated with, in milliseconds; worth a try on a
-    /// GPU
-    #[arg(long, default_value_t = QueueSettings::default().patience.as_millis() as u64, value_name = "MS")]
-    patience: u64,
     /// The number of batches translated at the same time [default: the number of processors]
     #[arg(long, value_parser = at_least(1), value_name = "N")]
     workers: Option<usize>,
@@ -144,6 +140,10 @@ fn files_of_pairs<T, E: std::error::Error + Send + Sync + 'static>(
     Ok(files)
 }
 
+/// What the page says of the models inside the program.
+const ABOUT_EMBEDDED: &str = "The two small models inside this program have learnt from short everyday \
+     sentences, those of Tatoeba. They translate such sentences well, and long, technical or literary ones badly.";
+
 /// The models inside the program.
 fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
     let model = |pair: &str| {
@@ -168,9 +168,9 @@ pub fn run(args: Args) -> Result<()> {
 
 fn settings(args: Args) -> Result<ServerSettings> {
     let (device, compute) = (args.computing.device.open()?, args.computing.compute);
-    let models = match args.model.is_empty() {
-        true => embedded_models()?,
-        false => args.model,
+    let (models, about) = match args.model.is_empty() {
+        true => (embedded_models()?, ABOUT_EMBEDDED.to_owned()),
+        false => (args.model, String::new()),
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
     let glossaries = files_of_pairs("--glossary", args.glossary, &pairs, Glossary::load)?;
@@ -186,7 +186,6 @@ fn settings(args: Args) -> Result<ServerSettings> {
         queue: QueueSettings {
             batch: args.batch,
             waiting: args.max_waiting,
-            patience: Duration::from_millis(args.patience),
             workers: args.workers.unwrap_or(queue.workers),
         },
         limits: Limits {
@@ -203,6 +202,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
         prefix: args.url_prefix,
+        about,
         ..ServerSettings::new(args.listen, models)
     })
 }

@@ -1,12 +1,10 @@
 //! `serve` with models of several languages, and languages that it finds out.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::common::{burnformer, refused, run, run_with, stderr, stdout};
+use crate::common::{burnformer, opus_mt, refused, run, run_with, stderr, stdout};
 use serde_json::{Value, json};
 
 /// A running server.
@@ -47,35 +45,13 @@ impl Drop for Server {
     }
 }
 
-/// A model of OPUS-MT's form with the target languages French, German and Brazilian Portuguese, in
-/// `folder`.
-fn several_targets(folder: &Path) -> String {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/fixtures");
-    let (opus, m2m100) = (folder.join("opus"), fixtures.join("m2m100/relu"));
-    fs::create_dir(&opus).unwrap();
-    for entry in fs::read_dir(fixtures.join("hugging_face/shared_swish")).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, opus.join(path.file_name().unwrap())).unwrap();
-    }
-    for side in ["source.spm", "target.spm"] {
-        fs::copy(m2m100.join("sentencepiece.bpe.model"), opus.join(side)).unwrap();
-    }
-    let pieces = fs::read(m2m100.join("vocab.json")).unwrap();
-    let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
-    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).take(18);
-    let tags = ["</s>", "<unk>", ">>fra<<", ">>deu<<", ">>pob<<"].map(String::from).into_iter();
-    let tokens = tags.chain(pieces.cloned()).chain(["<pad>".into()]);
-    let ids: serde_json::Map<_, _> = tokens.zip((0..).map(|id: u32| id.into())).collect();
-    fs::write(opus.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
-    let out = folder.join("model").display().to_string();
-    stdout(&run(&["import", opus.to_str().unwrap(), "--out", &out]));
-    out
-}
-
 #[test]
 fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
     let folder = tempfile::tempdir().unwrap();
-    let model = several_targets(folder.path());
+    let opus = folder.path().join("opus");
+    opus_mt(&opus, &["fra", "deu", "pob"]);
+    let [opus, model] = [opus, folder.path().join("model")].map(|path| path.display().to_string());
+    stdout(&run(&["import", &opus, "--out", &model]));
     let text = "the house is small";
     let told = |language: &str| {
         let options = ["translate", "--model", &model, "--target-language", language];

@@ -3,20 +3,18 @@
 use std::slice;
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::header;
 use axum::response::IntoResponse;
 use burnformer_documents::Format;
 use burnformer_view::{Sentence, linked_page};
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 use super::body::Fields;
 use super::error::{ApiError, Refused};
-use super::{Shared, page};
-use crate::compute::compute;
-use crate::engine::{Choice, Engine};
+use super::{Client, page};
+use crate::compute::{LARGE, Waits, compute};
+use crate::engine::Choice;
 use crate::language::LanguagePair;
 use crate::queue::QueueError;
 use crate::text::best;
@@ -36,6 +34,7 @@ pub(crate) struct AttentionRequest {
     #[schema(example = "en")]
     pub target: String,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
@@ -73,13 +72,11 @@ pub(crate) struct AttentionPanel {
 #[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
     responses((status = 200, body = AttentionResponse), Refused))]
 pub(crate) async fn attention(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<AttentionRequest>,
+    Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let sentence = look(service, &headers, request).await?;
-    let answer = move || serde_json::to_vec(&sentence);
-    let json = compute(0, answer).await?.expect("numbers and texts are JSON");
+    let sentence = look(&client, request).await?;
+    let answer = move |_: &Waits| serde_json::to_vec(&sentence);
+    let json = compute(&client.sender, LARGE, answer).await?.expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
@@ -87,64 +84,43 @@ pub(crate) async fn attention(
 #[utoipa::path(post, path = "/attention", tag = "v1", operation_id = "attention_page", request_body = AttentionRequest,
     responses((status = 200, body = String, content_type = "text/html"), Refused))]
 pub(crate) async fn view(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<AttentionRequest>,
+    Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let title = format!("Attention, {} to {}", request.source, request.target);
-    let sentence = look(service, &headers, request).await?;
-    let draw = move || linked_page(&title, &[sentence], "attention.css", "attention.js");
-    Ok(page::html(compute(0, draw).await?))
+    let sentence = look(&client, request).await?;
+    let draw = move |_: &Waits| linked_page(&title, &[sentence], "attention.css", "attention.js");
+    Ok(page::html(compute(&client.sender, LARGE, draw).await?))
 }
 
-async fn look(
-    service: Shared,
-    headers: &HeaderMap,
-    request: AttentionRequest,
-) -> Result<Sentence, ApiError> {
-    let AttentionRequest { sentence, translation, source, target, api_key } = request;
-    service.check_key(headers, api_key.as_deref())?;
+async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, ApiError> {
+    let AttentionRequest { sentence, translation, source, target, .. } = request;
     let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
-    service.check_texts("sentence", 1, texts)?;
-    let pair = service.pair(&source, &target)?;
+    client.check_texts("sentence", 1, texts)?;
+    let pair = client.pair(&source, &target)?;
     let translation = match translation.filter(|text| !text.is_empty()) {
         Some(translation) => translation,
-        None => translated(&service, &sentence, &pair).await?,
+        None => translated(client, &sentence, &pair).await?,
     };
     let weights = async {
-        let path = service.path(&pair, Choice::default(), Arc::default()).await?;
+        let path = client.path(&pair, Choice::default(), Arc::default()).await?;
         let engine = path.queue().await?.engine().clone();
-        weights(&service.looking, engine, sentence, translation).await
+        let look = move |_: &Waits| engine.attention(&sentence, &translation);
+        let found = compute(&client.sender, LARGE, look).await.map_err(QueueError::from)?;
+        Ok(found.map_err(QueueError::from)?)
     };
-    service.in_time(weights).await
+    client.in_time(weights).await
 }
 
 /// The translation that `/translate` would give.
 async fn translated(
-    service: &Shared,
+    client: &Client,
     sentence: &str,
     pair: &LanguagePair,
 ) -> Result<String, ApiError> {
     let choice = Choice { n_best: 1, ..Choice::default() };
     let texts = vec![sentence.to_owned()];
-    let all = service
+    let all = client
         .translate(texts, slice::from_ref(pair), Format::Text, choice, Arc::default())
         .await?;
     Ok(best(all).concat())
-}
-
-/// The weights of `engine`, computed by a thread of its own; `looking` limits the number of these
-/// threads.
-async fn weights(
-    looking: &Arc<Semaphore>,
-    engine: Arc<dyn Engine>,
-    sentence: String,
-    translation: String,
-) -> Result<Sentence, ApiError> {
-    let permit = looking.clone().acquire_owned().await.expect("the semaphore is never closed");
-    let look = move || {
-        let _permit = permit;
-        engine.attention(&sentence, &translation)
-    };
-    Ok(compute(0, look).await.map_err(QueueError::from)?.map_err(QueueError::from)?)
 }

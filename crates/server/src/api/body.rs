@@ -1,21 +1,20 @@
 //! Reading the fields of a request: JSON, or a form of any kind with the same fields.
 
-use std::collections::BTreeSet;
-
 use axum::body::{Bytes, to_bytes};
-use axum::extract::multipart::{Multipart, MultipartError};
 use axum::extract::{FromRequest, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use percent_encoding::percent_decode;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Shared;
 use super::error::ApiError;
+use super::form::{self, Part, urlencoded};
+use super::{Client, Shared};
 use crate::compute::compute;
+use crate::sender::Sender;
 
 /// The most fields of a form beside the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
@@ -24,7 +23,7 @@ pub(super) const MOST_FIELDS: usize = 64;
 /// or `multipart/form-data`, or from the query. Fields that the request does not have are refused;
 /// if it is `LENIENT`, as clients of LibreTranslate expect, only those whose name is nearly that of
 /// one that it has.
-pub(crate) struct Fields<T, const LENIENT: bool = false>(pub T);
+pub(crate) struct Fields<T, const LENIENT: bool = false>(pub Client, pub T);
 
 impl<T, const LENIENT: bool> FromRequest<Shared> for Fields<T, LENIENT>
 where
@@ -32,27 +31,86 @@ where
 {
     type Rejection = ApiError;
 
-    async fn from_request(mut request: Request, state: &Shared) -> Result<Self, ApiError> {
-        if kind(request.headers())?.ends_with("json") {
-            let body = std::mem::take(request.body_mut());
-            let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
-            let size = bytes.len();
-            if size > 0 {
-                let (service, headers) = (state.clone(), request.headers().clone());
-                let read = move || {
-                    service.check_key(&headers, key(&bytes).as_deref())?;
-                    read_json(&bytes, LENIENT)
-                };
-                return compute(size, read).await?.map(Self);
-            }
-        }
-        let parts = form(request, state.limits.texts + MOST_FIELDS).await?;
-        let size = parts.iter().map(|part| part.bytes.len()).sum();
-        compute(size, move || read_form(parts, LENIENT)).await?.map(Self)
+    async fn from_request(request: Request, state: &Shared) -> Result<Self, ApiError> {
+        let most = state.limits.texts + MOST_FIELDS;
+        let fields = move |content| match content {
+            Content::Json(bytes) => read_json(&bytes, LENIENT),
+            Content::Form(parts) => read_form(parts, most, LENIENT),
+        };
+        let (client, fields) = open(request, state, most, fields).await?;
+        Ok(Self(client, fields))
     }
 }
 
-fn unread<E>(_: E) -> ApiError {
+/// The body of a request, with the query, before its fields are read.
+pub(super) enum Content {
+    Json(Bytes),
+    Form(Vec<Part>),
+}
+
+impl Content {
+    /// The key, beside which nothing is kept of JSON.
+    fn key(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Key {
+            api_key: Option<String>,
+        }
+        match self {
+            Self::Json(bytes) => serde_json::from_slice::<Key>(without_mark(bytes)).ok()?.api_key,
+            Self::Form(parts) => parts.iter().find(|part| part.name == KEY)?.clone().text().ok(),
+        }
+    }
+}
+
+/// The client of `request`, whose key is checked, and then what `read` makes of its content, a form
+/// of which may have `most` fields.
+///
+/// # Errors
+/// If the body is of no known kind or compressed, if the key is wrong, and those of `read`.
+pub(super) async fn open<T: Send + 'static>(
+    request: Request,
+    service: &Shared,
+    most: usize,
+    read: impl FnOnce(Content) -> Result<T, ApiError> + Send + 'static,
+) -> Result<(Client, T), ApiError> {
+    let kind = kind(request.headers())?;
+    let (head, body) = request.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
+    let sender = head.extensions.get::<Sender>().cloned();
+    let sender = sender.expect("a sender, which is told with every request");
+    let (known, service) = (sender.clone(), service.clone());
+    compute(&sender, bytes.len(), move |_| {
+        let content = match kind.ends_with("json") && !bytes.is_empty() {
+            true => Content::Json(bytes),
+            false => Content::Form(form::read(&head, &kind, bytes, most)?),
+        };
+        let sender = match known {
+            Sender::Address(_) if service.keys.are_required() => {
+                let key = key_of_head(&head).or_else(|| content.key()).unwrap_or_default();
+                let allowed = service.keys.allow(&key).then_some(Sender::Key(key));
+                allowed.ok_or_else(ApiError::key)?
+            }
+            known => known,
+        };
+        Ok((Client { service, sender }, read(content)?))
+    })
+    .await?
+}
+
+/// The name of the field of the key.
+const KEY: &str = "api_key";
+
+/// The key in the head of a request: that of `Authorization: Bearer KEY`, or else of the query.
+pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
+    let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = value.and_then(|value| value.split_once(' '));
+    let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
+    let of_query = || query.find(|part| part.name == KEY)?.text().ok();
+    bearer.map(|(_, key)| key.trim().to_owned()).or_else(of_query)
+}
+
+pub(super) fn unread<E>(_: E) -> ApiError {
     ApiError::body("the body cannot be read", "send it whole")
 }
 
@@ -68,14 +126,9 @@ fn kind(headers: &HeaderMap) -> Result<String, ApiError> {
     Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-/// The key in a body of JSON, of which nothing else is kept.
-fn key(bytes: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Key {
-        api_key: Option<String>,
-    }
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    serde_json::from_slice::<Key>(bytes).ok()?.api_key
+/// `bytes` without a byte-order mark, which RFC 8259 lets readers skip.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 fn read_json<T: DeserializeOwned + PartialSchema>(
@@ -85,10 +138,8 @@ fn read_json<T: DeserializeOwned + PartialSchema>(
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return Err(ApiError::content_encoding("gzip"));
     }
-    // RFC 8259 lets readers skip a byte-order mark.
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| ApiError::body("the body is not UTF-8", REMEDY))?;
+    let text = std::str::from_utf8(without_mark(bytes));
+    let text = text.map_err(|_| ApiError::body("the body is not UTF-8", REMEDY))?;
     let mut json = serde_json::Deserializer::from_str(text);
     let fields = fields(&mut json, lenient)?;
     json.end().map_err(|error| ApiError::body(error.to_string(), REMEDY))?;
@@ -97,84 +148,14 @@ fn read_json<T: DeserializeOwned + PartialSchema>(
 
 const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.json describes";
 
-/// A field of a form or of a query.
-#[derive(Default)]
-pub(super) struct Part {
-    pub name: String,
-    pub file_name: String,
-    pub bytes: Bytes,
-}
-
-impl Part {
-    /// The text of the part.
-    ///
-    /// # Errors
-    /// If it is not UTF-8.
-    pub fn text(self) -> Result<String, ApiError> {
-        String::from_utf8(self.bytes.into()).map_err(|_| {
-            let field: String = self.name.chars().take(40).collect();
-            let remedy = "encode its text as UTF-8, and its bytes by %, such as %C3%A4 for ä";
-            ApiError::bad(&field, format!("the field {field:?} is not UTF-8"), remedy)
-        })
-    }
-}
-
-/// The fields of the query, and those of the body that it lacks, at most `most`.
-pub(super) async fn form(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
-    let kind = kind(request.headers())?;
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let query: Vec<Part> = urlencoded(query.as_bytes()).take(most + 1).collect();
-    let mut parts = if kind == "multipart/form-data" {
-        multipart(request, most).await?
-    } else {
-        let bytes = to_bytes(request.into_body(), usize::MAX).await.map_err(unread)?;
-        if kind != "application/x-www-form-urlencoded" && !bytes.is_empty() {
-            return Err(ApiError::media_type(&kind));
-        }
-        urlencoded(&bytes).take(most + 1).collect()
-    };
-    let names: BTreeSet<&str> = query.iter().map(|part| part.name.as_str()).collect();
-    parts.retain(|part| !names.contains(&*part.name));
-    parts.extend(query);
-    parts.get(most).map_or(Ok(()), |part| {
-        let message = format!("more than the {most} fields allowed");
-        Err(ApiError::bad(&part.name, message, "send less at a time"))
-    })?;
-    Ok(parts)
-}
-
-async fn multipart(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
-    let parts = Multipart::from_request(request, &()).await;
-    let wrong = |_| ApiError::media_type("multipart/form-data without its boundary");
-    let (mut parts, mut all) = (parts.map_err(wrong)?, Vec::new());
-    let broken = |error: MultipartError| ApiError::body(error.body_text(), "send the form whole");
-    while let Some(part) = parts.next_field().await.map_err(broken)?.filter(|_| all.len() <= most) {
-        let names = [part.name(), part.file_name()];
-        let [name, file_name] = names.map(|name| name.unwrap_or_default().to_owned());
-        all.push(Part { name, file_name, bytes: part.bytes().await.map_err(broken)? });
-    }
-    Ok(all)
-}
-
-/// The fields of a form of `application/x-www-form-urlencoded`.
-fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
-    text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
-            let spaced: Vec<u8> = side.iter().map(|&c| if c == b'+' { b' ' } else { c }).collect();
-            percent_decode(&spaced).collect::<Vec<u8>>()
-        });
-        let [name, value] = [(); 2].map(|()| sides.next().unwrap_or_default());
-        let name = String::from_utf8_lossy(&name).into_owned();
-        Part { name, bytes: value.into(), ..Part::default() }
-    })
-}
-
 /// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them
 /// (`q[]`, `q[0]`), has a list.
 fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
+    most: usize,
     lenient: bool,
 ) -> Result<T, ApiError> {
+    form::check_count(&parts, most)?;
     let mut all = Map::new();
     for part in parts {
         let name = part.name.clone();
@@ -290,9 +271,6 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
-    use futures_util::FutureExt;
-
     use super::*;
 
     #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -304,12 +282,12 @@ mod tests {
     }
 
     fn form(query: &str, sent: &[u8]) -> Result<Asked, ApiError> {
-        let mut request = Request::new(Body::from(sent.to_vec()));
+        let mut request = Request::new(axum::body::Body::empty());
         *request.uri_mut() = format!("/?{query}").parse().unwrap();
-        let form_type = "application/x-www-form-urlencoded".parse().unwrap();
-        request.headers_mut().insert(header::CONTENT_TYPE, form_type);
-        let parts = super::form(request, 10).now_or_never().unwrap()?;
-        read_form(parts, true)
+        let (head, _) = request.into_parts();
+        let parts =
+            form::read(&head, "application/x-www-form-urlencoded", sent.to_vec().into(), 10)?;
+        read_form(parts, 10, true)
     }
 
     fn texts(asked: Asked) -> (Vec<String>, bool) {

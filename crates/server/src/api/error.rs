@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
@@ -13,8 +13,8 @@ use crate::engine::EngineError;
 use crate::language::LanguagePair;
 use crate::queue::QueueError;
 
-/// When to try again where nothing tells how long the others will take.
-const LATER: Duration = Duration::from_secs(10);
+/// After how many seconds to try again. Senders take turns, so it is not long however many wait.
+const LATER: u64 = 5;
 
 /// What every answer that is no success holds.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -55,13 +55,13 @@ pub(crate) enum Refused {
 pub(crate) struct ApiError {
     status: StatusCode,
     body: ErrorBody,
-    retry: Option<Duration>,
 }
 
 impl ApiError {
-    fn new(status: StatusCode, error: impl Into<String>) -> Self {
+    /// An error of any `status`.
+    pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
         let body = ErrorBody { error: error.into(), field: None, remedy: None };
-        Self { status, body, retry: None }
+        Self { status, body }
     }
 
     fn field(mut self, field: &str) -> Self {
@@ -72,10 +72,6 @@ impl ApiError {
     fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.body.remedy = Some(remedy.into());
         self
-    }
-
-    fn retry(self, after: Duration) -> Self {
-        Self { retry: Some(after), ..self }
     }
 
     /// 400: `field` has a wrong value.
@@ -98,21 +94,6 @@ impl ApiError {
     pub fn key() -> Self {
         let remedy = "send a valid key as api_key, or as Authorization: Bearer KEY";
         Self::new(StatusCode::FORBIDDEN, "Invalid API key").field("api_key").remedy(remedy)
-    }
-
-    /// 403: what this server does not do.
-    pub fn disabled(error: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, error)
-    }
-
-    /// 404.
-    pub fn not_found(error: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, error)
-    }
-
-    /// 405.
-    pub fn method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
     }
 
     /// 408: the body did not come in time.
@@ -141,8 +122,8 @@ impl ApiError {
     }
 
     /// 503: try again after a while.
-    fn busy(error: impl Into<String>, after: Duration) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, error).retry(after)
+    fn busy(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
     /// 503: the server is up, but the model for `pair` cannot be loaded.
@@ -152,13 +133,13 @@ impl ApiError {
 
     /// 503: every connection has a request that is not answered.
     pub fn too_many() -> Self {
-        Self::busy("too many requests at the same time", LATER).remedy("try again when fewer ask")
+        Self::busy("too many requests at the same time").remedy("try again when fewer ask")
     }
 
     /// 503: too slow.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
-        Self::busy(error, LATER).remedy("send less at a time, or try again when fewer ask")
+        Self::busy(error).remedy("send less at a time, or try again when fewer ask")
     }
 
     /// 500: the model cannot be loaded, which the log explains.
@@ -186,8 +167,7 @@ impl From<QueueError> for ApiError {
     fn from(error: QueueError) -> Self {
         let message = error.to_string();
         match error {
-            QueueError::Full { retry, .. } => Self::busy(message, retry),
-            QueueError::Stopped => Self::busy(message, Duration::from_secs(1)),
+            QueueError::Full | QueueError::Stopped => Self::busy(message),
             QueueError::Engine(EngineError::Request(_)) => {
                 Self::new(StatusCode::BAD_REQUEST, message)
             }
@@ -199,9 +179,8 @@ impl From<QueueError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
-        if let Some(retry) = self.retry {
-            let seconds = HeaderValue::from(retry.as_secs().max(1));
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, LATER.into());
         }
         response
     }

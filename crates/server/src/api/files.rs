@@ -1,24 +1,21 @@
 //! Documents sent and fetched as files.
 
-use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{Extension, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::Format;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::body::{MOST_FIELDS, form};
+use super::body::{Content, MOST_FIELDS, open};
 use super::error::{ApiError, ErrorBody, Refused};
-use super::{Service, Shared, bearer, extensions};
-use crate::connections::Connection;
+use super::form::check_count;
+use super::{Service, Shared, extensions};
 use crate::engine::Choice;
-use crate::kept_files::Owner;
 use crate::text::best;
 
 /// The answer to `/translate_file`.
@@ -50,44 +47,21 @@ pub(crate) struct FileRequest {
     responses((status = 200, body = FileResponse), Refused))]
 pub(crate) async fn translate_file(
     State(service): State<Shared>,
-    Extension(connection): Extension<Connection>,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<FileResponse>, ApiError> {
-    let sent = Sent::read(request).await?;
-    service.check_key(&headers, sent.api_key.as_deref())?;
-    let (name, bytes) = sent.file.ok_or_else(|| ApiError::missing("file"))?;
-    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let asked = given(sent.source).ok_or_else(|| ApiError::missing("source"))?;
-    let target = given(sent.target).ok_or_else(|| ApiError::missing("target"))?;
-    let format = format_of(&name)?;
-    let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
-    let texts = vec![String::from_utf8(bytes.to_vec()).map_err(wrong)?];
-    service.check_texts("file", 1, texts.iter().map(String::as_str))?;
-    let pairs = service.sourced(&asked, &target, &texts, format).await?.0;
+    let (client, fields) = open(request, &service, MOST_FIELDS, FileFields::read).await?;
+    let FileFields { name, format, text, source, target } = fields;
+    let texts = vec![text];
+    client.check_texts("file", 1, texts.iter().map(String::as_str))?;
+    let pairs = client.sourced(&source, &target, &texts, format).await?.0;
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let text =
-        best(service.translate(texts, &pairs, format, choice, Arc::default()).await?).concat();
-    let api_key = bearer(&headers).map(str::to_owned).or(sent.api_key);
-    let owner = match api_key.filter(|_| service.keys.are_required()) {
-        Some(key) => Owner::Key(key),
-        None => Owner::Peer(client(connection.peer, &headers)),
-    };
-    let key = service.files.put(owner, &plain(&name), text).ok_or_else(ApiError::too_many)?;
-    let (origin, prefix) = (origin(&headers), prefix(&service, &headers));
+    let text = best(client.translate(texts, &pairs, format, choice, Arc::default()).await?);
+    let kept = client.files.put(&client.sender, &plain(&name), text.concat());
+    let key = kept.ok_or_else(ApiError::too_many)?;
+    let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse { translated_file_url }))
-}
-
-/// The address of the client, of which one in IPv6 has a network of 64 bits. A proxy on this
-/// machine tells it at the end of `X-Forwarded-For`.
-fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let told = headers.get_all("x-forwarded-for").iter().next_back();
-    let told = told.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-    match told.filter(|_| peer.is_loopback()).unwrap_or(peer) {
-        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
-        address => address,
-    }
 }
 
 /// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value
@@ -122,28 +96,33 @@ fn is_host(text: &str) -> bool {
     is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
 }
 
-/// The parts of a form.
-#[derive(Default)]
-struct Sent {
-    file: Option<(String, Bytes)>,
-    source: Option<String>,
-    target: Option<String>,
-    api_key: Option<String>,
+/// The file of a request, and from which language to which it is to be translated.
+struct FileFields {
+    name: String,
+    format: Format,
+    text: String,
+    source: String,
+    target: String,
 }
 
-impl Sent {
-    async fn read(request: Request) -> Result<Self, ApiError> {
-        let mut sent = Self::default();
-        for part in form(request, MOST_FIELDS).await? {
-            match part.name.as_str() {
-                "file" => sent.file = Some((part.file_name, part.bytes)),
-                "source" => sent.source = Some(part.text()?),
-                "target" => sent.target = Some(part.text()?),
-                "api_key" => sent.api_key = Some(part.text()?),
-                _ => {}
-            }
-        }
-        Ok(sent)
+impl FileFields {
+    fn read(content: Content) -> Result<Self, ApiError> {
+        let Content::Form(mut parts) = content else {
+            return Err(ApiError::media_type("application/json"));
+        };
+        check_count(&parts, MOST_FIELDS)?;
+        let mut take = |name: &str| {
+            let index = parts.iter().rposition(|part| part.name == name);
+            let part = index.map(|index| parts.swap_remove(index));
+            part.filter(|part| name == "file" || !part.bytes.is_empty())
+                .ok_or_else(|| ApiError::missing(name))
+        };
+        let [file, source, target] = ["file", "source", "target"].map(&mut take);
+        let (file, source, target) = (file?, source?.text()?, target?.text()?);
+        let format = format_of(&file.file_name)?;
+        let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
+        let text = String::from_utf8(file.bytes.into()).map_err(wrong)?;
+        Ok(Self { name: file.file_name, format, text, source, target })
     }
 }
 
@@ -171,8 +150,9 @@ pub(crate) async fn download(
     State(service): State<Shared>,
     Path(name): Path<String>,
 ) -> Result<Response, ApiError> {
-    let gone = || ApiError::not_found("there is no such file, or its ten minutes are over");
-    let text = service.files.get(&name).ok_or_else(gone)?;
+    let gone = "there is no such file, or its ten minutes are over";
+    let text = service.files.get(&name);
+    let text = text.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, gone))?;
     let file = name.split_once('.').map_or("translation", |(_, file)| file);
     let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{file}\""));
     let disposition = disposition.unwrap_or(HeaderValue::from_static("attachment"));

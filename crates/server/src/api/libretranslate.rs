@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::StatusCode;
 use burnformer_documents::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, ErrorBody, Refused};
-use super::{Service, Shared, extensions, format};
+use super::{Shared, extensions, format, within};
 use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
@@ -37,30 +37,8 @@ pub(crate) struct TranslateRequest {
     #[schema(nullable = false)]
     pub alternatives: Option<usize>,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     pub api_key: Option<String>,
-}
-
-/// A language that was found out.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Detected {
-    /// How sure that is, from 0 to 100.
-    pub confidence: f64,
-    /// The language's code.
-    pub language: String,
-}
-
-impl From<Detection> for Detected {
-    fn from(Detection { language, confidence, .. }: Detection) -> Self {
-        Self { confidence, language }
-    }
-}
-
-impl Detected {
-    /// The languages of `all` texts, or of the only `one`.
-    pub fn of(all: Vec<Detection>, one: bool) -> OneOrMany<Self> {
-        OneOrMany::new(all.into_iter().map(Self::from).collect(), one)
-    }
 }
 
 /// One of something for one text, a list for a list of texts.
@@ -74,7 +52,7 @@ pub(crate) enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    fn new(mut all: Vec<T>, one: bool) -> Self {
+    pub fn new(mut all: Vec<T>, one: bool) -> Self {
         match one {
             true => Self::One(all.remove(0)),
             false => Self::Many(all),
@@ -90,7 +68,7 @@ pub(crate) struct TranslateResponse {
     pub translated_text: OneOrMany<String>,
     /// The language that was found out, where `source` was `auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detected_language: Option<OneOrMany<Detected>>,
+    pub detected_language: Option<OneOrMany<Detection>>,
     /// Other translations, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<OneOrMany<Vec<String>>>,
@@ -103,11 +81,8 @@ pub(crate) struct TranslateResponse {
         (TranslateRequest = "multipart/form-data"))),
     responses((status = 200, body = TranslateResponse), Refused))]
 pub(crate) async fn translate(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<TranslateRequest, true>,
+    Fields(client, request): Fields<TranslateRequest, true>,
 ) -> Result<Json<TranslateResponse>, ApiError> {
-    service.check_key(&headers, request.api_key.as_deref())?;
     let (texts, one) = request.q.into_list();
     let is_missing = texts.is_empty() || one && texts[0].is_empty();
     let empty = [is_missing, request.source.is_empty(), request.target.is_empty()];
@@ -116,30 +91,19 @@ pub(crate) async fn translate(
         return Err(ApiError::missing(field));
     }
     let format = format(request.format.as_deref())?;
-    service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
-    let alternatives = alternatives(&service, request.alternatives)?;
+    client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
+    let most = client.limits.alternatives;
+    let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
     let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
     let (pairs, detected) =
-        service.sourced(&request.source, &request.target, &texts, format).await?;
-    let translations = service.translate(texts, &pairs, format, choice, Arc::default()).await?;
+        client.sourced(&request.source, &request.target, &texts, format).await?;
+    let translations = client.translate(texts, &pairs, format, choice, Arc::default()).await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
-        detected_language: detected.map(|found| Detected::of(found, one)),
+        detected_language: detected.map(|found| OneOrMany::new(found, one)),
         translated_text: OneOrMany::new(best(translations), one),
     }))
-}
-
-/// The number of alternatives, checked.
-pub(crate) fn alternatives(service: &Service, asked: Option<usize>) -> Result<usize, ApiError> {
-    let most = service.limits.alternatives;
-    match asked.unwrap_or(0) {
-        asked if asked > most => {
-            let message = format!("{asked} alternatives are more than the {most} allowed");
-            Err(ApiError::bad("alternatives", message, format!("a number from 0 to {most}")))
-        }
-        asked => Ok(asked),
-    }
 }
 
 /// A request to `/detect`.
@@ -148,6 +112,7 @@ pub(crate) struct DetectRequest {
     /// The text.
     pub q: Texts,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
@@ -156,21 +121,18 @@ pub(crate) struct DetectRequest {
     request_body(content(
         (DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"),
         (DetectRequest = "multipart/form-data"))),
-    responses((status = 200, body = Vec<Detected>), Refused))]
+    responses((status = 200, body = Vec<Detection>), Refused))]
 pub(crate) async fn detect(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<DetectRequest, true>,
-) -> Result<Json<Vec<Detected>>, ApiError> {
-    service.check_key(&headers, request.api_key.as_deref())?;
+    Fields(client, request): Fields<DetectRequest, true>,
+) -> Result<Json<Vec<Detection>>, ApiError> {
     let (texts, _) = request.q.into_list();
-    service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
+    client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let all = [texts.join("\n")];
     if all[0].is_empty() {
         return Err(ApiError::missing("q"));
     }
-    let found = service.detect(&all, Format::Text, None).await?;
-    Ok(Json(found.into_iter().map(Detected::from).collect()))
+    let found = client.detect(&all, Format::Text, None).await?;
+    Ok(Json(found))
 }
 
 /// A language that is served.
@@ -204,7 +166,7 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
     let language = |code: &str| json!({"code": code, "name": name(code)});
     let key = service.keys.are_required();
     Json(json!({
-        "apiKeys": key, "charLimit": service.limits.characters, "textLimit": service.limits.texts,
+        "about": service.about, "apiKeys": key, "charLimit": service.limits.characters, "textLimit": service.limits.texts,
         "filesTranslation": true, "frontendTimeout": 500, "keyRequired": key,
         "language": {"source": language(&first.source), "target": language(&first.target)},
         "suggestions": false, "supportedFilesFormat": extensions(),
@@ -214,5 +176,5 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
 /// Refuses suggestions of better translations, which this server does not keep.
 #[utoipa::path(post, path = "/suggest", tag = "LibreTranslate", responses((status = 403, body = ErrorBody)))]
 pub(crate) async fn suggest() -> ApiError {
-    ApiError::disabled("Suggestions are disabled on this server.")
+    ApiError::new(StatusCode::FORBIDDEN, "Suggestions are disabled on this server.")
 }

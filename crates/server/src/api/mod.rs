@@ -1,9 +1,10 @@
 //! The HTTP interfaces.
 
 mod attention;
-mod body;
+pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod files;
+mod form;
 mod glossary;
 mod libretranslate;
 pub(crate) mod openapi;
@@ -14,12 +15,12 @@ mod status;
 mod v1;
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderMap, header};
 use burnformer_documents::Format;
-use tokio::sync::Semaphore;
 
 use self::error::ApiError;
 use crate::auth::Keys;
@@ -28,6 +29,7 @@ use crate::kept_files::KeptFiles;
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::sender::{Room, Sender, Share};
 use crate::settings::Limits;
 
 /// The code that asks for the language to be found out.
@@ -41,26 +43,56 @@ pub(crate) struct Service {
     pub keys: Keys,
     pub limits: Limits,
     pub files: KeptFiles,
-    /// Room for the bodies of requests.
-    pub bodies: Arc<Semaphore>,
-    /// Permits to compute attention weights, one for each batch that may be translated at the same
-    /// time.
-    pub looking: Arc<Semaphore>,
+    /// Room for the bytes of bodies and of large answers.
+    pub bodies: Arc<Room>,
+    /// Room for the memory of work on texts.
+    pub work: Arc<Room>,
+    /// Room for requests that have come whole and are not answered.
+    pub requests: Arc<Room>,
     /// The beginning of every path as clients see it, where no proxy tells it.
     pub prefix: String,
+    /// What the page says of the models.
+    pub about: String,
 }
 
 pub(crate) type Shared = Arc<Service>;
 
-impl Service {
-    /// Fails unless the key of `Authorization: Bearer KEY`, or else `key`, may ask.
-    pub fn check_key(&self, headers: &HeaderMap, key: Option<&str>) -> Result<(), ApiError> {
-        match self.keys.allow(bearer(headers).or(key)) {
-            true => Ok(()),
-            false => Err(ApiError::key()),
-        }
-    }
+/// Whoever sends a request, after its key is checked, and the service.
+pub(crate) struct Client {
+    pub service: Shared,
+    pub sender: Sender,
+}
 
+impl Deref for Client {
+    type Target = Service;
+
+    fn deref(&self) -> &Service {
+        &self.service
+    }
+}
+
+/// The bytes that requests whose texts are worked on have together, as [`Client::room`] estimates
+/// them.
+pub(crate) const ALL_WORK: usize = 192 << 20;
+
+/// The bytes that a document and the candidates of its sentences take, for each byte of its text
+/// and each of its translations.
+const BYTES_PER_BYTE: usize = 16;
+
+impl Client {
+    /// Room for work on texts of `size` bytes with `ranks` translations each, when there is some.
+    /// Small work needs none, so that large work does not hold it up.
+    pub async fn room(&self, size: usize, ranks: usize) -> Share {
+        let mut room = self.work.share(&self.sender);
+        let bytes = size.saturating_mul(ranks + 1).saturating_mul(BYTES_PER_BYTE);
+        if bytes > ALL_WORK / 1024 {
+            room.wait(bytes.min(ALL_WORK / 4)).await;
+        }
+        room
+    }
+}
+
+impl Service {
     /// Fails if there are more than `count` texts allowed, or if `texts` together have more
     /// characters than the limits allow.
     pub fn check_texts<'a>(
@@ -127,11 +159,19 @@ impl Service {
     }
 }
 
-/// The key of `Authorization: Bearer KEY`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, key) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+/// The value of `field`, which has to be in `range` if there is one.
+pub(crate) fn within<T: PartialOrd + Display>(
+    field: &str,
+    value: Option<T>,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>, ApiError> {
+    match value {
+        Some(value) if !range.contains(&value) => {
+            let remedy = format!("a number from {} to {}", range.start(), range.end());
+            Err(ApiError::bad(field, format!("{value} is not allowed as {field}"), remedy))
+        }
+        value => Ok(value),
+    }
 }
 
 /// Reads a format that a client names.

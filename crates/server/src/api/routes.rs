@@ -1,7 +1,7 @@
 //! Every path that is served, described where it is written.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -65,8 +65,12 @@ pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> 
     DOCUMENT
         .into_iter()
         .fold(pages, |router, path| router.route(path, describe.clone()))
-        .fallback(async || ApiError::not_found("there is nothing under this path; see /docs"))
-        .method_not_allowed_fallback(async || ApiError::method())
+        .fallback(async || {
+            ApiError::new(StatusCode::NOT_FOUND, "there is nothing under this path; see /docs")
+        })
+        .method_not_allowed_fallback(async || {
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
+        })
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use burnformer_documents::Format;
 
 use super::error::ApiError;
-use super::{AUTO, Service};
-use crate::compute::compute;
+use super::{AUTO, Client};
+use crate::compute::{Waits, compute};
 use crate::detect::{Detection, Known, prose};
 use crate::engine::{Choice, Work};
 use crate::language::{LanguagePair, name, resolve};
@@ -35,14 +35,14 @@ struct Guess {
 /// The languages from and into which each text is to be translated, and those that were found out.
 type Sourced = (Vec<LanguagePair>, Option<Vec<Detection>>);
 
-impl Service {
+impl Client {
     /// From which language to which each of `texts` is to be translated: from `source`, or from the
     /// language that it is in.
     ///
     /// # Errors
     /// If a language is not served, or if a text is clearly in such a language.
     pub(super) async fn sourced(
-        self: &Arc<Self>,
+        &self,
         source: &str,
         target: &str,
         texts: &[String],
@@ -77,7 +77,7 @@ impl Service {
     /// # Errors
     /// If the server fails.
     pub(super) async fn detect(
-        self: &Arc<Self>,
+        &self,
         texts: &[String],
         format: Format,
         target: Option<&str>,
@@ -86,10 +86,11 @@ impl Service {
         let codes: Vec<String> = sources.iter().copied().chain(target).map(String::from).collect();
         let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
         let into = target.map(String::from);
-        let guess = move || -> Vec<Guess> {
+        let guess = move |waits: &Waits| -> Vec<Guess> {
             let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
             let known = Known::new(&codes);
             let guess = |text: &String| {
+                waits.or_end();
                 let words = prose(text, format);
                 let (found, sure) = known.told(&words).unzip();
                 let is_open = sure != Some(true) && !words.is_empty();
@@ -100,7 +101,7 @@ impl Service {
             };
             texts.iter().map(guess).collect()
         };
-        let guesses = compute(size, guess).await?;
+        let guesses = compute(&self.sender, size, guess).await?;
         let likely = tokio::time::timeout(self.limits.time, self.likely(&guesses, target)).await;
         let likely = likely.ok().and_then(Result::ok).unwrap_or_else(|| vec![None; guesses.len()]);
         let settle = |(Guess { found, sure, codes, .. }, likely): (Guess, Option<Detection>)| {
@@ -122,7 +123,7 @@ impl Service {
     /// # Errors
     /// If a model fails.
     async fn likely(
-        self: &Arc<Self>,
+        &self,
         texts: &[Guess],
         target: Option<&str>,
     ) -> Result<Vec<Option<Detection>>, ApiError> {

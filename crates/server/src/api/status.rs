@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use super::Shared;
 use super::error::{ApiError, ErrorBody};
-use crate::queue::QueueError;
 
 /// The answer to `/health` and `/ready`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,17 +23,14 @@ pub(crate) async fn health() -> Json<Status> {
     Json(Status { status: "ok" })
 }
 
-/// Answers 200 while requests are taken, 503 while a queue is full or after a model could not be
-/// loaded.
+/// Answers 200 while requests are taken, 503 after a model could not be loaded. There is always
+/// room for a new sender, however many requests wait.
 #[utoipa::path(get, path = "/ready", tag = "status",
     responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
 pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>, ApiError> {
-    if let Some(pair) = service.models.failed() {
-        return Err(ApiError::not_ready(pair));
-    }
-    match service.models.full() {
-        Some((waiting, retry)) => Err(QueueError::Full { waiting, retry }.into()),
-        None => Ok(Json(Status { status: "ok" })),
+    match service.models.failed() {
+        Some(pair) => Err(ApiError::not_ready(pair)),
+        None => Ok(health().await),
     }
 }
 

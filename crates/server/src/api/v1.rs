@@ -2,16 +2,15 @@
 //! options.
 
 use axum::Json;
-use axum::extract::State;
-use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
-use super::libretranslate::{Detected, OneOrMany, alternatives};
-use super::{AUTO, Shared, format, glossary};
-use crate::compute::compute;
+use super::libretranslate::OneOrMany;
+use super::{AUTO, Client, format, glossary, within};
+use crate::compute::{Waits, compute};
+use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
 use crate::text::{best, with_terms};
 
@@ -37,6 +36,7 @@ pub(crate) struct DocumentsRequest {
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
@@ -50,28 +50,25 @@ pub(crate) struct DocumentsResponse {
     /// The language that was found out, or that of each in a list of texts, where no `source` was
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detected: Option<OneOrMany<Detected>>,
+    pub detected: Option<OneOrMany<Detection>>,
 }
 
 /// Translates texts of any length, with their markup.
 #[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
     responses((status = 200, body = DocumentsResponse), Refused))]
 pub(crate) async fn translate(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<DocumentsRequest>,
+    Fields(client, request): Fields<DocumentsRequest>,
 ) -> Result<Json<DocumentsResponse>, ApiError> {
-    service.check_key(&headers, request.api_key.as_deref())?;
     let format = format(request.format.as_deref())?;
     let (texts, one) = request.texts.into_list();
-    service.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
-    let choice = choice(&service, request.beam, request.length_penalty, 1)?;
+    client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
+    let choice = choice(&client, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (pairs, detected) = service.sourced(asked, &request.target, &texts, format).await?;
-    let glossary = glossary::read(request.glossary, &service.limits).await?;
-    let all = service.translate(texts, &pairs, format, choice, glossary).await?;
+    let (pairs, detected) = client.sourced(asked, &request.target, &texts, format).await?;
+    let glossary = glossary::read(&client, request.glossary).await?;
+    let all = client.translate(texts, &pairs, format, choice, glossary).await?;
     let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
-    let detected = detected.map(|found| Detected::of(found, one));
+    let detected = detected.map(|found| OneOrMany::new(found, one));
     Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
 }
 
@@ -102,6 +99,7 @@ pub(crate) struct SentencesRequest {
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
@@ -179,18 +177,16 @@ pub(crate) struct LinkedPlaces {
 #[utoipa::path(post, path = "/v1/sentences", tag = "v1", request_body = SentencesRequest,
     responses((status = 200, body = SentencesResponse), Refused))]
 pub(crate) async fn sentences(
-    State(service): State<Shared>,
-    headers: HeaderMap,
-    Fields(request): Fields<SentencesRequest>,
+    Fields(client, request): Fields<SentencesRequest>,
 ) -> Result<Json<SentencesResponse>, ApiError> {
-    service.check_key(&headers, request.api_key.as_deref())?;
-    let alternatives = alternatives(&service, request.alternatives)?;
-    let choice = choice(&service, request.beam, request.length_penalty, alternatives + 1)?;
+    let most = client.limits.alternatives;
+    let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
+    let choice = choice(&client, request.beam, request.length_penalty, alternatives + 1)?;
     let SentencesRequest { sentences, links, source, target, glossary, .. } = request;
     let parts = sentences.iter().flat_map(SentenceRequest::parts);
-    service.check_texts("sentences", sentences.len(), parts)?;
-    let pair = service.pair(&source, &target)?;
-    let glossary = glossary::read(glossary, &service.limits).await?;
+    client.check_texts("sentences", sentences.len(), parts)?;
+    let pair = client.pair(&source, &target)?;
+    let glossary = glossary::read(&client, glossary).await?;
     if pair.source == pair.target {
         let same = |sentence: SentenceRequest| {
             let [text, _] = sentence.parts().map(String::from);
@@ -201,18 +197,23 @@ pub(crate) async fn sentences(
     }
     let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
     let scored = async {
-        let path = service.path(&pair, choice, glossary).await?;
-        let (glossaries, mut left) = (path.glossaries.clone(), service.limits.characters);
+        let _room = client.room(size, choice.n_best).await;
+        let path = client.path(&pair, choice, glossary).await?;
+        let (glossaries, mut left) = (path.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
         };
-        let work = move || sentences.iter().map(work).collect::<Result<Vec<Work>, _>>();
-        let work = compute(size, work).await??;
+        let work = move |waits: &Waits| {
+            let waited = sentences.iter().inspect(|_| waits.or_end());
+            waited.map(work).collect::<Result<Vec<Work>, _>>()
+        };
+        let work = compute(&client.sender, size, work).await??;
         let all = path.sentences(work.clone()).await?;
-        Ok(compute(size, move || work.iter().zip(all).map(scored).collect()).await?)
+        Ok(compute(&client.sender, size, move |_| work.iter().zip(all).map(scored).collect())
+            .await?)
     };
-    Ok(Json(SentencesResponse { sentences: service.in_time(scored).await? }))
+    Ok(Json(SentencesResponse { sentences: client.in_time(scored).await? }))
 }
 
 /// The translations of a sentence, their places counted in characters.
@@ -243,23 +244,12 @@ fn characters(text: &str) -> Vec<usize> {
 
 /// The search's options, checked.
 fn choice(
-    service: &super::Service,
+    client: &Client,
     beam: Option<usize>,
     length_penalty: Option<f64>,
     n_best: usize,
 ) -> Result<Choice, ApiError> {
-    let widest = service.limits.alternatives;
-    if let Some(beam) = beam.filter(|beam| !(1..=widest).contains(beam)) {
-        let message = format!("a beam of {beam} is not allowed");
-        return Err(ApiError::bad("beam", message, format!("a number from 1 to {widest}")));
-    }
-    let alpha = match length_penalty {
-        None => None,
-        Some(alpha) if (0.0..=10.0).contains(&alpha) => Some((alpha * 1000.0).round() as u32),
-        Some(alpha) => {
-            let message = format!("a length penalty of {alpha} is not allowed");
-            return Err(ApiError::bad("length_penalty", message, "a number from 0 to 10"));
-        }
-    };
-    Ok(Choice { beam, alpha, n_best })
+    let beam = within("beam", beam, 1..=client.limits.alternatives)?;
+    let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
+    Ok(Choice { beam, alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32), n_best })
 }

@@ -1,7 +1,6 @@
 //! The queue in which the sentences of all requests share batches.
 
 mod answer;
-mod pace;
 mod waiting;
 
 use std::collections::VecDeque;
@@ -9,27 +8,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
 use self::answer::Answer;
 pub use self::answer::QueueError;
-use self::waiting::{Batch, Bounds, Item, State, Taken, hand_out};
-use crate::compute::{Panicked, compute};
+use self::waiting::{Batch, Item, State, Taken, Waiting, hand_out};
+use crate::compute::{Panicked, Waits, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
 use crate::lock::locked;
+use crate::sender::{Sender, may_take};
 
 /// What a batch may cost per sentence that it may have: 32 tokens and a beam of four.
 const COST_PER_SENTENCE: usize = 128;
-/// Requests of at most so many sentences are taken as long as there is room. Larger ones leave a
-/// quarter of it, so that they cannot shut out the others.
+/// Requests of at most so many sentences may have all of their sender's room. Larger ones leave
+/// half of it, so that they cannot shut out the others.
 const FEW: usize = 16;
-/// A request waits in portions of this share of the room, two at a time, so that a large one leaves
-/// room to others.
-const PORTIONS: usize = 16;
-/// How long a portion waits before it looks for room again.
-const AGAIN: Duration = Duration::from_millis(20);
+/// A request takes no more than this share of the room, so that it can have any size.
+const HEAVIEST: usize = 16;
 
 /// The sizes of a [`Queue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,29 +33,31 @@ pub struct QueueSettings {
     /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted
     /// in tokens × beam, so that long sentences and wide searches have smaller batches.
     pub batch: usize,
-    /// The most sentences that wait; a request beyond it is refused. A large request waits in
-    /// portions, so that it can have any size.
+    /// The most sentences that wait; a request beyond it is refused. One sender has half of them
+    /// at most. Of a large request a sixteenth of them counts, so that it can have any size.
     pub waiting: usize,
-    /// How long a batch that is not full waits for more sentences. Zero is best on a processor:
-    /// while one batch is translated, the next gathers.
-    pub patience: Duration,
     /// The number of batches that are translated at the same time; at least 1. They share the
     /// processors equally. If all of them are long sentences, there is one more for the others.
     pub workers: usize,
 }
 
 impl QueueSettings {
-    fn bounds(self) -> Bounds {
-        let sentences = self.batch.max(1);
-        let cost = sentences.saturating_mul(COST_PER_SENTENCE);
-        Bounds { sentences, cost, workers: self.workers.max(1) }
+    /// The most that a batch costs, all of its sentences counted like the most expensive one, since
+    /// the others wait for it.
+    fn cost(self) -> usize {
+        self.batch.saturating_mul(COST_PER_SENTENCE)
+    }
+
+    /// The most sentences of a request that count.
+    fn heaviest(self) -> usize {
+        (self.waiting / HEAVIEST).max(FEW)
     }
 }
 
 impl Default for QueueSettings {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { batch: 32, waiting: 4096, patience: Duration::ZERO, workers }
+        Self { batch: 32, waiting: 4096, workers }
     }
 }
 
@@ -89,6 +87,11 @@ impl Queue {
         settings: QueueSettings,
         batches: impl Fn(usize, Duration) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
+        let settings = QueueSettings {
+            batch: settings.batch.max(1),
+            workers: settings.workers.max(1),
+            ..settings
+        };
         let shared = Arc::new(Shared {
             engine,
             settings,
@@ -96,7 +99,7 @@ impl Queue {
             wake: Condvar::new(),
             batches: Box::new(batches),
         });
-        let workers = settings.workers.max(1);
+        let workers = settings.workers;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         // One more than the workers, for short sentences while all others have long ones.
         for _ in 0..=workers {
@@ -121,16 +124,11 @@ impl Queue {
         move || shared.strong_count() > 0
     }
 
-    /// Ends the queue even if requests still have it: they are answered by what is translated
-    /// already.
-    pub(crate) fn unload(&self) -> impl Fn() + Send + use<> {
-        let shared = Arc::downgrade(&self.shared);
-        move || {
-            if let Some(shared) = shared.upgrade() {
-                shared.lock().unload();
-                shared.wake.notify_all();
-            }
-        }
+    /// Ends the queue even if requests still have it: batches that have begun are translated, and
+    /// requests are answered without the rest.
+    pub(crate) fn unload(&self) {
+        self.shared.lock().unload();
+        self.shared.wake.notify_all();
     }
 
     /// The number of sentences that wait.
@@ -138,92 +136,54 @@ impl Queue {
         self.shared.lock().sentences
     }
 
-    /// The number of sentences that wait, and how long they will take, if a request would be
-    /// refused.
-    pub fn full(&self) -> Option<(usize, Duration)> {
-        let state = self.shared.lock();
-        let QueueSettings { waiting, workers, .. } = self.shared.settings;
-        let retry = state.pace.wait(state.sentences, workers);
-        (state.sentences >= waiting).then_some((state.sentences, retry))
-    }
-
     /// Whether the model was unloaded for another one.
     pub(crate) fn is_unloaded(&self) -> bool {
         self.shared.lock().stopped
     }
 
-    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences whose
-    /// translations are not finished when the returned future is dropped are left, and have no
-    /// candidates when the model is unloaded.
+    /// Translates `work` for `sender` and waits for the candidates of every sentence, in order.
+    /// Sentences whose translations are not finished when the returned future is dropped are left.
+    /// Those that wait when the model is unloaded have no candidates.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
-    pub async fn translate(&self, work: Vec<Work>, choice: Choice) -> Answer {
+    pub async fn translate(&self, sender: &Sender, work: Vec<Work>, choice: Choice) -> Answer {
         if work.is_empty() {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
         let size = work.iter().map(Work::size).sum();
-        let mut items = compute(size, move || priced(&*engine, work, choice)).await??;
-        let places: Vec<usize> = items.iter().map(|item| item.place).collect();
-        let portion = (self.shared.settings.waiting / PORTIONS).max(FEW);
-        let portions = std::iter::from_fn(|| {
-            let rest = items.split_off(portion.min(items.len()));
-            let mut items = std::mem::replace(&mut items, rest);
-            items.iter_mut().enumerate().for_each(|(place, item)| item.place = place);
-            (!items.is_empty()).then_some(items)
-        });
-        let leaving = Leaving::default();
-        let answer = |(number, items)| self.portion(items, choice, leaving.0.clone(), number > 0);
-        let found = stream::iter(portions.enumerate()).map(answer).buffered(2);
-        let found: Vec<_> = found.try_concat().await?;
-        let mut answers = vec![Vec::new(); places.len()];
-        places.into_iter().zip(found).for_each(|(place, found)| answers[place] = found);
-        Ok(answers)
-    }
-
-    /// The candidates of `items`. If there is no room for them, it `waits` where an earlier portion
-    /// of the request is translated already.
-    async fn portion(
-        &self,
-        mut items: VecDeque<Item>,
-        choice: Choice,
-        left: Arc<AtomicBool>,
-        waits: bool,
-    ) -> Answer {
-        let count = items.len();
-        loop {
-            match self.put(&mut items, choice, left.clone()) {
-                Ok(answer) => return answer.await.unwrap_or(Err(QueueError::Stopped)),
-                Err(QueueError::Full { .. }) if waits => tokio::time::sleep(AGAIN).await,
-                Err(QueueError::Stopped) => return Ok(vec![Vec::new(); count]),
-                Err(error) => return Err(error),
-            }
+        let price = move |waits: &Waits| priced(&*engine, work, choice, waits);
+        let items = compute(sender, size, price).await??;
+        let (count, leaving) = (items.len(), Leaving::default());
+        match self.put(sender, items, choice, leaving.0.clone()) {
+            Ok(answer) => answer.await.unwrap_or(Err(QueueError::Stopped)),
+            Err(QueueError::Stopped) => Ok(vec![Vec::new(); count]),
+            Err(error) => Err(error),
         }
     }
 
     fn put(
         &self,
-        items: &mut VecDeque<Item>,
+        sender: &Sender,
+        items: VecDeque<Item>,
         choice: Choice,
         left: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
         let (reply, answer) = oneshot::channel();
-        let count = items.len();
+        let (waiting, heaviest) = (self.shared.settings.waiting, self.shared.settings.heaviest());
+        let weight = items.len().min(heaviest);
         let mut state = self.shared.lock();
+        state.forget_abandoned();
         if state.stopped {
             return Err(QueueError::Stopped);
         }
-        let QueueSettings { waiting, workers, .. } = self.shared.settings;
-        let room = if count <= FEW { waiting } else { waiting - waiting / 4 };
-        if state.sentences + count > room {
-            state.forget_abandoned();
+        let free = waiting.saturating_sub(state.weight(heaviest));
+        let free = if weight <= FEW { free } else { free / 2 };
+        if state.sentences > 0 && !may_take(state.weight_of(sender, heaviest), weight, free) {
+            return Err(QueueError::Full);
         }
-        if state.sentences > 0 && state.sentences + count > room {
-            let retry = state.pace.wait(state.sentences, workers);
-            return Err(QueueError::Full { waiting: state.sentences, retry });
-        }
-        state.put(choice, std::mem::take(items), left, reply);
+        state.put(sender, Waiting::new(choice, items, left, reply));
         drop(state);
         self.shared.wake.notify_all();
         Ok(answer)
@@ -239,8 +199,10 @@ fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,
     choice: Choice,
+    waits: &Waits,
 ) -> Result<VecDeque<Item>, EngineError> {
     let priced = |(place, work): (usize, Work)| {
+        waits.or_end();
         let cost = engine.cost(&work, choice)?;
         Ok(Item { place, work, cost })
     };
@@ -291,13 +253,9 @@ impl Shared {
                 Ok(candidates) => hand_out(taken, candidates),
                 Err(error) => self.translate_apart(taken, choice, error),
             }
-            let took = begun.elapsed();
-            let mut state = self.lock();
-            state.pace.add(count, took);
-            state.done(is_long);
-            drop(state);
+            self.lock().done(is_long);
             self.wake.notify_all();
-            (self.batches)(count, took);
+            (self.batches)(count, begun.elapsed());
         }
     }
 
@@ -313,47 +271,27 @@ impl Shared {
             .unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// Translates the sentences of each request by themselves after `error`, so that one at fault
-    /// does not harm others.
+    /// Translates each sentence by itself after `error`, so that one at fault does not harm others.
     fn translate_apart(&self, batch: Vec<Taken>, choice: Choice, error: EngineError) {
-        let mut parts: Vec<Vec<Taken>> = Vec::new();
+        let is_alone = batch.len() == 1;
         for taken in batch {
-            let of_same = |part: &&mut Vec<Taken>| Arc::ptr_eq(&part[0].gathered, &taken.gathered);
-            match parts.iter_mut().find(of_same) {
-                Some(part) => part.push(taken),
-                None => parts.push(vec![taken]),
-            }
-        }
-        let alone = parts.len() == 1;
-        for part in parts {
-            let result = if alone { Err(error.clone()) } else { self.translate(&part, choice) };
-            match result {
-                Ok(candidates) => hand_out(part, candidates),
-                Err(error) => locked(&part[0].gathered).send(Err(error.into())),
+            let one = std::slice::from_ref(&taken);
+            match if is_alone { Err(error.clone()) } else { self.translate(one, choice) } {
+                Ok(candidates) => hand_out(vec![taken], candidates),
+                Err(error) => locked(&taken.gathered).send(Err(error.into())),
             }
         }
     }
 
-    /// Waits for sentences, and for `patience` more unless they fill a batch; `None` at the end.
+    /// Waits for sentences; `None` at the end.
     fn next_batch(&self) -> Option<Batch> {
-        let QueueSettings { batch, patience, .. } = self.settings;
-        let bounds = self.settings.bounds();
         let mut state = self.lock();
-        loop {
-            if state.stopped {
-                return None;
+        while !state.stopped {
+            if let Some(batch) = state.take(self.settings) {
+                return Some(batch);
             }
-            let Some(arrived) = state.first_arrived(bounds) else {
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let waited = arrived.elapsed();
-            if state.sentences >= batch || waited >= patience {
-                return state.take(bounds);
-            }
-            let rest = patience - waited;
-            (state, _) =
-                self.wake.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner);
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        None
     }
 }

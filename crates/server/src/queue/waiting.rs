@@ -1,51 +1,30 @@
-//! The requests that wait, and the batches taken from them.
-//!
-//! Turns are those of weighted fair queueing (Demers, Keshav and Shenker, 1989). A clock runs at
-//! the speed at which each request would be served if all of them were served at the same time, and
-//! the sentence goes first that would be done first then. So a request waits for as much work as it
-//! asks for itself, and nobody waits for ever.
+//! The requests that wait, and the batches taken from them. Senders take turns, and for each sender
+//! its requests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 
+use super::QueueSettings;
 use super::answer::Answer;
-use super::pace::Pace;
 use crate::engine::{Candidate, Choice, Work};
+use crate::fair::{Fair, Waiter};
 use crate::lock::locked;
+use crate::sender::Sender;
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Requests with sentences that nobody has taken yet, in the order of their turns.
-    requests: BTreeMap<Turn, Waiting>,
+    /// Requests with sentences that nobody has taken yet.
+    requests: Fair<Waiting>,
     /// The number of those sentences.
     pub(super) sentences: usize,
-    /// The requests so far.
-    arrived: u64,
-    /// The clock: the cost that each request would have been served if all were served at the same
-    /// time.
-    clock: u64,
     /// The batches that are translated now.
     running: usize,
     /// How many of them are a single sentence beyond the bound on the cost of a batch.
     long: usize,
-    /// Sentences translated and the seconds it took, fading. The time of the waiting sentences is
-    /// estimated from it.
-    pub(super) pace: Pace,
     pub(super) stopped: bool,
-    /// The requests that are not answered.
-    asked: Vec<Weak<Mutex<Gathered>>>,
-}
-
-/// When the next sentence of a request has its turn: the clock when it would be done, then the
-/// number of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
-    done: u64,
-    number: u64,
 }
 
 /// A sentence that waits.
@@ -56,18 +35,43 @@ pub(super) struct Item {
     pub(super) cost: usize,
 }
 
-struct Waiting {
+/// A request whose sentences wait.
+pub(super) struct Waiting {
     choice: Choice,
-    arrived: Instant,
     items: VecDeque<Item>,
     gathered: Arc<Mutex<Gathered>>,
     left: Arc<AtomicBool>,
 }
 
 impl Waiting {
+    /// A request for `items`, of which `answer` will be the reply. Nobody waits for it any more
+    /// when `left` is true.
+    pub(super) fn new(
+        choice: Choice,
+        items: VecDeque<Item>,
+        left: Arc<AtomicBool>,
+        reply: oneshot::Sender<Answer>,
+    ) -> Self {
+        let (answers, missing) = (vec![Vec::new(); items.len()], items.len());
+        let gathered = Arc::new(Mutex::new(Gathered { answers, missing, reply: Some(reply) }));
+        Self { choice, items, gathered, left }
+    }
+
     /// The cost of the next sentence.
-    fn next(&self) -> usize {
-        self.items[0].cost
+    fn cost(&self) -> usize {
+        self.items.front().map_or(0, |item| item.cost)
+    }
+
+    fn take(&mut self) -> (u64, Taken) {
+        let Item { place, work, cost } = self.items.pop_front().expect("one with sentences");
+        let (gathered, left) = (self.gathered.clone(), self.left.clone());
+        (cost as u64, Taken { place, work, gathered, left })
+    }
+}
+
+impl Waiter for Waiting {
+    fn next_cost(&self) -> Option<u64> {
+        self.items.front().map(|item| item.cost as u64)
     }
 }
 
@@ -76,7 +80,6 @@ pub(super) struct Gathered {
     answers: Vec<Vec<Candidate>>,
     missing: usize,
     reply: Option<oneshot::Sender<Answer>>,
-    left: Arc<AtomicBool>,
 }
 
 impl Gathered {
@@ -84,6 +87,15 @@ impl Gathered {
         if let Some(reply) = self.reply.take() {
             // The client may have gone.
             let _ = reply.send(answer);
+        }
+    }
+
+    /// Waits for `count` fewer, and sends the answers if they are complete.
+    fn done(&mut self, count: usize) {
+        self.missing -= count;
+        if self.missing == 0 {
+            let answers = std::mem::take(&mut self.answers);
+            self.send(Ok(answers));
         }
     }
 }
@@ -104,55 +116,38 @@ pub(super) struct Batch {
     pub(super) is_long: bool,
 }
 
-/// Bounds on batches.
-#[derive(Clone, Copy)]
-pub(super) struct Bounds {
-    /// The most sentences.
-    pub(super) sentences: usize,
-    /// The most that they cost, all counted like the most expensive one, since the others wait for
-    /// it.
-    pub(super) cost: usize,
-    /// The most batches at the same time.
-    pub(super) workers: usize,
-}
-
 impl State {
-    /// Adds a request for `items`, at least one, of which `answer` will be the reply. Nobody waits
-    /// for it any more when `left` is true.
-    pub(super) fn put(
-        &mut self,
-        choice: Choice,
-        items: VecDeque<Item>,
-        left: Arc<AtomicBool>,
-        reply: oneshot::Sender<Answer>,
-    ) {
-        let count = items.len();
-        let (answers, reply) = (vec![Vec::new(); count], Some(reply));
-        let gathered = Gathered { answers, missing: count, reply, left: left.clone() };
-        let gathered = Arc::new(Mutex::new(gathered));
-        self.asked.retain(|asked| asked.strong_count() > 0);
-        self.asked.push(Arc::downgrade(&gathered));
-        let request = Waiting { choice, arrived: Instant::now(), items, gathered, left };
-        self.sentences += count;
-        self.arrived += 1;
-        let turn = Turn { done: self.clock + request.next() as u64, number: self.arrived };
-        self.requests.insert(turn, request);
+    /// Adds a request of at least one sentence.
+    pub(super) fn put(&mut self, sender: &Sender, request: Waiting) {
+        self.sentences += request.items.len();
+        self.requests.add(sender, request);
+    }
+
+    /// The sentences that wait, of each request at most the `heaviest`.
+    pub(super) fn weight(&self, heaviest: usize) -> usize {
+        self.requests.iter().map(|request| request.items.len().min(heaviest)).sum()
+    }
+
+    /// Those of `sender`.
+    pub(super) fn weight_of(&self, sender: &Sender, heaviest: usize) -> usize {
+        self.requests.of(sender).map(|request| request.items.len().min(heaviest)).sum()
     }
 
     /// Leaves out the requests that nobody waits for any more.
     pub(super) fn forget_abandoned(&mut self) {
-        self.requests.retain(|_, request| !request.left.load(Ordering::Relaxed));
-        self.sentences = self.requests.values().map(|request| request.items.len()).sum();
+        self.requests.retain(|request| {
+            if request.left.load(Ordering::Relaxed) {
+                request.items.clear();
+            }
+        });
+        self.sentences = self.requests.iter().map(|request| request.items.len()).sum();
     }
 
-    /// Answers all requests by what is translated already, and takes no more.
+    /// Takes no more. Each request is answered by what is translated of it, or will be by a batch
+    /// that has begun.
     pub(super) fn unload(&mut self) {
-        for asked in self.asked.drain(..).filter_map(|asked| asked.upgrade()) {
-            let mut gathered = locked(&asked);
-            gathered.left.store(true, Ordering::Relaxed);
-            let none = vec![Vec::new(); gathered.answers.len()];
-            let answers = std::mem::replace(&mut gathered.answers, none);
-            gathered.send(Ok(answers));
+        for request in self.requests.iter() {
+            locked(&request.gathered).done(request.items.len());
         }
         self.stop();
     }
@@ -160,66 +155,43 @@ impl State {
     /// Leaves out all requests, and takes no more.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
-        self.requests.clear();
+        self.requests = Fair::default();
         self.sentences = 0;
     }
 
     /// Whether a batch may begin whose next sentence costs `cost`. Long sentences leave a worker
     /// more to the others, so that those do not wait for them.
-    fn may_begin(&self, cost: usize, bounds: Bounds) -> bool {
-        let all_are_long = self.long >= bounds.workers && self.running <= self.long;
-        self.running < bounds.workers || (cost <= bounds.cost && all_are_long)
-    }
-
-    /// The time at which the request arrived whose turn it is, if a batch may begin.
-    pub(super) fn first_arrived(&mut self, bounds: Bounds) -> Option<Instant> {
-        self.forget_abandoned();
-        let mut requests = self.requests.values();
-        let first = requests.find(|request| self.may_begin(request.next(), bounds))?;
-        Some(first.arrived)
+    fn may_begin(&self, cost: usize, settings: QueueSettings) -> bool {
+        let all_are_long = self.long >= settings.workers && self.running <= self.long;
+        self.running < settings.workers || (cost <= settings.cost() && all_are_long)
     }
 
     /// Takes a batch with one choice, beginning with the request whose turn it is; `None` if none
     /// may begin.
-    pub(super) fn take(&mut self, bounds: Bounds) -> Option<Batch> {
-        let mut requests = self.requests.values();
-        let first = requests.find(|request| self.may_begin(request.next(), bounds))?;
+    pub(super) fn take(&mut self, settings: QueueSettings) -> Option<Batch> {
+        self.forget_abandoned();
+        let (_, first) = self.requests.find(|request| self.may_begin(request.cost(), settings))?;
         let choice = first.choice;
         // Workers that have nothing to do get their share.
-        let idle = bounds.workers.saturating_sub(self.running).max(1);
-        let most = bounds.sentences.min(self.sentences.div_ceil(idle));
+        let idle = settings.workers.saturating_sub(self.running).max(1);
+        let most = settings.batch.min(self.sentences.div_ceil(idle));
         let (mut taken, mut longest) = (Vec::new(), 0);
         while taken.len() < most {
             let fits = |request: &Waiting| match taken.len() {
-                0 => self.may_begin(request.next(), bounds),
-                others => longest.max(request.next()) * (others + 1) <= bounds.cost,
+                0 => self.may_begin(request.cost(), settings),
+                others => longest.max(request.cost()) * (others + 1) <= settings.cost(),
             };
-            let next = |(_, request): &(&Turn, &Waiting)| request.choice == choice && fits(request);
-            let Some((&turn, _)) = self.requests.iter().find(next) else { break };
-            let (cost, sentence) = self.take_one(turn);
-            longest = longest.max(cost);
+            let is_next = |request: &Waiting| request.choice == choice && fits(request);
+            let Some((key, _)) = self.requests.find(is_next) else { break };
+            let (cost, sentence) = self.requests.turn(&key, Waiting::take);
+            self.sentences -= 1;
+            longest = longest.max(cost as usize);
             taken.push(sentence);
         }
-        let is_long = longest > bounds.cost;
+        let is_long = longest > settings.cost();
         self.running += 1;
         self.long += usize::from(is_long);
         Some(Batch { choice, taken, is_long })
-    }
-
-    /// Takes the next sentence of the request at `turn`, with its cost, and moves the request to
-    /// its next turn.
-    fn take_one(&mut self, turn: Turn) -> (usize, Taken) {
-        let sharing = self.requests.len() as u64;
-        let mut request = self.requests.remove(&turn).expect("a request that waits");
-        let Item { place, work, cost } = request.items.pop_front().expect("one with sentences");
-        self.sentences -= 1;
-        self.clock += (cost as u64).div_ceil(sharing);
-        let (gathered, left) = (request.gathered.clone(), request.left.clone());
-        if !request.items.is_empty() {
-            let done = turn.done.max(self.clock) + request.next() as u64;
-            self.requests.insert(Turn { done, ..turn }, request);
-        }
-        (cost, Taken { place, work, gathered, left })
     }
 
     /// Notes that a batch is done.
@@ -234,11 +206,7 @@ pub(super) fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
         let mut gathered = locked(&taken.gathered);
         gathered.answers[taken.place] = candidates;
-        gathered.missing -= 1;
-        if gathered.missing == 0 {
-            let answers = std::mem::take(&mut gathered.answers);
-            gathered.send(Ok(answers));
-        }
+        gathered.done(1);
     }
 }
 
@@ -246,7 +214,7 @@ pub(super) fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { sentences: 4, cost: 100, workers: 1 };
+    const SETTINGS: QueueSettings = QueueSettings { batch: 4, waiting: 0, workers: 1 };
 
     fn choice(beam: usize) -> Choice {
         Choice { beam: Some(beam), ..Choice::default() }
@@ -254,17 +222,30 @@ mod tests {
 
     /// Adds a request called `name` whose sentences have these costs.
     fn put(state: &mut State, name: &str, choice: Choice, costs: &[usize]) -> Arc<AtomicBool> {
+        put_by(state, "one", name, choice, costs)
+    }
+
+    /// The same by a sender.
+    fn put_by(
+        state: &mut State,
+        sender: &str,
+        name: &str,
+        choice: Choice,
+        costs: &[usize],
+    ) -> Arc<AtomicBool> {
         let work = Work { text: name.into(), ..Work::default() };
         let item = |(place, &cost)| Item { place, work: work.clone(), cost };
         let left = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
-        state.put(choice, costs.iter().enumerate().map(item).collect(), left.clone(), reply);
+        let items = costs.iter().enumerate().map(item).collect();
+        let sender = Sender::Key(sender.into());
+        state.put(&sender, Waiting::new(choice, items, left.clone(), reply));
         left
     }
 
     /// The requests of the next batch, one letter each, and whether it is a long sentence.
     fn take(state: &mut State) -> Option<(String, bool)> {
-        let batch = state.take(BOUNDS)?;
+        let batch = state.take(SETTINGS)?;
         Some((batch.taken.iter().map(|taken| &taken.work.text[..]).collect(), batch.is_long))
     }
 
@@ -300,18 +281,18 @@ mod tests {
     #[test]
     fn a_batch_costs_no_more_than_is_allowed_counted_by_its_longest() {
         let mut state = State::default();
-        put(&mut state, "a", choice(1), &[10]);
-        put(&mut state, "b", choice(1), &[60]);
-        put(&mut state, "c", choice(1), &[10]);
-        put(&mut state, "d", choice(1), &[30]);
-        // With b, a and c would cost 180; with d, 90.
+        put(&mut state, "a", choice(1), &[50]);
+        put(&mut state, "b", choice(1), &[300]);
+        put(&mut state, "c", choice(1), &[50]);
+        put(&mut state, "d", choice(1), &[150]);
+        // A batch may cost 512. With b, a and c would cost 900; with d, 450.
         assert_eq!([next(&mut state), next(&mut state)], ["acd", "b"]);
     }
 
     #[test]
     fn long_sentences_leave_one_batch_to_the_others() {
         let mut state = State::default();
-        put(&mut state, "l", choice(1), &[500; 3]);
+        put(&mut state, "l", choice(1), &[600; 3]);
         assert_eq!(take(&mut state), Some(("l".into(), true)));
         assert_eq!(take(&mut state), None, "a second long one");
         put(&mut state, "s", choice(1), &[10]);
@@ -320,6 +301,33 @@ mod tests {
         assert_eq!(take(&mut state), None, "a third batch");
         state.done(false);
         assert_eq!(take(&mut state), Some(("s".into(), false)));
+    }
+
+    #[test]
+    fn a_sender_of_a_hundred_requests_is_served_as_much_as_a_sender_of_one() {
+        let mut state = State::default();
+        (0..100).for_each(|_| drop(put_by(&mut state, "many", "m", choice(1), &[10])));
+        put_by(&mut state, "few", "f", choice(1), &[10; 6]);
+        let first = [(); 3].map(|()| next(&mut state)).concat();
+        assert_eq!(first.matches('f').count(), 6, "{first}");
+        assert_eq!(state.weight_of(&Sender::Key("many".into()), 16), 94);
+    }
+
+    #[test]
+    fn an_unloaded_model_ends_what_it_has_begun() {
+        let mut state = State::default();
+        let (reply, mut answer) = oneshot::channel();
+        let item = |place| Item { place, work: Work::default(), cost: 300 };
+        let items = (0..3).map(item).collect();
+        let request = Waiting::new(choice(1), items, Arc::default(), reply);
+        state.put(&Sender::Key("one".into()), request);
+        let batch = state.take(SETTINGS).expect("a batch");
+        state.unload();
+        assert!(answer.try_recv().is_err(), "the first sentence is not translated yet");
+        assert!(!batch.taken[0].left.load(Ordering::Relaxed));
+        hand_out(batch.taken, vec![vec![Candidate::default()]]);
+        let lengths = answer.try_recv().unwrap().unwrap().into_iter().map(|all| all.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [1, 0, 0]);
     }
 
     #[test]
@@ -344,17 +352,16 @@ mod tests {
         let left = put(&mut state, "a", choice(1), &[10; 5]);
         put(&mut state, "b", choice(1), &[10]);
         left.store(true, Ordering::Relaxed);
-        assert!(state.first_arrived(BOUNDS).is_some());
-        assert_eq!((state.sentences, next(&mut state)), (1, "b".into()));
-        assert!(state.first_arrived(BOUNDS).is_none());
+        assert_eq!((next(&mut state), state.sentences), ("b".into(), 0));
+        assert!(state.take(SETTINGS).is_none());
     }
 
     #[test]
     fn workers_without_work_get_their_share() {
         let mut state = State::default();
         put(&mut state, "a", choice(1), &[10; 4]);
-        let bounds = Bounds { workers: 2, ..BOUNDS };
-        let sizes = [0, 1].map(|_| state.take(bounds).expect("a batch").taken.len());
+        let settings = QueueSettings { workers: 2, ..SETTINGS };
+        let sizes = [0, 1].map(|_| state.take(settings).expect("a batch").taken.len());
         assert_eq!(sizes, [2, 2]);
     }
 }

@@ -94,10 +94,10 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
     let (status, answer) = ask(None);
     assert_eq!((status, &answer["target"]), (200, &json!("GR\u{dc}N <B>")), "{answer}");
     assert_eq!(answer["alignment"], json!([[0, 0], [1, 1]]));
-    let panel = &answer["panels"][0];
+    let panel = &answer["panels"][1];
     assert_eq!((&panel["kind"], &panel["keys"]), (&json!("cross"), &json!(["gr\u{fc}n", "<b>"])));
     assert_eq!(panel["layers"], json!([[[[1.0, 0.0], [0.0, 1.0]]]]));
-    assert_eq!(ask(Some("green")).1["panels"][0]["layers"], json!([[[[1.0, 0.0]]]]));
+    assert_eq!(ask(Some("green")).1["panels"][1]["layers"], json!([[[[1.0, 0.0]]]]));
     assert_eq!(ask(Some("")).1["target"], "GR\u{dc}N <B>");
     let form = "sentence=a+%3Cscript%3E&translation=b&source=de&target=en&api_key=";
     let kind = "application/x-www-form-urlencoded";

@@ -58,7 +58,7 @@ fn beyond_its_bound_the_queue_answers_503_and_when_to_try_again_and_loses_nobody
     let engine = Arc::new(slow(20));
     let server = Arc::new(Running::start(engine, |settings| {
         settings.queue.batch = 2;
-        settings.queue.waiting = 4;
+        settings.queue.waiting = 8;
     }));
     let asked: Vec<_> =
         (0..60).map(|number| ask(&server, json!(format!("text {number}")))).collect();
@@ -307,6 +307,121 @@ fn a_long_request_goes_on_when_its_model_is_loaded_again() {
     let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
     let (status, answer) = long.join().unwrap();
     assert_eq!((status, &answer["translatedText"]), (200, &json!(expected)));
+}
+
+#[test]
+fn a_sentence_whose_translation_has_begun_outlives_requests_for_another_model() {
+    let engine = Arc::new(slow(5_500));
+    let server = Arc::new(Running::start(engine.clone(), |settings| {
+        (settings.preload, settings.memory) = (false, 1);
+        settings.models[1].load = Arc::new(|| Ok(Arc::new(Shouting::default())));
+    }));
+    let long = ask(&server, json!("langsam"));
+    std::thread::sleep(Duration::from_millis(300));
+    let body = json!({"q": "a", "source": "en", "target": "de"});
+    assert_eq!(server.post("/translate", body).0, 200);
+    assert_eq!(long.join().unwrap().1["translatedText"], "LANGSAM");
+    assert_eq!(engine.sentences.load(Ordering::SeqCst), 1, "it was begun again");
+}
+
+/// Asks for a text as a client of this address, behind a proxy of this machine.
+fn ask_from(address: &str, server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<u16> {
+    let (server, address) = (server.clone(), address.to_owned());
+    std::thread::spawn(move || {
+        let body = json!({"q": q, "source": "de", "target": "en"}).to_string();
+        let headers = [("x-forwarded-for", &*address)];
+        server.send("/translate", "application/json", &headers, body.as_bytes()).0
+    })
+}
+
+#[test]
+fn a_client_of_many_requests_keeps_no_other_client_waiting() {
+    let engine = Arc::new(slow(20));
+    let server = Arc::new(Running::start(engine.clone(), |settings| settings.queue.batch = 1));
+    let many: Vec<_> =
+        (0..100).map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}")))).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let before = engine.sentences.load(Ordering::SeqCst);
+    assert_eq!(ask_from("10.0.0.2", &server, json!("few")).join().unwrap(), 200);
+    let waited = engine.sentences.load(Ordering::SeqCst) - before;
+    assert!(before < 60 && waited < 8, "{waited} of the others' went first, after {before}");
+    assert!(many.into_iter().all(|one| one.join().unwrap() == 200));
+}
+
+#[test]
+fn a_client_that_fills_its_room_leaves_room_to_others() {
+    let server = Arc::new(Running::start(Arc::new(slow(100)), |settings| {
+        (settings.queue.batch, settings.queue.waiting) = (1, 16);
+    }));
+    let many: Vec<_> =
+        (0..40).map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}")))).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let others: Vec<_> =
+        (2..5).map(|n| ask_from(&format!("10.0.0.{n}"), &server, json!("few"))).collect();
+    assert!(others.into_iter().all(|one| one.join().unwrap() == 200));
+    assert!(many.into_iter().map(|one| one.join().unwrap()).any(|status| status == 503));
+}
+
+#[test]
+fn the_parsing_of_a_client_that_has_gone_ends() {
+    let fits_delay = Duration::from_millis(2);
+    let engine = Arc::new(Shouting { fits_delay, ..Shouting::default() });
+    let server = Running::start(engine.clone(), |_| {});
+    let text = "Das Haus. ".repeat(4_000);
+    let body = json!({"q": text, "source": "de", "target": "en"}).to_string();
+    leave(&server, &body, Duration::from_millis(300));
+    let asked = || engine.fits.load(Ordering::SeqCst);
+    assert!(asked() > 0, "it is parsed");
+    std::thread::sleep(Duration::from_millis(300));
+    let before = asked();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(before < 4_000 && asked() == before, "{before} and then {}", asked());
+}
+
+/// A form of either kind with these fields: its type and its body.
+fn form(multipart: bool, fields: &[(&str, &str)]) -> (&'static str, String) {
+    let part = |(name, value): &(&str, &str)| match multipart {
+        true => {
+            format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        }
+        false => format!("{name}={value}&"),
+    };
+    let parts: String = fields.iter().map(part).collect();
+    match multipart {
+        true => ("multipart/form-data; boundary=b", parts + "--b--\r\n"),
+        false => ("application/x-www-form-urlencoded", parts),
+    }
+}
+
+#[test]
+fn forms_are_read_after_their_key_wherever_it_is() {
+    let server = Running::start(Arc::new(slow(0)), |settings| settings.keys = vec!["one".into()]);
+    let asked = [("q", "a"), ("source", "de"), ("target", "en")];
+    let with = |key, at: usize| {
+        let mut fields = asked.to_vec();
+        fields.insert(at, ("api_key", key));
+        fields
+    };
+    let many = [&[("q", "a"); 2_000][..], &[("api_key", "one")]].concat();
+    for multipart in [false, true] {
+        let send = |path: &str, fields: &[(&str, &str)]| {
+            let (kind, body) = form(multipart, fields);
+            server.send(path, kind, &[], body.as_bytes()).0
+        };
+        for at in 0..=3 {
+            assert_eq!(send("/translate", &with("one", at)), 200, "{multipart} {at}");
+            assert_eq!(send("/translate", &with("two", at)), 403, "{multipart} {at}");
+        }
+        assert_eq!(send("/translate?api_key=one", &asked), 200);
+        assert_eq!(send("/translate?api_key=one", &with("two", 0)), 200, "the head goes first");
+        assert_eq!(send("/translate?api_key=two", &with("one", 0)), 403);
+        assert_eq!(send("/translate", &asked), 403);
+        assert_eq!(send("/translate", &many[..2_000]), 403, "too many, and without a key");
+        assert_eq!(send("/translate?api_key=one", &many), 400, "too many");
+    }
+    let json = json!({"q": "a", "source": "de", "target": "en"}).to_string();
+    let send = |path| server.send(path, "application/json", &[], json.as_bytes()).0;
+    assert_eq!([send("/translate?api_key=one"), send("/translate?api_key=two")], [200, 403]);
 }
 
 #[test]

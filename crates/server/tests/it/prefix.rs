@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{Running, Shouting, agent};
 use serde_json::Value;
 
-const FILE: &str = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhallo\r\n\
+pub const FILE: &str = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhallo\r\n\
     --b\r\ncontent-disposition: form-data; name=\"source\"\r\n\r\nde\r\n\
     --b\r\ncontent-disposition: form-data; name=\"target\"\r\n\r\nen\r\n--b--\r\n";
 

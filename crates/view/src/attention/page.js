@@ -101,6 +101,7 @@ function renderMap() {
   const rows = queries.map((query, q) => make('tr', {}, make('th', { scope: 'row' }, shown(query)),
     ...keys.map((_, k) => cell(q, k, values[q * keys.length + k]))));
   fill($('map'), [make('thead', {}, top), make('tbody', {}, ...rows)]);
+  $('map').style.setProperty('--columns', keys.length);
   $('masked').hidden = state.part !== 'decoder';
   $('map').querySelector('td').tabIndex = 0;
   $('readout').textContent = 'Point at a weight to read it, or move with the arrow keys.';

@@ -1,6 +1,7 @@
 //! A toy language pair that a small model learns in seconds, and the binary to run.
 #![allow(dead_code, reason = "each test file uses its share")]
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -297,4 +298,28 @@ pub fn run_bounded(arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);
     command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// Makes a model of OPUS-MT's form, as Hugging Face has it, in `folder`. It translates into
+/// `languages`, whose tokens are such as `>>fra<<`.
+pub fn opus_mt(folder: &Path, languages: &[&str]) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/fixtures");
+    let m2m100 = fixtures.join("m2m100/relu");
+    fs::create_dir(folder).unwrap();
+    for entry in fs::read_dir(fixtures.join("hugging_face/shared_swish")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+    for side in ["source.spm", "target.spm"] {
+        fs::copy(m2m100.join("sentencepiece.bpe.model"), folder.join(side)).unwrap();
+    }
+    let pieces = fs::read(m2m100.join("vocab.json")).unwrap();
+    let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
+    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).cloned();
+    let tags = languages.iter().map(|language| format!(">>{language}<<"));
+    // The model has 24 tokens.
+    let tokens = ["</s>".into(), "<unk>".into()].into_iter().chain(tags).chain(pieces);
+    let tokens = tokens.take(23).chain(["<pad>".into()]);
+    let ids: serde_json::Map<_, _> = tokens.zip((0..).map(|id: u32| id.into())).collect();
+    fs::write(folder.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
 }

@@ -26,6 +26,9 @@ pub struct Shouting {
     pub sentences: AtomicUsize,
     /// The largest batch so far.
     pub largest: AtomicUsize,
+    /// How often it was asked whether a sentence fits, and how long that takes.
+    pub fits: AtomicUsize,
+    pub fits_delay: Duration,
 }
 
 impl Engine for Shouting {
@@ -47,6 +50,8 @@ impl Engine for Shouting {
     }
 
     fn fits(&self, sentence: &str) -> bool {
+        self.fits.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(self.fits_delay);
         sentence.len() < 500
     }
 
@@ -60,17 +65,28 @@ impl Engine for Shouting {
             .map(|place| place % columns == (place / columns).min(columns - 1))
             .map(|attends| if attends { 1.0 } else { 0.0 })
             .collect();
+        let itself = (0..columns * columns)
+            .map(|place| if place % columns == place / columns { 1.0 } else { 0.0 })
+            .collect();
         let links = queries.len().min(columns);
         Ok(Sentence {
             source: sentence.into(),
             target: translation.into(),
             alignment: (0..links).map(|place| (place, place)).collect(),
-            panels: vec![Panel {
-                kind: PanelKind::Cross,
-                queries,
-                keys,
-                layers: vec![vec![AttentionMatrix::new(columns, weights)]],
-            }],
+            panels: vec![
+                Panel {
+                    kind: PanelKind::Encoder,
+                    queries: keys.clone(),
+                    keys: keys.clone(),
+                    layers: vec![vec![AttentionMatrix::new(columns, itself)]],
+                },
+                Panel {
+                    kind: PanelKind::Cross,
+                    queries,
+                    keys,
+                    layers: vec![vec![AttentionMatrix::new(columns, weights)]],
+                },
+            ],
         })
     }
 }

@@ -1,0 +1,200 @@
+//! The bodies of requests, read before anything else sees them, and those of large answers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, BodyDataStream, HttpBody as _};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use crate::api::Shared;
+use crate::api::error::ApiError;
+use crate::connections::Connection;
+use crate::sender::{Room, Sender, Share};
+
+/// Paths that are answered however many requests there are.
+const LIGHT: [&str; 3] = ["/health", "/ready", "/metrics"];
+/// The most bytes that are read for a client whose request is too large, and the longest time. Many
+/// clients send all of a body before they look at the answer: if the connection were closed at
+/// once, they would see a broken one in its place.
+const MOST_DISCARDED: usize = 64 << 20;
+const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
+/// The bytes of all bodies that are held together, from their first byte to the answer.
+const ALL_BODIES: usize = 128 << 20;
+/// The first bytes of each body, which always have room.
+const SMALL_BODY: usize = 16 << 10;
+/// So many more bytes of a body are progress of its client, or else a sixteenth of it, so that
+/// nobody holds much room by sending little.
+const PROGRESS: usize = 1 << 10;
+/// How long a body may wait for room, and how long it may keep its room without progress when
+/// less than half is left.
+const LONGEST_STALL: Duration = Duration::from_secs(2);
+
+/// Room for the bodies of all requests, each of up to `most` bytes, and for large answers.
+pub(crate) fn room(most: usize) -> Arc<Room> {
+    Room::new(most.saturating_mul(4).max(ALL_BODIES))
+}
+
+/// Reads the body of a request before anything else sees it, within the limits on its size and
+/// time, for the sender as far as it is known before the body.
+pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let limits = service.limits;
+    let connection = parts.extensions.get::<Connection>().cloned();
+    let connection = connection.expect("a connection, which is told with every request");
+    let peer = connection.peer;
+    let sender = match Sender::of(peer, &parts, &service.keys) {
+        None if !body.is_end_stream() => {
+            discard(body.into_data_stream()).await;
+            return ApiError::key().into_response();
+        }
+        known => known.unwrap_or_else(|| Sender::at(peer, &parts.headers)),
+    };
+    let room = service.bodies.share(&sender);
+    let whole = whole(body, limits.body, room, || connection.waits(Some((Instant::now(), true))));
+    let (body, room) = match timeout(limits.time, whole).await {
+        Ok(Ok(whole)) => whole,
+        Ok(Err(error)) => return error.into_response(),
+        Err(_) => return ApiError::too_late(limits.time).into_response(),
+    };
+    let is_light = LIGHT.contains(&parts.uri.path());
+    let turn = (!is_light).then(|| service.requests.take(&sender, 1));
+    if let Some(None) = turn {
+        tracing::warn!("too many requests at the same time: refused one");
+        return ApiError::too_many().into_response();
+    }
+    connection.waits(None);
+    parts.extensions.insert(sender.clone());
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    drop((room, turn));
+    connection.waits(Some((Instant::now(), false)));
+    kept(response, service.bodies.share(&sender))
+}
+
+/// `response`, whose bytes have `room` until the client has taken them, since it may be slow.
+fn kept(mut response: Response, mut room: Share) -> Response {
+    let size = response.body().size_hint().lower() as usize;
+    if size <= SMALL_BODY {
+        return response;
+    } else if !room.grow(size) {
+        return ApiError::too_many().into_response();
+    }
+    response.headers_mut().insert(header::CONTENT_LENGTH, size.into());
+    response.map(|body| {
+        let keep = move |part| {
+            let _ = &room;
+            part
+        };
+        Body::from_stream(body.into_data_stream().map(keep))
+    })
+}
+
+/// All bytes of `body`, and the `room` that they take beyond the first few. It calls `progress`
+/// while they come.
+///
+/// # Errors
+/// If they are more than `most`, do not come, or have no room.
+async fn whole(
+    body: Body,
+    most: usize,
+    mut room: Share,
+    progress: impl Fn(),
+) -> Result<(Vec<u8>, Share), ApiError> {
+    if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
+        return Err(ApiError::too_large("body", "the body is too large"));
+    }
+    let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
+    let (mut noted, mut at) = (0, Instant::now());
+    loop {
+        let broken = |_| ApiError::body("the body cannot be read", "send it whole");
+        let chunk = match timeout(LONGEST_STALL, stream.next()).await {
+            Ok(Some(chunk)) => chunk.map_err(broken)?,
+            Ok(None) => return Ok((bytes, room)),
+            Err(_) => Default::default(),
+        };
+        if bytes.len() + chunk.len() > most {
+            discard(stream).await;
+            return Err(ApiError::too_large("body", "the body is too large"));
+        }
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() >= noted + PROGRESS.max(noted / 16) || noted == 0 && !bytes.is_empty() {
+            progress();
+            (noted, at) = (bytes.len(), Instant::now());
+        }
+        let more = bytes.len().saturating_sub(SMALL_BODY + room.amount);
+        if timeout(LONGEST_STALL, room.wait(more)).await.is_err() {
+            return Err(ApiError::too_many());
+        }
+        if room.amount > 0 && room.is_short() && at.elapsed() > LONGEST_STALL {
+            return Err(ApiError::too_late(LONGEST_STALL));
+        }
+    }
+}
+
+/// Reads the rest of a body that is refused, and leaves what does not come in time.
+async fn discard(mut stream: BodyDataStream) {
+    let mut discarded = 0;
+    let discard = async {
+        while let Some(Ok(chunk)) = stream.next().await {
+            discarded += chunk.len();
+            if discarded > MOST_DISCARDED {
+                return;
+            }
+        }
+    };
+    let _ = timeout(LONGEST_DISCARDED, discard).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A body whose first bytes come at once, and then `step` bytes every half second.
+    fn slow(first: usize, step: usize) -> Body {
+        let part = move |number: usize| async move {
+            if number > 0 {
+                sleep(Duration::from_millis(500)).await;
+            }
+            let part = vec![b'a'; if number == 0 { first } else { step }];
+            (number < 12).then_some((Ok::<_, std::io::Error>(part), number + 1))
+        };
+        Body::from_stream(stream::unfold(0, part))
+    }
+
+    async fn has_come(sender: &str, body: Body, room: &Arc<Room>) -> bool {
+        let sender = Sender::Key(sender.into());
+        whole(body, 1 << 20, room.share(&sender), || ()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_body_keeps_its_room_by_coming_in_proportion_to_it() {
+        let (large, short) = (Room::new(1 << 20), Room::new(180 << 10));
+        let others = short.take(&Sender::Key("two".into()), 40 << 10);
+        let all = tokio::join!(
+            has_come("one", slow(100 << 10, 1 << 10), &large),
+            has_come("one", slow(100 << 10, 1 << 10), &short),
+            has_come("three", slow(20 << 10, 1 << 10), &short),
+        );
+        assert_eq!(all, (true, false, true), "{}", others.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_has_room_until_it_is_taken() {
+        let room = Room::new(100_000);
+        let share = || room.share(&Sender::Key("one".into()));
+        let answer = || "a".repeat(40_000).into_response();
+        let first = kept(answer(), share());
+        assert_eq!(first.headers()[header::CONTENT_LENGTH], "40000");
+        assert_eq!(kept(answer(), share()).status(), 503);
+        assert_eq!(kept("small".into_response(), share()).status(), 200);
+        drop(first);
+        assert_eq!(kept(answer(), share()).status(), 200);
+    }
+}

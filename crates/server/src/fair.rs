@@ -1,0 +1,181 @@
+//! Turns by weighted fair queueing (Demers, Keshav and Shenker, 1989).
+//!
+//! A clock runs at the speed at which each waiter would be served if all of them were served at the
+//! same time, and the one goes first that would be done first then. So a waiter waits for as much
+//! work as it asks for itself, and nobody waits for ever.
+
+use std::collections::BTreeMap;
+
+use crate::sender::Sender;
+
+/// Something that waits for turns.
+pub(crate) trait Waiter {
+    /// What its next turn costs; `None` where it needs none.
+    fn next_cost(&self) -> Option<u64>;
+}
+
+/// Waiters by their keys.
+struct Turns<K, T> {
+    /// The cost that each waiter would have been served if all were served at the same time.
+    clock: u64,
+    /// The clock from which on each is served next, and the waiter.
+    waiters: BTreeMap<K, (u64, T)>,
+}
+
+impl<K: Ord, T: Waiter> Turns<K, T> {
+    fn new() -> Self {
+        Self { clock: 0, waiters: BTreeMap::new() }
+    }
+
+    /// When each waiter would be done, its key and itself.
+    fn done(&self) -> impl Iterator<Item = (u64, &K, &T)> {
+        self.waiters
+            .iter()
+            .filter_map(|(key, (since, waiter))| Some((since + waiter.next_cost()?, key, waiter)))
+    }
+
+    /// The waiters in the order of their turns.
+    fn in_order(&self) -> impl Iterator<Item = (&K, &T)> {
+        let mut all: Vec<_> = self.done().collect();
+        all.sort_by_key(|&(done, key, _)| (done, key));
+        all.into_iter().map(|(_, key, waiter)| (key, waiter))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        self.waiters.values().map(|(_, waiter)| waiter)
+    }
+
+    /// Leaves out waiters that need no turn after `keep`.
+    fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
+        self.waiters.retain(|_, (_, waiter)| {
+            keep(waiter);
+            waiter.next_cost().is_some()
+        });
+    }
+
+    /// Gives the waiter of this key a turn, by which `take` tells the cost.
+    fn turn<R>(&mut self, key: &K, take: impl FnOnce(&mut T) -> (u64, R)) -> (u64, R) {
+        let sharing = self.waiters.len() as u64;
+        let (since, waiter) = self.waiters.get_mut(key).expect("one that waits");
+        let (cost, result) = take(waiter);
+        self.clock += cost.div_ceil(sharing);
+        *since = (*since + cost).max(self.clock);
+        if waiter.next_cost().is_none() {
+            self.waiters.remove(key);
+        }
+        (cost, result)
+    }
+}
+
+impl<K: Ord, T: Waiter> Waiter for Turns<K, T> {
+    fn next_cost(&self) -> Option<u64> {
+        let next = self.done().min_by_key(|&(done, key, _)| (done, key));
+        next.and_then(|(_, _, waiter)| waiter.next_cost())
+    }
+}
+
+/// Turns among senders, and for each sender among its waiters, in the order of their arrival.
+pub(crate) struct Fair<T> {
+    arrived: u64,
+    senders: Turns<Sender, Turns<u64, T>>,
+}
+
+impl<T: Waiter> Default for Fair<T> {
+    fn default() -> Self {
+        Self { arrived: 0, senders: Turns::new() }
+    }
+}
+
+impl<T: Waiter> Fair<T> {
+    /// Adds a waiter.
+    pub fn add(&mut self, sender: &Sender, waiter: T) {
+        self.arrived += 1;
+        let clock = self.senders.clock;
+        let new = || (clock, Turns::new());
+        let (_, turns) = self.senders.waiters.entry(sender.clone()).or_insert_with(new);
+        turns.waiters.insert(self.arrived, (turns.clock, waiter));
+    }
+
+    /// The first waiter, in the order of turns, that `is_next`, with its sender and its number.
+    pub fn find(&self, is_next: impl Fn(&T) -> bool) -> Option<((Sender, u64), &T)> {
+        self.senders.in_order().find_map(|(sender, all)| {
+            let (number, waiter) = all.in_order().find(|(_, waiter)| is_next(waiter))?;
+            Some(((sender.clone(), *number), waiter))
+        })
+    }
+
+    /// Gives a waiter a turn, by which `take` tells the cost.
+    pub fn turn<R>(
+        &mut self,
+        (sender, number): &(Sender, u64),
+        take: impl FnOnce(&mut T) -> (u64, R),
+    ) -> (u64, R) {
+        self.senders.turn(sender, |all| all.turn(number, take))
+    }
+
+    /// Leaves out waiters that need no turn after `keep`.
+    pub fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
+        self.senders.retain(|all| all.retain(&mut keep));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.senders.iter().flat_map(Turns::iter)
+    }
+
+    /// The waiters of `sender`.
+    pub fn of(&self, sender: &Sender) -> impl Iterator<Item = &T> {
+        self.senders.waiters.get(sender).into_iter().flat_map(|(_, all)| all.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The costs of turns.
+    impl Waiter for Vec<u64> {
+        fn next_cost(&self) -> Option<u64> {
+            self.last().copied()
+        }
+    }
+
+    fn add(turns: &mut Fair<Vec<u64>>, sender: char, costs: Vec<u64>) {
+        turns.add(&Sender::Key(sender.into()), costs);
+    }
+
+    /// Whose turns come first, `count` of them.
+    fn order(turns: &mut Fair<Vec<u64>>, count: usize) -> String {
+        let one = |_| {
+            let (key, _) = turns.find(|_| true).expect("one that waits");
+            turns.turn(&key, |costs| (costs.pop().expect("a cost"), ()));
+            let Sender::Key(sender) = key.0 else { panic!("a key") };
+            sender
+        };
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn a_sender_of_many_requests_has_the_turns_of_one() {
+        let mut turns = Fair::default();
+        (0..60).for_each(|_| add(&mut turns, 'm', vec![10]));
+        add(&mut turns, 'f', vec![10; 3]);
+        assert_eq!(order(&mut turns, 6).matches('f').count(), 3);
+    }
+
+    #[test]
+    fn small_work_goes_before_large_work_of_any_number_of_others() {
+        let mut turns = Fair::default();
+        ('a'..='z').for_each(|sender| add(&mut turns, sender, vec![100; 5]));
+        order(&mut turns, 30);
+        add(&mut turns, '0', vec![10]);
+        assert_eq!(order(&mut turns, 1), "0");
+    }
+
+    #[test]
+    fn a_waiter_that_has_had_its_turns_is_forgotten() {
+        let mut turns = Fair::default();
+        add(&mut turns, 'a', vec![1]);
+        order(&mut turns, 1);
+        assert!(turns.find(|_| true).is_none() && turns.iter().next().is_none());
+    }
+}
