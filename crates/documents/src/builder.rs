@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::mem::take;
 
 use burnformer_glossary::PartKind;
+use burnformer_text::{is_invisible, visible_but};
 
 use crate::block::{Atom, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::words::single_spaced;
-
-pub(crate) const SOFT_HYPHEN: char = '\u{ad}';
 
 /// The treatment of runs of white space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +40,9 @@ impl Builder {
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        // Where words of the source may be divided says nothing about others.
-        let text = text.replace([SOFT_HYPHEN, ATTRIBUTE], "");
+        // A reference to a joiner may stand alone; what is beside it is not known.
+        let is_alone = text.chars().all(is_invisible);
+        let text = visible_but(text, |c| is_alone || c.is_control()).replace(ATTRIBUTE, "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
             self.text.push_str(&text);

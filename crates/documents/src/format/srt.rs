@@ -12,7 +12,7 @@ use crate::escape::Escape;
 use crate::words::{has_letters, regex};
 
 static TIMES: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^\s*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
+    LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
 /// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
 /// the first two kinds.
 static TAG: LazyLock<Regex> =
@@ -20,7 +20,8 @@ static TAG: LazyLock<Regex> =
 /// A line with its end, which may be a carriage return alone.
 static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));
 /// The dash before the words of a speaker.
-static SPEAKER: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*"));
+static SPEAKER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:<[^<>]*>|\{\\[^{}]*\}|\p{Cf})*[-–—‐]\s*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let lines: Vec<Range<usize>> = LINE.find_iter(text).map(|line| line.range()).collect();

@@ -13,7 +13,7 @@ use crate::words::{has_letters, regex};
 
 /// Indentation and marks of lists and quotations.
 static PREFIX: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^\s*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
+    LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();

@@ -3,6 +3,7 @@
 mod common;
 mod glued;
 mod html;
+mod invisible;
 mod markdown;
 mod messages;
 mod others;

@@ -1,11 +1,11 @@
 //! A translated block as Markdown that reads as it is meant.
 
+use burnformer_text::visible_but;
 use pulldown_cmark::{Event, Parser as Events, Tag};
 
 use super::read::{options, read_again, without_marks};
 use crate::align::Alignment;
 use crate::block::{Block, Kind};
-use crate::builder::SOFT_HYPHEN;
 use crate::escape::{Escape, Level, Markdown};
 use crate::format::pieces::Piece;
 use crate::render::{Layout, render};
@@ -69,7 +69,8 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     let same_place = matches!(&found.escape, Escape::Markdown(found) if found.place == *place);
     let around = page[start.clone()].trim_end() == before.trim_end()
         && page[end.clone()].trim_end() == after;
-    same_place && around && outline(found) == written.outline.replace(SOFT_HYPHEN, "")
+    let shown = |outline: &str| visible_but(outline, char::is_control).into_owned();
+    same_place && around && shown(&outline(found)) == shown(&written.outline)
 }
 
 /// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and
