@@ -50,15 +50,23 @@ pub fn convert(
     Ok((format, package))
 }
 
+/// Loads the model directory `dir` and translates a few words by `search`.
+///
+/// # Errors
+/// If either fails.
+pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
+    let translator = Translator::load(dir, &Device::flex())?;
+    let options = TranslateOptions { search, ..translator.options() };
+    translator.translate(&["a 1"], &options)?;
+    Ok(())
+}
+
 /// Loads the model directory `dir` and translates a few words, or ids without a tokeniser.
 fn try_out(dir: &Path, package: &Package) -> Result<()> {
     let device = Device::flex();
     let search = SearchSettings { max_length: Some(8), ..SearchSettings::greedy() };
     if package.has_tokenizers() {
-        let translator = Translator::load(dir, &device)?;
-        let options = TranslateOptions { search, ..translator.options() };
-        translator.translate(&["a 1"], &options)?;
-        return Ok(());
+        return try_search(dir, search);
     }
     let (config, model) = model_dir::load(dir, &device)?;
     let model = NeuralModel::new(config, model, &device);

@@ -29,6 +29,8 @@ mod commands;
 #[cfg(feature = "program")]
 mod conversion;
 #[cfg(feature = "program")]
+mod csv;
+#[cfg(feature = "program")]
 pub mod device;
 #[cfg(feature = "program")]
 pub mod embedded;

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
+use burnformer_train::config::reference::SettingsFile;
 use burnformer_view::{Picture, PictureFormat};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
@@ -243,11 +244,37 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
     if let Some(cause) = no_model.filter(|cause| cause.is_fetched) {
         return Err(anyhow::Error::msg(cause.to_string()));
     }
+    if let Some(hint) = setting_meant(&usage) {
+        return Err(wrong_usage(hint));
+    }
     if usage.use_stderr() {
         return Err(usage.into());
     }
     let output = Output::create(None, &[])?;
     usage.print().and_then(|()| io::stdout().flush()).map_err(|cause| output.failed(cause))
+}
+
+/// What to write instead of an unknown option that is the name of a setting of training runs, here
+/// or in another toolkit.
+fn setting_meant(usage: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let command = usage.get(ContextKind::Usage)?.to_string();
+    let is_of_runs = ["train", "study"].iter().any(|name| command.contains(&format!(" {name} ")));
+    if usage.kind() != ErrorKind::UnknownArgument || !is_of_runs {
+        return None;
+    }
+    let name = option.trim_start_matches('-').replace('-', "_");
+    let meant = match SettingsFile::Training.find(&name) {
+        Ok(tables) => Some(format!("; here it is \"{}\"", tables[0].keys.first()?.path)),
+        Err(hint) => {
+            Some(hint).filter(|hint| hint.starts_with("; here") || hint.contains("there is"))
+        }
+    };
+    meant.map(|meant| {
+        format!("unexpected argument '{option}': settings are given as --set KEY=VALUE{meant}")
+    })
 }
 
 /// The error for options that contradict each other. It exits with 2, as clap's own errors do.
@@ -280,6 +307,12 @@ fn with_remedy(message: String) -> String {
         ("(os error 24)", "raise the limit on open files (`ulimit -n`)"),
         ("(os error 27)", "raise the limit on the size of files (`ulimit -f`)"),
     ];
+    if message.contains("generation.json: hash differs")
+        || message.contains("generation.json: size differs")
+    {
+        let change = "`burnformer settings MODEL --set KEY=VALUE` changes it";
+        return format!("{message} ({change})");
+    }
     let mut known = remedies.iter().filter(|_| cfg!(unix));
     match known.find_map(|(code, remedy)| Some((message.split_once(code)?.0, code, remedy))) {
         Some((cause, code, remedy)) => format!("{cause}{code}; {remedy}"),

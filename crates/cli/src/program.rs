@@ -88,11 +88,13 @@ enum Command {
     /// List the likely translations of each token, with which models of large vocabularies
     /// translate faster.
     Shortlist(commands::shortlist::Args),
+    /// Show or change how a model translates where nothing else is asked for: beam, length penalty.
+    Settings(commands::settings::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
     /// Show the attention of a model in every layer and head, or word alignments.
     Attention(commands::attention::Args),
-    /// Draw the curves of runs, or figures of the paper.
+    /// Draw the curves of runs, or write their numbers.
     Plot(commands::plot::Args),
     /// Translate over HTTP: LibreTranslate's interface, one of our own, and a web page.
     #[cfg(feature = "serve")]
@@ -119,6 +121,7 @@ fn run_command(command: Command) -> anyhow::Result<()> {
         Command::Export(args) => commands::export::run(args),
         Command::Quantize(args) => commands::quantize::run(args),
         Command::Shortlist(args) => commands::shortlist::run(args),
+        Command::Settings(args) => commands::settings::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),

@@ -4,6 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use burnformer_data::counted;
 use burnformer_infer::Tally;
 
 use crate::output::{is_quiet, note};
@@ -46,7 +47,7 @@ impl Progress {
 fn line(done: u64, all: Option<usize>, rate: f64) -> String {
     match all {
         Some(all) => format!("{done} of {all} sentences | {rate:.1} sentences/s"),
-        None => format!("{done} sentences | {rate:.1} sentences/s"),
+        None => format!("{} | {rate:.1} sentences/s", counted(done, "sentence")),
     }
 }
 

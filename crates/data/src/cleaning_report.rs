@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::counted;
+
 /// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a
 /// pair, the first one in the order of the fields counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +55,8 @@ impl CleaningReport {
 
 impl fmt::Display for CleaningReport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} pairs read, {} kept, {} dropped", self.read, self.kept, self.dropped())?;
+        let read = counted(self.read, "pair");
+        write!(out, "{read} read, {} kept, {} dropped", self.kept, self.dropped())?;
         let reasons = [
             (self.invalid_utf8, "invalid UTF-8"),
             (self.empty, "empty side"),

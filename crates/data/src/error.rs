@@ -6,6 +6,17 @@ use std::path::PathBuf;
 /// The result type of this crate's functions.
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
+/// The `count` of things of which one is called `noun`: `1 line`, `2 lines`, `3 batches`.
+pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = match count.as_str() {
+        "1" => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
 /// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is
 /// one, the value, and a remedy.
 #[derive(thiserror::Error)]
@@ -34,8 +45,9 @@ pub enum DataError {
     },
     /// The two sides of a corpus do not have the same number of lines.
     #[error(
-        "{shorter} ends after line {shorter_lines}, but {longer} has {longer_lines} lines; line {at} has no partner: \
-         the sides of a corpus must be translations line by line, so find where they lost step", at = shorter_lines + 1
+        "{shorter} ends after line {shorter_lines}, but {longer} has {}; line {at} has no partner: \
+         the sides of a corpus must be translations line by line, so find where they lost step",
+        counted(longer_lines, "line"), at = shorter_lines + 1
     )]
     LineCountMismatch {
         /// The side that ended first.
@@ -50,7 +62,7 @@ pub enum DataError {
     /// A line is not UTF-8 and the policy is [`Utf8Policy::Error`](crate::Utf8Policy::Error).
     #[error(
         "{path}:{line}: byte 0x{byte:02x} at byte {column} is not valid UTF-8; convert the file \
-         from the encoding that it has (`iconv -f latin1 -t utf-8`), or choose to replace or skip such lines"
+         from the encoding that it has (`iconv -f latin1 -t utf-8`)"
     )]
     InvalidUtf8 {
         /// The file.
@@ -64,7 +76,8 @@ pub enum DataError {
     },
     /// A line of a TSV corpus does not have exactly one tab.
     #[error(
-        "{path}:{line}: {columns} column(s) where source<TAB>target were expected, in {excerpt:?}; {remedy}",
+        "{path}:{line}: {} where source<TAB>target were expected, in {excerpt:?}; {remedy}",
+        counted(columns, "column"),
         remedy = match columns {
             1 => "if the target sentences are in a file of their own, name both files",
             _ => "keep the first two columns (`cut -f1,2`) and make sure that no sentence holds a tab",

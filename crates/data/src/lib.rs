@@ -48,7 +48,7 @@ pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::CleaningSettings;
 pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
-pub use error::{DataError, Result};
+pub use error::{DataError, Result, counted};
 pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{

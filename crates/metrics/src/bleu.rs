@@ -90,6 +90,7 @@ impl Metric for Bleu {
     }
 
     fn validate(&self) -> Result<(), MetricError> {
+        self.tokenizer.load()?;
         if self.max_order == 0 { Err(MetricError::ZeroOrder { metric: "BLEU" }) } else { Ok(()) }
     }
 

@@ -67,10 +67,23 @@ pub enum MetricError {
         metric: &'static str,
     },
     /// The tokeniser does not exist.
-    #[error("unknown tokeniser `{name}`; known are 13a, intl, char, zh and none")]
+    #[error(
+        "unknown tokeniser `{name}`; known are 13a, intl, char, zh, none, spm, flores101 and flores200"
+    )]
     UnknownTokenizer {
         /// The unknown name.
         name: String,
+    },
+    /// The file of a tokeniser is not there, or is no SentencePiece model.
+    #[error(
+        "the tokeniser {name} has a file that cannot be used: {cause}; \
+         `sacrebleu --tokenize {name}` fetches it to there when it scores"
+    )]
+    NoTokenizerFile {
+        /// The name of the tokeniser.
+        name: &'static str,
+        /// The file, and what is wrong with it.
+        cause: String,
     },
     /// The smoothing method does not exist.
     #[error("unknown smoothing `{name}`; known are exp, floor, add-k and none")]

@@ -1,5 +1,6 @@
 //! Tokenisers: each turns a line into words that are separated by spaces.
 
+mod flores;
 pub(crate) mod international;
 pub(crate) mod moses;
 pub(crate) mod moses_language;
@@ -28,10 +29,15 @@ pub enum BleuTokenizer {
     Chinese,
     /// `none`: words are separated by spaces already.
     None,
+    /// `flores101`, also `spm`: the pieces of the SentencePiece model of FLORES-101, in a file that
+    /// sacreBLEU fetches.
+    Flores101,
+    /// `flores200`: those of FLORES-200.
+    Flores200,
 }
 
 impl BleuTokenizer {
-    /// All tokenisers.
+    /// All tokenisers that need no file.
     pub const ALL: [Self; 5] =
         [Self::V13a, Self::International, Self::Char, Self::Chinese, Self::None];
 
@@ -43,10 +49,28 @@ impl BleuTokenizer {
             Self::Char => "char",
             Self::Chinese => "zh",
             Self::None => "none",
+            Self::Flores101 => "flores101",
+            Self::Flores200 => "flores200",
+        }
+    }
+
+    /// Reads the file of the tokeniser, if it has one, for all later calls of
+    /// [`tokenize`](Self::tokenize).
+    ///
+    /// # Errors
+    /// [`MetricError::NoTokenizerFile`].
+    pub fn load(self) -> Result<(), MetricError> {
+        match self {
+            Self::Flores101 => flores::FLORES_101.load(self.name()),
+            Self::Flores200 => flores::FLORES_200.load(self.name()),
+            _ => Ok(()),
         }
     }
 
     /// Puts spaces between words. `none` does not change the line, not even repeated spaces.
+    ///
+    /// # Panics
+    /// If the tokeniser has a file that was not [loaded](Self::load).
     pub fn tokenize(self, line: &str) -> Cow<'_, str> {
         match self {
             Self::V13a => Cow::Owned(mteval::tokenize_13a(line)),
@@ -54,6 +78,8 @@ impl BleuTokenizer {
             Self::Char => Cow::Owned(spaced(line)),
             Self::Chinese => Cow::Owned(zh::tokenize(line)),
             Self::None => Cow::Borrowed(line),
+            Self::Flores101 => Cow::Owned(flores::FLORES_101.tokenize(line)),
+            Self::Flores200 => Cow::Owned(flores::FLORES_200.tokenize(line)),
         }
     }
 }
@@ -68,7 +94,9 @@ impl FromStr for BleuTokenizer {
     type Err = MetricError;
 
     fn from_str(name: &str) -> Result<Self, MetricError> {
-        let known = Self::ALL.into_iter().find(|tokenizer| tokenizer.name() == name);
+        let all = Self::ALL.into_iter().chain([Self::Flores101, Self::Flores200]);
+        let name = if name == "spm" { Self::Flores101.name() } else { name };
+        let known = all.into_iter().find(|tokenizer| tokenizer.name() == name);
         known.ok_or_else(|| MetricError::UnknownTokenizer { name: name.into() })
     }
 }

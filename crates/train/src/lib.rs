@@ -50,7 +50,7 @@ pub use run::start_model::StartModel;
 pub use run::texts::{TextName, Texts};
 pub use update::Updater;
 pub use update::loss_scale::LossScale;
-pub use update::memory::{update_bytes, worst_batch_bytes};
+pub use update::memory::update_bytes;
 pub use update::ranks::{Exchange, ExchangePrecision, Ranks, Workers};
 pub use update::recipe::Recipe;
 pub use update::replicas::Replicas;

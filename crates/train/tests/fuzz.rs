@@ -11,7 +11,7 @@ use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
-use burnformer_train::{Optimizer, Origin, TrainConfig, worst_batch_bytes};
+use burnformer_train::{Optimizer, Origin, TrainConfig, update_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
 
@@ -25,7 +25,8 @@ fn check(config: &TrainConfig) {
     shape.validate().unwrap();
     let training = &config.training;
     let longest = config.data.max_source_len;
-    worst_batch_bytes(&shape, training.budget, longest, training.precision.number_type());
+    let batch = [training.budget / longest.max(1), longest, longest];
+    update_bytes(&shape, batch, 1, training.precision.number_type());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("again.toml");
     fs::write(&path, config.to_toml()).unwrap();

@@ -14,9 +14,9 @@ pub(crate) use look::Look;
 pub enum Scale {
     /// Linear: equal distances are equal differences.
     Linear,
-    /// Logarithmic: equal distances are equal ratios. Marks are at powers of this base. Values must
-    /// be positive.
-    Log(f64),
+    /// Logarithmic: equal distances are equal ratios. Marks are at powers of ten. Values must be
+    /// positive.
+    Log,
 }
 
 /// One axis of a chart. Its range is that of the points.
@@ -36,14 +36,14 @@ impl Axis {
 
     /// A logarithmic axis marked at powers of ten.
     pub fn log(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log(10.0) }
+        Self { label: label.into(), scale: Scale::Log }
     }
 
     /// The position of `value` on the axis; `None` if it has none.
     fn position(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => Some(value).filter(|v| v.is_finite()),
-            Scale::Log(_) => Some(value.ln()).filter(|v| v.is_finite()),
+            Scale::Log => Some(value.ln()).filter(|v| v.is_finite()),
         }
     }
 
@@ -64,8 +64,8 @@ impl Axis {
     fn marked(&self, (low, high): (f64, f64)) -> Marked {
         match self.scale {
             Scale::Linear => Marked::linear(low..high, ticks::linear(low, high, 6)),
-            Scale::Log(base) => {
-                let marks = ticks::logarithmic(low.exp(), high.exp(), base);
+            Scale::Log => {
+                let marks = ticks::logarithmic(low.exp(), high.exp());
                 Marked::logarithmic(low..high, marks.into_iter().map(f64::ln).collect())
             }
         }

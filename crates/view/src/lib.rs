@@ -3,9 +3,9 @@
 //! The crate takes plain numbers and returns documents. It depends on no model, no tokeniser and no
 //! Burn, so that any program can draw what it measured. (The feature `infer` adds `Sentence::new`,
 //! which takes the attention of a `burnformer_infer::Translator`.) Everything has one look, chosen
-//! for print and for colour-blind readers: Okabe and Ito's palette, with dashes and markers in
-//! addition to colours. The font is embedded (DejaVu Sans, see `fonts/LICENSE`) and not searched
-//! for on the system, so that a picture has the same bytes on every machine.
+//! for print and for colour-blind readers: Okabe and Ito's palette, with dashes in addition to
+//! colours. The font is embedded (DejaVu Sans, see `fonts/LICENSE`) and not searched for on the
+//! system, so that a picture has the same bytes on every machine.
 //!
 //! | to show | use |
 //! |---|---|

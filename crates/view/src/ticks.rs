@@ -59,18 +59,17 @@ pub(crate) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// Powers of `base` from `low` to `high`. If there are fewer than three, also two and five times
-/// these powers.
-pub(crate) fn logarithmic(low: f64, high: f64, base: f64) -> Vec<f64> {
-    let first = (low.ln() / base.ln() - 1e-9).floor() as i32;
-    let last = (high.ln() / base.ln() + 1e-9).ceil() as i32;
+/// Powers of ten from `low` to `high`. If there are fewer than three, also two and five times these
+/// powers.
+pub(crate) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
+    let [first, last] = [(low.log10() - 1e-9).floor(), (high.log10() + 1e-9).ceil()];
     let inside = |value: &f64| *value >= low * (1.0 - 1e-9) && *value <= high * (1.0 + 1e-9);
-    let powers: Vec<f64> = (first..=last).map(|e| base.powi(e)).filter(inside).collect();
-    if powers.len() >= 3 || base < 10.0 {
-        return powers;
-    }
-    let multiples = (first..=last).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * base.powi(e)));
-    multiples.filter(inside).collect()
+    let marks = |factors: &[f64]| -> Vec<f64> {
+        let powers = (first as i32..=last as i32).map(|exponent| 10f64.powi(exponent));
+        powers.flat_map(|power| factors.iter().map(move |m| m * power)).filter(inside).collect()
+    };
+    let powers = marks(&[1.0]);
+    if powers.len() < 3 { marks(&[1.0, 2.0, 5.0]) } else { powers }
 }
 
 /// A number in its shortest form: `2000`, `0.25`, `7e-5`.
@@ -104,9 +103,8 @@ mod tests {
 
     #[test]
     fn logarithmic_marks_are_powers_or_their_doubles_and_fivefolds() {
-        assert_eq!(logarithmic(1.0, 1000.0, 10.0), [1.0, 10.0, 100.0, 1000.0]);
-        assert_eq!(logarithmic(16.0, 128.0, 2.0), [16.0, 32.0, 64.0, 128.0]);
-        assert_eq!(logarithmic(4.0, 60.0, 10.0), [5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(logarithmic(1.0, 1000.0), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(logarithmic(4.0, 60.0), [5.0, 10.0, 20.0, 50.0]);
     }
 
     #[test]

@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
+use burnformer_data::counted;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_train::average_models;
 
+use super::model;
 use crate::output::{check_new, note};
 
 /// Arguments of `average`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("average.txt"))]
 pub struct Args {
     /// Model directories or checkpoints of one run
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = model())]
     models: Vec<PathBuf>,
     /// The new model directory
     #[arg(long, short)]
@@ -34,7 +37,8 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     model_dir::seal(&args.out)?;
-    note(format_args!("averaged {} models into {}", args.models.len(), args.out.display()));
+    let models = counted(args.models.len(), "model");
+    note(format_args!("averaged {models} into {}", args.out.display()));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::output::{Output, note};
 
 /// Arguments of `completions`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("completions.txt"))]
 pub struct Args {
     /// The shell; for bash,
     /// `burnformer completions bash > ~/.local/share/bash-completion/completions/burnformer`

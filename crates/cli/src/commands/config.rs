@@ -15,7 +15,7 @@ const WIDTH: usize = 80;
 
 /// Arguments of `config`.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = include_str!("config.txt"))]
 pub struct Args {
     /// The keys or sections to explain, such as training.budget or schedule [default: one line for
     /// every key]
@@ -114,19 +114,25 @@ fn heading(file: SettingsFile) -> &'static str {
     }
 }
 
+/// The first part of `text` that can stand alone: up to a full stop or semicolon that is in no
+/// parentheses.
 fn first_sentence(text: &str) -> &str {
-    let ends = [". ", "; "].into_iter().filter_map(|end| text.find(end));
-    text[..ends.min().unwrap_or(text.len())].trim_end_matches('.')
+    let mut depth = 0;
+    let end = text.char_indices().find(|&(at, c)| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        let is_end = text[at + 1..].starts_with(' ') && !text[..at].ends_with(" al");
+        depth == 0 && (c == '.' || c == ';') && is_end
+    });
+    text[..end.map_or(text.len(), |(at, _)| at)].trim_end_matches('.')
 }
 
 /// Explains all keys to which `name` refers, in whichever file they are.
 fn explain(name: &str) -> Result<String> {
     let found = SettingsFile::ALL.map(|file| file.find(name));
-    if let [Err(near), Err(also)] = &found {
-        let near = near.as_ref().or(also.as_ref());
-        let hint = near.map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+    if let [Err(hint), Err(also)] = &found {
+        let hint = if hint.is_empty() { also } else { hint };
         return Err(output::wrong_usage(format_args!(
-            "no configuration key is named \"{name}\"{hint} `config` without arguments lists every key"
+            "no configuration key is named \"{name}\"{hint}; `config` without arguments lists every key"
         )));
     }
     let files = SettingsFile::ALL.into_iter().zip(found);

@@ -9,6 +9,7 @@ use crate::output::print;
 
 /// Arguments of `devices`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("devices.txt"))]
 pub struct Args {
     /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
@@ -92,25 +93,13 @@ fn describe(line: &Line) -> String {
 fn missing(wanted: &[Backend]) -> Vec<String> {
     let of_system = wanted.iter().filter(|backend| backend.facts().is_of_this_system);
     let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {
-        true if backend.found().is_empty() => Some(format!("{backend:<10} none: {}", backend.facts().remedy)),
+        true if backend.found().is_empty() => {
+            Some(format!("{backend:<10} none: {}", backend.facts().remedy))
+        }
         true => None,
         false => Some(format!(
-            "{backend:<10} not in this build: `cargo xtask devices --device {backend}` builds it in{}",
-            hint(*backend)
+            "{backend:<10} not in this build: `cargo xtask devices --device {backend}` builds it in"
         )),
     });
     missing.collect()
-}
-
-/// Whether this machine seems to have a device for `backend`.
-fn hint(backend: Backend) -> &'static str {
-    let exists = |path: &str| std::path::Path::new(path).exists();
-    match backend {
-        Backend::Cuda if exists("/proc/driver/nvidia/version") => {
-            ", and an NVIDIA driver is loaded here"
-        }
-        Backend::Rocm if exists("/dev/kfd") => ", and an AMD GPU is here",
-        Backend::Vulkan | Backend::Wgpu if exists("/dev/dri/renderD128") => ", and a GPU is here",
-        _ => "",
-    }
 }

@@ -9,6 +9,7 @@ use crate::values::one_of;
 
 /// Arguments of `export`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("export.txt"))]
 pub struct Args {
     /// The format to write
     #[arg(value_parser = one_of(&Format::WRITTEN, Format::name))]

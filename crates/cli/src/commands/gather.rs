@@ -3,12 +3,14 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use burnformer_data::counted;
 
 use crate::output::{check_name, note};
 use crate::shards;
 
 /// Arguments of `gather`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("gather.txt"))]
 pub struct Args {
     /// The output of a command with --shard. The files OUT.1-of-N to OUT.N-of-N become OUT, if all
     /// are there, are whole, and were made from one text by the same models and options
@@ -27,6 +29,6 @@ pub fn run(args: Args) -> Result<()> {
     });
     let out = args.out.display();
     joined.with_context(|| format!("{out}: cannot be written"))?;
-    note(format_args!("{out}: joined from {} shards", paths.len()));
+    note(format_args!("{out}: joined from {}", counted(paths.len(), "shard")));
     Ok(())
 }

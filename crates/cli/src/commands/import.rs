@@ -11,7 +11,7 @@ use crate::values::one_of;
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
-#[command(allow_missing_positional = true)]
+#[command(allow_missing_positional = true, after_help = include_str!("import.txt"))]
 pub struct Args {
     /// Format of the model [default: recognised from its files]
     #[arg(value_parser = one_of(&Format::ALL, Format::name))]

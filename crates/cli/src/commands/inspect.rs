@@ -1,19 +1,18 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use anyhow::Result;
 use burnformer_core::model_dir;
 use serde_json::json;
 
-use super::model;
+use super::OneModel;
 use crate::output::{Output, print};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("inspect.txt"))]
 pub struct Args {
-    /// The model directory; embedded:de-en and embedded:en-de are inside the program
-    #[arg(value_parser = model())]
-    model: PathBuf,
+    #[command(flatten)]
+    model: OneModel,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,15 +23,16 @@ pub struct Args {
 
 /// Describes a model directory after checking its hashes.
 pub fn run(args: Args) -> Result<()> {
-    model_dir::verify(&args.model)?;
-    let (config, parameters) = model_dir::load_parameters(&args.model)?;
-    let compute = model_dir::load_compute_type(&args.model)?;
+    let dir = args.model.dir()?;
+    model_dir::verify(dir)?;
+    let (config, parameters) = model_dir::load_parameters(dir)?;
+    let compute = model_dir::load_compute_type(dir)?;
     let shapes = parameters.into_iter().map(|(name, data)| (name, data.shape().to_vec()));
     let shapes: BTreeMap<String, Vec<usize>> = shapes.collect();
     if args.json {
         let value = json!({
             // A path need not be Unicode, JSON has to be.
-            "path": args.model.display().to_string(),
+            "path": dir.display().to_string(),
             "architecture": config.architecture(),
             "parameters": config.parameter_count(),
             "compute": compute.name(),
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> Result<()> {
         return print(serde_json::to_string_pretty(&value)?);
     }
     let mut output = Output::create(None, &[])?;
-    output.line(format_args!("model       {}", args.model.display()))?;
+    output.line(format_args!("model       {}", dir.display()))?;
     output.line(format_args!("architecture {}", config.architecture()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;
     output.line(format_args!("compute     {}", compute.name()))?;

@@ -17,9 +17,9 @@ pub mod quantize;
 pub mod score;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod settings;
 pub mod shortlist;
 pub mod study;
-mod token_ids;
 pub mod train;
 pub mod translate;
 
@@ -28,9 +28,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
+use burnformer_data::CorpusPaths;
 use burnformer_infer::{InferError, LengthPenalty, Shortlist, TranslateOptions, Translator};
 use burnformer_train::TrainConfig;
-use burnformer_train::config::ConfigFileError;
+use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
@@ -80,6 +81,23 @@ impl Computing {
             "search": options.search, "languages": languages, "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
+    }
+}
+
+/// The model of a command that has no other argument.
+#[derive(clap::Args)]
+struct OneModel {
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program
+    #[arg(value_parser = model(), required_unless_present = "named")]
+    model: Option<PathBuf>,
+    /// The same as MODEL
+    #[arg(id = "named", long = "model", short, value_parser = model(), value_name = "MODEL", conflicts_with = "model")]
+    named: Option<PathBuf>,
+}
+
+impl OneModel {
+    fn dir(&self) -> Result<&PathBuf> {
+        self.model.as_ref().or(self.named.as_ref()).context("no model")
     }
 }
 
@@ -138,7 +156,7 @@ impl Searching {
             search.length_penalty = LengthPenalty::Gnmt(alpha);
         }
         change(&mut options);
-        options.search.validate().map_err(wrong_usage)?;
+        options.search.validate().map_err(of_options)?;
         Ok(options)
     }
 
@@ -167,6 +185,47 @@ fn resolve(
         _ if file.is_none_or(is_usable) => wrong_usage(error),
         _ => error.into(),
     })
+}
+
+/// The names of settings of the search, and the options that set them.
+const OPTIONS: [(&str, &str); 9] = [
+    ("length_penalty.gnmt", "--alpha"),
+    ("length_penalty.power", "--alpha"),
+    ("beam_size", "--beam"),
+    ("n_best", "--nbest"),
+    ("min_length", "--min-length"),
+    ("max_length", "--max-length"),
+    ("sampling.temperature", "--temperature"),
+    ("sampling.top_k", "--top-k"),
+    ("sampling.top_p", "--top-p"),
+];
+
+/// The error of a search that the command line asks for, with the names of its options.
+fn of_options(error: InferError) -> anyhow::Error {
+    let named = |text: String, (key, option): &(&str, &str)| text.replace(key, option);
+    wrong_usage(OPTIONS.iter().fold(error.to_string(), named))
+}
+
+/// Replaces the texts of `data`, in its order, by those that the command line gives for options.
+fn set_texts<'a>(
+    data: &mut DataSettings,
+    given: impl IntoIterator<Item = (&'static str, &'a Vec<PathBuf>)>,
+) -> Result<()> {
+    for ((_, names), (option, given)) in data.texts_mut().into_iter().zip(given) {
+        if !given.is_empty() {
+            corpus(option, given)?;
+            names.clone_from(given);
+        }
+    }
+    Ok(())
+}
+
+/// The one or two files of `option` as a corpus.
+///
+/// # Errors
+/// Wrong usage for any other number of files.
+fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
+    corpus_paths(option, paths).map_err(wrong_usage)
 }
 
 /// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the

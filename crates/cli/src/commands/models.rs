@@ -9,6 +9,7 @@ use crate::output::{note, print, wrong_usage};
 
 /// Arguments of `models`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("models.txt"))]
 pub struct Args {
     /// Remove a model, such as hf:OWNER/NAME: what was made of it, and what was downloaded for it
     /// into the hub's cache

@@ -10,6 +10,7 @@ use crate::output::{check_new, note};
 
 /// Arguments of `quantize`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("quantize.txt"))]
 pub struct Args {
     /// The model directory to quantise
     #[arg(long, short, value_parser = model())]

@@ -2,16 +2,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 use burnformer_data::corpus::{LinePair, Side};
-use burnformer_data::{DataError, ParallelReader, Utf8Policy};
+use burnformer_data::{DataError, ParallelReader, Utf8Policy, counted};
 use burnformer_infer::{
     LONGEST_SENTENCE, LengthPenalty, TargetScore, TranslateOptions, Translator, perplexity_of,
 };
-use burnformer_train::config::corpus_paths;
 use serde_json::{Value, json};
 
-use super::token_ids::line_to_ids;
-use super::{Computing, at_least, model};
-use crate::output::{Output, note, note_terminal, wrong_usage};
+use super::{Computing, at_least, corpus, model, of_options};
+use crate::output::{Output, note, note_terminal};
 use crate::shards::{Part, ShardArgs, length};
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them
@@ -20,15 +18,16 @@ const CHUNK: usize = 2048;
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("score.txt"))]
 pub struct Args {
     /// The model directory; several model directories form an ensemble
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Source sentences, one per line; without --target, a TSV file of sources and targets
-    #[arg(long)]
-    source: PathBuf,
+    #[arg(long, short, alias = "source", value_name = "FILE")]
+    input: PathBuf,
     /// The translations of the source sentences, one per line
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
     /// α of the length penalty ((5 + n) / 6)^α by which the score is divided, where n is the number
     /// of tokens [default: the model's]
@@ -37,10 +36,8 @@ pub struct Args {
     /// Longest sentence in tokens; a longer one is an error
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
-    /// Read token ids, separated by spaces, instead of text
-    #[arg(long)]
-    token_ids: bool,
-    /// Print one JSON object per pair, with the log-probability of every token
+    /// Print one JSON object per pair: line, source, target, scores, and the log-probability of
+    /// every token
     #[arg(long)]
     json: bool,
     /// File for the results [default: standard output]
@@ -57,12 +54,13 @@ pub struct Args {
 /// first.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
+    let tokenizers = translator.tokenizers();
     let paths: Vec<PathBuf> =
-        [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
-    let corpus = corpus_paths("--source", &paths)?;
+        [Some(&args.input), args.target.as_ref()].into_iter().flatten().cloned().collect();
+    let corpus = corpus("--input", &paths)?;
     let options = options(&args, &translator)?;
-    let target = args.target.as_ref().unwrap_or(&args.source);
-    let texts = [(args.source.as_path(), Side::Source), (target, Side::Target)];
+    let target = args.target.as_ref().unwrap_or(&args.input);
+    let texts = [(args.input.as_path(), Side::Source), (target, Side::Target)];
     let identity = || identity(&args, &options);
     let output = args.output.as_deref();
     let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, identity)? else {
@@ -79,15 +77,19 @@ pub fn run(args: Args) -> Result<()> {
     let mut done = usize::try_from(part.lines.start)?;
     let (mut tokens, mut total) = (0, 0.0);
     loop {
-        let (sources, targets, failure) = next_chunk(&args, &translator, &mut pairs);
+        let (chunk, failure) = next_chunk(&mut pairs);
+        let (sources, targets): (Vec<&str>, Vec<&str>) =
+            chunk.iter().map(|pair| (pair.source.as_str(), pair.target.as_str())).unzip();
+        let sources = tokenizers.source.encode_batch(&sources);
+        let targets = tokenizers.target.encode_batch(&targets);
         let (scores, bad) = translator.score_ids_until_error(&sources, &targets, &options);
-        for score in &scores {
+        for (score, pair) in scores.iter().zip(&chunk) {
             total += score.total;
             tokens += score.log_probs.len();
-            write(&args, &mut output, score)?;
+            write(&args, &mut output, score, pair)?;
         }
         output.flush()?;
-        let bad = bad.map(|error| Error::from(error.offset(done)).context(name(&args.source)));
+        let bad = bad.map(|error| Error::from(error.offset(done)).context(name(&args.input)));
         done += scores.len();
         match bad.or(failure) {
             Some(failure) => return Err(failure),
@@ -96,15 +98,16 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     part.finish(&mut output, done as u64)?;
-    let (perplexity, pairs) = (perplexity_of(total, tokens), done as u64 - part.lines.start);
-    note(format_args!("{pairs} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
+    let pairs = counted(done as u64 - part.lines.start, "pair");
+    let perplexity = perplexity_of(total, tokens);
+    note(format_args!("{pairs} of {}, perplexity {perplexity:.3}", name(&args.input)));
     Ok(())
 }
 
 /// What decides the output, beside the texts.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let mut identity = args.computing.identity(&args.model, options, [&None, &None])?;
-    identity["form"] = json!([args.json, args.token_ids]);
+    identity["form"] = args.json.into();
     Ok(identity)
 }
 
@@ -113,46 +116,29 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     options.longest = args.longest;
     if let Some(alpha) = args.alpha {
         options.search.length_penalty = LengthPenalty::Gnmt(alpha);
-        options.search.validate().map_err(wrong_usage)?;
+        options.search.validate().map_err(of_options)?;
     }
     Ok(options)
 }
 
-/// The ids of the next pairs, none at the end, and the error in the pair after them, if any.
+/// The next pairs, none at the end, and the error in the pair after them, if any.
 fn next_chunk(
-    args: &Args,
-    translator: &Translator,
     pairs: &mut impl Iterator<Item = Result<LinePair, DataError>>,
-) -> (Vec<Vec<u32>>, Vec<Vec<u32>>, Option<Error>) {
-    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+) -> (Vec<LinePair>, Option<Error>) {
+    let mut chunk = Vec::new();
     for pair in pairs.take(CHUNK) {
-        let ids = pair.map_err(Error::from).and_then(|pair| encode(args, translator, &pair));
-        match ids {
-            Ok((source, target)) => {
-                sources.push(source);
-                targets.push(target);
-            }
-            Err(failure) => return (sources, targets, Some(failure)),
+        match pair {
+            Ok(pair) => chunk.push(pair),
+            Err(failure) => return (chunk, Some(failure.into())),
         }
     }
-    (sources, targets, None)
+    (chunk, None)
 }
 
-fn encode(args: &Args, translator: &Translator, pair: &LinePair) -> Result<(Vec<u32>, Vec<u32>)> {
-    let (tokenizers, model) = (translator.tokenizers(), translator.model());
-    if !args.token_ids {
-        let source = tokenizers.source.encode(&pair.source);
-        return Ok((source, tokenizers.target.encode(&pair.target)));
-    }
-    let target_file = args.target.as_ref().unwrap_or(&args.source);
-    let source = line_to_ids(&args.source, pair.line, &pair.source, model.source_vocab())?;
-    Ok((source, line_to_ids(target_file, pair.line, &pair.target, model.target_vocab())?))
-}
-
-fn write(args: &Args, output: &mut Output, score: &TargetScore) -> Result<()> {
+fn write(args: &Args, output: &mut Output, score: &TargetScore, pair: &LinePair) -> Result<()> {
     if args.json {
         return output.line(json!({
-            "log_prob": score.total, "score": score.score, "perplexity": score.perplexity(),
+            "line": pair.line, "source": pair.source, "target": pair.target, "log_prob": score.total, "score": score.score, "perplexity": score.perplexity(),
             "log_probs": score.log_probs,
         }));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_core::ComputeType;
+use burnformer_core::{ComputeType, model_dir};
 use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
     Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
@@ -21,6 +21,7 @@ use crate::values;
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("serve.txt"))]
 pub struct Args {
     /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR`
     /// where a code has a `-`); one for each pair of languages [default: the models inside the
@@ -215,9 +216,9 @@ fn model_source(
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
+    model_dir::load_config(&dir)?;
     let weights = dir.join("model.safetensors");
-    let none = || format!("{} is no model directory: {}", dir.display(), weights.display());
-    let bytes = std::fs::metadata(&weights).with_context(none)?.len();
+    let bytes = std::fs::metadata(&weights).with_context(|| weights.display().to_string())?.len();
     let (name, of, device) = (dir.clone(), pair.clone(), device.clone());
     let terms = glossary.clone();
     let engine = move || -> Result<TranslatorEngine, InferError> {
@@ -233,7 +234,10 @@ fn model_source(
 
 /// The keys of a file.
 fn read_keys(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let text = std::fs::read_to_string(path).with_context(|| {
+        let name = path.display();
+        format!("--api-keys {name} cannot be read; `openssl rand -hex 16 >> {name}` adds a key")
+    })?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
     let keys: Vec<String> = keys.collect();

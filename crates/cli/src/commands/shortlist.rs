@@ -1,17 +1,17 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy};
+use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy, counted};
 use burnformer_infer::{load_tokenizers, vocabularies};
 use burnformer_shortlist::{Settings, Shortlist, Trainer};
-use burnformer_train::config::corpus_paths;
 
-use super::{model, text};
+use super::{corpus, model, text};
 use crate::embedded;
 use crate::output::{note, note_terminal, wrong_usage};
 
 /// Arguments of `shortlist`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("shortlist.txt"))]
 pub struct Args {
     /// The model directory whose tokenisers divide the text. embedded:de-en and embedded:en-de are
     /// inside the program [default: embedded:de-en]
@@ -20,7 +20,7 @@ pub struct Args {
     /// Parallel text in the languages of the model, best the text that it was trained with: two
     /// files, which are translations of each other line by line, or one TSV file; plain, .gz or
     /// .zst
-    #[arg(long, required = true, num_args = 1..=2, value_parser = text(), value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, required = true, num_args = 1.., value_parser = text(), value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
     /// File for the shortlist, which `translate --shortlist` takes
     #[arg(long, short, value_name = "FILE")]
@@ -47,7 +47,7 @@ const TRIED: usize = 2000;
 pub fn run(args: Args) -> Result<()> {
     let settings = Settings { first: args.first, best: args.best, threshold: args.threshold };
     settings.validate().map_err(wrong_usage)?;
-    let corpus = corpus_paths("--train", &args.train)?;
+    let corpus = corpus("--train", &args.train)?;
     note_terminal(args.train.iter().map(PathBuf::as_path));
     let dir = args.model.map_or_else(embedded::default_model, Ok)?;
     let tokenizers = load_tokenizers(&dir)?;
@@ -65,7 +65,7 @@ pub fn run(args: Args) -> Result<()> {
         pairs.iter().for_each(|(source, target)| trainer.add(source, target));
         tried.extend(pairs.into_iter().take(TRIED - tried.len()));
     }
-    note(format_args!("learning from {} pairs", trainer.pairs()));
+    note(format_args!("learning from {}", counted(trainer.pairs(), "pair")));
     let shortlist = trainer.finish(&settings)?;
     shortlist.save(&args.out)?;
     let (tokens, covered) = tried_on(&shortlist, &tried);

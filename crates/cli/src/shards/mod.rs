@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, is_pipe, is_standard_input};
-use burnformer_data::{DataError, LineReader, Utf8Policy};
+use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -78,7 +78,10 @@ impl Part {
                 return Ok(None);
             }
             Some(differs) => note(format_args!("{name}: is done again: {differs}")),
-            None => note(format_args!("{name}: {} lines from line {} on", end - start, start + 1)),
+            None => {
+                let lines = counted(end - start, "line");
+                note(format_args!("{name}: {lines} from line {} on", start + 1));
+            }
         }
         Ok(Some(Self { lines, output: Some(path), made_from: Some(made_from) }))
     }
@@ -158,7 +161,8 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let missing: Vec<_> =
         paths.iter().filter(|path| !path.is_file()).map(|it| it.display()).collect();
     if let [first, ..] = &missing[..] {
-        bail!("{first}: is missing, as {} of {count} shards are; start them again", missing.len());
+        let all = counted(count, "shard");
+        bail!("{first}: is missing ({} of {all}); start what is missing again", missing.len());
     }
     let mut before = json!({});
     for path in &paths {

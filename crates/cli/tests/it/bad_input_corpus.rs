@@ -133,9 +133,9 @@ fn a_line_beyond_any_sentence_is_named() {
 fn a_tsv_with_another_number_of_columns_is_named() {
     let text = Text::new();
     let three = text.write("three.tsv", tsv(7) + "eins\tone\t0.93\n");
-    text.refused(&[&three], &["three.tsv:8", "3 column(s)", "eins", "cut -f1,2"]);
+    text.refused(&[&three], &["three.tsv:8", "3 columns", "eins", "cut -f1,2"]);
     let one = text.write("one.tsv", tsv(7) + "eins\n");
-    text.refused(&[&one], &["one.tsv:8", "1 column(s)", "name both files"]);
+    text.refused(&[&one], &["one.tsv:8", "1 column where", "name both files"]);
 }
 
 #[test]

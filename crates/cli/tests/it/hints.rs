@@ -30,6 +30,137 @@ fn a_file_in_the_place_of_a_model_is_called_a_file() {
 }
 
 #[test]
+fn a_folder_that_is_no_model_names_the_models_in_it() {
+    let home = Untrained::get().folder.path().display().to_string();
+    let empty = tempfile::tempdir().unwrap();
+    let empty = empty.path().to_str().unwrap();
+    let text = Untrained::get().corpus.test[0].to_str().unwrap();
+    let commands: [&[&str]; 12] = [
+        &["translate", "--model", "MODEL"],
+        &["score", "--input", text, "--target", text, "--model", "MODEL"],
+        &["eval-bleu", "--input", text, "--reference", text, "--model", "MODEL"],
+        &["distill", "--input", text, "--out", "/no/such/out", "--model", "MODEL"],
+        &["export", "ctranslate2", "--out", "/no/such/out", "--model", "MODEL"],
+        &["quantize", "--out", "/no/such/out", "--model", "MODEL"],
+        &["attention", "eins", "--model", "MODEL"],
+        &["shortlist", "--train", text, text, "--out", "/no/such/out", "--model", "MODEL"],
+        &["inspect", "MODEL"],
+        &["settings", "MODEL"],
+        &["average", "--out", "/no/such/out", "MODEL"],
+        &["train", "--dry-run", "--from", "MODEL"],
+    ];
+    for command in commands {
+        let refuses = |model: &str, needles: &[&str]| {
+            let named: Vec<&str> =
+                command.iter().map(|&word| if word == "MODEL" { model } else { word }).collect();
+            refused(&named, 1, needles);
+        };
+        refuses(&home, &["is not a finished model directory", &format!("such as {home}/run/best")]);
+        refuses(empty, &["is not a finished model directory", "best/"]);
+        refuses(text, &["is a file, but a model is a folder"]);
+    }
+    #[cfg(feature = "serve")]
+    {
+        let named = |model: &str| format!("de-en={model}");
+        let inside = format!("such as {home}/run/best");
+        refused(&["serve", "--model", &named(&home)], 1, &[&inside]);
+        refused(&["serve", "--model", &named(empty)], 1, &["not a finished model directory"]);
+        refused(&["serve", "--api-keys", "/no/such/keys"], 1, &["--api-keys", "openssl rand"]);
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_run_names_the_runs_in_it() {
+    let home = Untrained::get().folder.path();
+    let empty = tempfile::tempdir().unwrap();
+    let text = &Untrained::get().corpus.test[0];
+    let inside = format!("holds one: name {}/run", home.display());
+    for (path, needle) in
+        [(home, inside.as_str()), (empty.path(), "folder of one"), (text, "folder of one")]
+    {
+        refused(&["plot", path.to_str().unwrap(), "-o", "/no/such.svg"], 2, &["is no run", needle]);
+    }
+}
+
+#[test]
+fn curves_are_numbers_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, picture] = ["a.csv", "a.svg"].map(|name| folder.path().join(name));
+    let run_folder = Untrained::get().folder.path().join("run");
+    let files = [&table, &picture].map(|path| path.to_str().unwrap());
+    let metric = ["--metric", "loss,speed"];
+    let plot = ["plot", run_folder.to_str().unwrap(), "-o", files[0], "-o", files[1]];
+    stdout(&run(&[&plot[..], &metric].concat()));
+    let found = fs::read_to_string(table).unwrap();
+    assert!(found.starts_with("chart,series,x,y\nLoss,run,"), "{found}");
+    assert!(found.lines().all(|line| line.split(',').count() == 4), "{found}");
+    assert!(picture.exists());
+}
+
+#[test]
+fn names_that_other_toolkits_have_for_settings_lead_to_ours() {
+    for (name, key) in [
+        ("lr", "schedule.peak"),
+        ("batch-size", "training.budget"),
+        ("epochs", "training.max_epochs"),
+        ("warmup-steps", "schedule.warmup"),
+        ("max-steps", "training.max_updates"),
+        ("dropout", "model.dropout"),
+        ("weight-decay", "there is no weight decay"),
+    ] {
+        refused(&["train", &format!("--{name}"), "3"], 2, &["--set KEY=VALUE", key]);
+        let set = format!("{}=3", name.replace('-', "_"));
+        refused(&["train", "--dry-run", "--set", &set], 2, &[key]);
+    }
+    refused(&["config", "learning_rate"], 2, &["here it is \"schedule.peak\"; `config`"]);
+    refused(&["train", "--no-such-flag"], 2, &["unexpected argument"]);
+}
+
+#[test]
+fn three_files_of_one_text_are_to_be_joined() {
+    for [command, option] in [
+        ["train", "--train"],
+        ["train", "--valid"],
+        ["study table3", "--valid"],
+        ["study heads", "--test"],
+        ["shortlist --out x", "--train"],
+        ["attention", "--input"],
+    ] {
+        let words = command.split(' ').chain([option, "a.tsv", "b.tsv", "c.tsv"]);
+        let needles = [&format!("{option} names 3 files"), "`cat a.tsv … c.tsv > all.tsv`"];
+        refused(&words.collect::<Vec<_>>(), 2, &needles);
+    }
+}
+
+#[test]
+fn one_of_a_kind_is_called_so() {
+    let model = model();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [one, two, out] = ["one", "two", "out"].map(path);
+    fs::write(&one, "eins\n").unwrap();
+    fs::write(&two, "one\ntwo\n").unwrap();
+    let said = |arguments: &[&str]| stderr(&run(arguments));
+    let averaged = said(&["average", &model, "--out", &out]);
+    assert!(averaged.contains("averaged 1 model into"), "{averaged}");
+    let scored = said(&["score", "--model", &model, "--input", &one, "--target", &one]);
+    assert!(scored.contains("1 pair of"), "{scored}");
+    let uneven = said(&["score", "--model", &model, "--input", &one, "--target", &two]);
+    assert!(uneven.contains("has 2 lines"), "{uneven}");
+    let none = said(&["eval-bleu", "--hypothesis", &two, "--reference", &one]);
+    assert!(none.contains("has 2 lines"), "{none}");
+}
+
+#[test]
+fn explanations_of_keys_are_whole() {
+    let listed = stdout(&run(&["config"]));
+    for line in listed.lines().filter(|line| line.contains('#')) {
+        assert_eq!(line.matches('(').count(), line.matches(')').count(), "{line}");
+        assert!(!line.ends_with(" al") && !line.ends_with("e.g"), "{line}");
+    }
+}
+
+#[test]
 fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
     for (option, side) in [("--source-language", "source"), ("--target-language", "target")] {
         let needle = format!("not told its {side} language");
@@ -80,6 +211,7 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
     let (picture, page) = (path("a.svg"), path("a.html"));
     let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
     let init = path("burnformer.toml");
+    let run_folder = untrained.folder.path().join("run").display().to_string();
     let commands: [&[&str]; 11] = [
         &["translate", "--beam", "1"],
         &["score", "--model", &model, "--source", source, "--target", target],
@@ -88,7 +220,7 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
         &["shortlist", "--model", &model, "--train", source, target, "--out", &shortlist],
         &["export", "ctranslate2", "--model", &model, "--out", &out],
         &["attention", "--model", &model, "eins", "--target", "one", "--html", &page],
-        &["plot", "positions", "-o", &picture],
+        &["plot", &run_folder, "-o", &picture],
         &["distill", "--model", "embedded:de-en", "--source", source, "--out", &pairs],
         &["config", "init", &init],
         &["train", "--dry-run"],

@@ -10,7 +10,9 @@ mod common;
 mod devices;
 mod distill;
 mod embedded_models;
+mod examples;
 mod faults;
+mod files;
 mod glossary;
 mod hints;
 mod interop;
@@ -24,6 +26,7 @@ mod runs;
 mod scores;
 #[cfg(feature = "serve")]
 mod serve;
+mod settings;
 mod shards;
 mod shortlist;
 mod streams;

@@ -100,11 +100,6 @@ fn n_best_lists_sampling_prefixes_and_ids_work_from_the_command_line() {
     fs::write(&prefix, "nine\n").unwrap();
     let forced = translate(&["--prefix", prefix.to_str().unwrap()], "eins zwei\n");
     assert!(forced.starts_with("nine"), "{forced}");
-    let ids = translate(&["--token-ids"], "300 290\n\n");
-    assert!(ids.lines().next().unwrap().split(' ').all(|id| id.parse::<u32>().is_ok()), "{ids}");
-    let wrong = run_with(&["translate", "--model", &model, "--token-ids"], b"4 5\n6 x\n");
-    assert_eq!(wrong.status.code(), Some(1));
-    assert!(stderr(&wrong).contains("standard input:2"), "{}", stderr(&wrong));
 }
 
 #[test]

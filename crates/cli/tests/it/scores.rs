@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{refused, run, stdout};
+use crate::common::{assert_refused, burnformer, refused, run, stdout};
 
 /// The columns of a corpus of the fixture as files: translations, and each stream of references.
 fn write(folder: &Path, name: &str, corpus: &Value) -> (String, Vec<String>) {
@@ -58,6 +58,127 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
             near(&of(place)["mean"], &expected[0]);
             near(&of(place)["ci"], &expected[1]);
         }
+    }
+}
+
+/// BLEU and p-values of three systems by either test, from sacreBLEU 2.6.0.
+const PAIRED: [(&str, [[f64; 2]; 3]); 2] = [
+    (
+        "bs",
+        [
+            [59.4834803095649, f64::NAN],
+            [59.4834803095649, 0.4385614385614386],
+            [36.85897206223624, 0.000999000999000999],
+        ],
+    ),
+    (
+        "ar",
+        [
+            [59.4834803095649, f64::NAN],
+            [59.4834803095649, 0.991000899910009],
+            [36.85897206223624, 0.0013998600139986002],
+        ],
+    ),
+];
+
+#[test]
+fn several_systems_are_compared_with_the_first_or_the_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |seed: usize, [step, wrong]: [usize; 2]| -> String {
+        let words = (0..6).map(|at| match (seed * step + at * 5) % 13 < wrong {
+            true => "no".to_owned(),
+            false => format!("w{}", (seed + at) % 9),
+        });
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    let file = |name: &str, wrong: [usize; 2]| {
+        let path = folder.path().join(name).display().to_string();
+        fs::write(&path, (0..40).map(|seed| line(seed, wrong)).collect::<String>()).unwrap();
+        path
+    };
+    let [reference, a, b, c] = [("ref", [1, 0]), ("a", [7, 2]), ("b", [4, 2]), ("c", [6, 3])]
+        .map(|(name, wrong)| file(name, wrong));
+    let scored = |more: &[&str]| -> Value {
+        let fixed = ["eval-bleu", "--reference", &reference, "--json"];
+        serde_json::from_str(&stdout(&run(&[&fixed[..], more].concat()))).unwrap()
+    };
+    let all = scored(&["--hypothesis", &a, &b, &c]);
+    assert_eq!(all, scored(&["--baseline", &a, "--hypothesis", &b, &c]));
+    let named = |place: usize| all[place]["system"].as_str().unwrap();
+    assert_eq!([named(0), named(2)], [&format!("Baseline: {a}"), &c]);
+    for (test, expected) in PAIRED {
+        let all = scored(&["--hypothesis", &a, &b, &c, "--paired", test]);
+        for (place, [score, p_value]) in expected.into_iter().enumerate() {
+            let found = &all[place]["BLEU"];
+            assert!((found["score"].as_f64().unwrap() - score).abs() < 1e-9, "{found}");
+            let p = found["p_value"].as_f64().unwrap_or(f64::NAN);
+            assert!(p.is_nan() && p_value.is_nan() || (p - p_value).abs() < 1e-9, "{found}");
+        }
+    }
+    let text = stdout(&run(&["eval-bleu", "--reference", &reference, "--hypothesis", &a, &b, &c]));
+    assert_eq!(text.lines().count(), 4, "{text}");
+    assert!(text.lines().nth(3).unwrap().contains("(p = "), "{text}");
+    refused(
+        &["eval-bleu", "--reference", &a, "--hypothesis", &a, &b, "--confidence"],
+        2,
+        &["--paired bs"],
+    );
+}
+
+/// The models of this repository stand for those that sacreBLEU fetches; sacreBLEU 2.6.0 has these
+/// scores with them.
+#[test]
+fn pieces_of_a_sentencepiece_model_are_words_as_in_sacrebleu() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models");
+    fs::create_dir(&models).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sentencepiece/tests/fixtures");
+    for (from, to) in [
+        ("unigram.model", "sacrebleu_tokenizer_spm.model"),
+        ("unigram-rules.model", "flores200sacrebleuspm"),
+    ] {
+        fs::copy(own.join(from), models.join(to)).unwrap();
+    }
+    let texts = [
+        "The quick brown fox jumps over a lazy dog.\n彼女は赤いリンゴが好きです。\n\
+         Das  Haus　ist groß — und 25,000 Menschen wohnen dort!\nﬁne ½ café, naïve “quotes”…\n",
+        "A quick brown fox jumped over the lazy dog.\n彼女は赤いリンゴが大好きです。\n\
+         Das Haus ist sehr groß, und 25.000 Menschen wohnen darin!\nfine ½ cafe, naive \"quotes\"...\n",
+    ];
+    let [hypothesis, reference] = ["hyp", "ref"].map(|name| folder.path().join(name));
+    fs::write(&hypothesis, texts[0]).unwrap();
+    fs::write(&reference, texts[1]).unwrap();
+    let [hypothesis, reference] = [hypothesis, reference].map(|path| path.display().to_string());
+    for (options, tag, score) in [
+        (&["spm"][..], "flores101", "69.2207151410"),
+        (&["flores101", "--lowercase"], "flores101", "70.9988770821"),
+        (&["flores200"], "flores200", "71.0645097348"),
+        (&["flores200", "--lowercase"], "flores200", "72.3117103414"),
+    ] {
+        let fixed =
+            ["eval-bleu", "--hypothesis", &hypothesis, "--reference", &reference, "-w", "10"];
+        let arguments = [&fixed[..], &["--tokenize"], options].concat();
+        let output = burnformer(&arguments).env("SACREBLEU", folder.path()).output().unwrap();
+        let found = stdout(&output);
+        assert!(found.contains(&format!("tok:{tag}|")) && found.contains(score), "{found}");
+    }
+}
+
+#[test]
+fn a_tokeniser_whose_file_is_missing_says_where_it_belongs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a").display().to_string();
+    fs::write(&path, "a b\n").unwrap();
+    for (name, file) in [
+        ("spm", "sacrebleu_tokenizer_spm.model"),
+        ("flores101", "sacrebleu_tokenizer_spm.model"),
+        ("flores200", "flores200sacrebleuspm"),
+    ] {
+        let arguments =
+            ["eval-bleu", "--hypothesis", &path, "--reference", &path, "--tokenize", name];
+        let output = burnformer(&arguments).env("SACREBLEU", folder.path()).output().unwrap();
+        let place = format!("{}/models/{file}", folder.path().display());
+        assert_refused(&output, 1, &[&place, "sacrebleu --tokenize"]);
     }
 }
 

@@ -232,9 +232,8 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
 
     // A failure in the middle leaves nothing behind.
     let prefixes = place.path("prefixes");
-    let broken: Vec<&str> = (0..lines.len()).map(|i| if i == 3 { "x" } else { "4" }).collect();
-    fs::write(&prefixes, broken.join("\n")).unwrap();
-    let more = ["--shard", "1/1", "--token-ids", "--prefix", &prefixes.display().to_string()];
+    fs::write(&prefixes, "one\none\n").unwrap();
+    let more = ["--shard", "1/1", "--prefix", &prefixes.display().to_string()];
     assert_refused(&place.translate(&more), 1, &["line"]);
     assert!(place.names().iter().all(|name| !name.ends_with(".partial")), "{:?}", place.names());
 }
@@ -242,7 +241,7 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
 #[test]
 fn what_are_not_the_parts_of_one_text_is_not_gathered() {
     let place = Place::of(20);
-    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing, as 4 of 4 shards are"]);
+    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing (4 of 4 shards)"]);
     assert_refused(&place.gather(0), 2, &["--shards"]);
     assert_refused(&place.gather(usize::MAX), 2, &["--shards"]);
     let shards = ["1/4", "2/4", "3/4", "4/4"];
@@ -279,7 +278,7 @@ fn what_are_not_the_parts_of_one_text_is_not_gathered() {
     for number in [1, 3] {
         fs::remove_file(place.path(&format!("out.{number}-of-4"))).unwrap();
     }
-    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing, as 2 of 4 shards are"]);
+    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing (2 of 4 shards)"]);
 }
 
 #[test]

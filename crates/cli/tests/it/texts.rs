@@ -169,7 +169,7 @@ fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
     );
     for (text, needle) in [
         (&b""[..], "standard input: the file is empty"),
-        (b"eins\tone\nzwei\n", "standard input:2: 1 column(s)"),
+        (b"eins\tone\nzwei\n", "standard input:2: 1 column where"),
         (b"eins\tone\ncaf\xe9\tcoffee\n", "standard input:2: byte 0xe9"),
     ] {
         assert_refused(&run_with(&arguments, text), 1, &[needle]);

@@ -72,7 +72,7 @@ fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
     fs::write(&b, "zwei\ttwo\n").unwrap();
     let output = run(&["translate", "--model", &model, "--input", &bad]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("bad.TSV:2: 1 column(s)"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("bad.TSV:2: 1 column where"), "{}", stderr(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "one\n", "the line before it");
     refused(
         &["train", "--train", &a, &b, "--out", &path("run")],

@@ -27,11 +27,14 @@ pub enum ModelDirError {
         path: PathBuf,
     },
     /// The folder has no manifest: it is not a model directory, or writing it was interrupted.
-    #[error("{}: holds no manifest.json, so it is not a finished model directory; a run's are its \
-        best/, last/ and average/", dir.display())]
+    #[error("{}: holds no manifest.json, so it is not a finished model directory; {}", dir.display(),
+        inside.as_ref().map_or("a run's are its best/, last/ and average/".into(),
+            |model| format!("name one of the models in it, such as {}", model.display())))]
     NoManifest {
         /// The folder.
         dir: PathBuf,
+        /// A model directory in the folder, or in a run in it.
+        inside: Option<PathBuf>,
     },
     /// A file that the manifest lists does not exist.
     #[error("{}: missing, but listed in manifest.json; copy the whole directory anew", path.display())]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,10 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
             return Err(ModelDirError::NotADirectory { path: dir.into() });
         }
         (false, _) => return Err(ModelDirError::NoDirectory { dir: dir.into() }),
-        (true, false) => return Err(ModelDirError::NoManifest { dir: dir.into() }),
+        (true, false) => {
+            let inside = model_in(dir);
+            return Err(ModelDirError::NoManifest { dir: dir.into(), inside });
+        }
         (true, true) => {}
     }
     let (file, size) = open_file(&path)?;
@@ -203,6 +206,15 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
     }
     let bytes = read_up_to(&path, file, size)?;
     serde_json::from_slice(&bytes).map_err(|e| json(e.to_string()))
+}
+
+/// The first model directory by name in `dir`, or in a run in it.
+fn model_in(dir: &Path) -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let models = |folder: &PathBuf| [folder.clone(), folder.join("best"), folder.join("last")];
+    folders.iter().flat_map(models).find(|folder| folder.join(MANIFEST).is_file())
 }
 
 fn sha256(bytes: &[u8]) -> String {

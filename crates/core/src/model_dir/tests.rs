@@ -174,6 +174,20 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
 }
 
 #[test]
+fn a_folder_of_models_names_one_of_them() {
+    let (folder, model) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
+    for inside in ["runs/b/best", "runs/c", "runs/d/last"] {
+        let dir = folder.path().join(inside);
+        fs::create_dir_all(&dir).expect("makes");
+        fs::copy(model.file("manifest.json"), dir.join("manifest.json")).expect("copies");
+        let runs = folder.path().join("runs");
+        let message = load(&runs, &Device::default()).unwrap_err().to_string();
+        assert!(message.contains(&format!("such as {}", dir.display())), "{message}");
+        fs::remove_dir_all(&runs).expect("removes");
+    }
+}
+
+#[test]
 fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
     let (folder, dense) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
     let (config, model) = dense.load().expect("loads");

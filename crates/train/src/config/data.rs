@@ -124,6 +124,16 @@ pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths,
     match paths {
         [source, target] => Ok(CorpusPaths::pair(source, target)),
         [tsv] => Ok(CorpusPaths::tsv(tsv)),
-        _ => Err(ConfigFileError::Paths { key, found: paths.len() }),
+        more => {
+            let join = match more {
+                [first, .., last] => {
+                    let (first, last) = (first.display(), last.display());
+                    format!(", of several parts joined first: `cat {first} … {last} > all.tsv`")
+                }
+                _ => String::new(),
+            };
+            let remedy = format!("give two (source, target) or one TSV{join}");
+            Err(ConfigFileError::Paths { key, found: more.len(), remedy })
+        }
     }
 }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 use toml::{Spanned, Table, Value};
 
-use super::error::{ConfigFileError, nearest};
+use super::error::ConfigFileError;
+use super::peers::hint;
 use super::train_config::TrainConfig;
 
 /// The largest size of a configuration file in bytes. All keys together take a few thousand.
@@ -128,8 +129,9 @@ pub(super) fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
     if known.iter().any(|name| name == key) {
         return Ok(());
     }
-    let nearest = nearest(key, known.iter().map(String::as_str));
-    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), nearest })
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let hint = hint(key, &known);
+    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), hint })
 }
 
 /// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes

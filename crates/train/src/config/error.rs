@@ -34,17 +34,14 @@ pub enum ConfigFileError {
         message: String,
     },
     /// A key that does not exist.
-    #[error(
-        "{place}: unknown key \"{key}\"{}; `burnformer config` lists every key",
-        suggestion(nearest)
-    )]
+    #[error("{place}: unknown key \"{key}\"{hint}; `burnformer config` lists every key")]
     UnknownKey {
         /// The file, or the setting.
         place: String,
         /// The key given, dotted.
         key: String,
-        /// The nearest key, if one is near.
-        nearest: Option<String>,
+        /// The key that may be meant, as the end of a sentence.
+        hint: String,
     },
     /// A value of the wrong type.
     #[error("{place}: {message}; `burnformer config KEY` explains a key and its type")]
@@ -126,13 +123,15 @@ pub enum ConfigFileError {
         /// The nearest name, or beginning of one, if one is near.
         nearest: Option<String>,
     },
-    /// A corpus of neither one nor two files.
-    #[error("{key} names {found} files; give two (source, target) or one TSV")]
+    /// A corpus, or tokenisers, of neither one nor two files.
+    #[error("{key} names {found} files; {remedy}")]
     Paths {
         /// The key, dotted.
         key: &'static str,
-        /// How many paths were given.
+        /// The number of paths that were given.
         found: usize,
+        /// What to give instead.
+        remedy: String,
     },
 }
 

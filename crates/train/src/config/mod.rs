@@ -6,6 +6,7 @@ mod error;
 mod fixed;
 mod layers;
 mod model;
+mod peers;
 mod precision;
 mod presets;
 pub mod reference;

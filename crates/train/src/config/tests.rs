@@ -182,5 +182,6 @@ fn a_corpus_is_one_or_two_files() {
     assert!(corpus_paths("data.train", &paths[..1]).is_ok());
     assert!(corpus_paths("data.train", &paths[..2]).is_ok());
     let wrong = corpus_paths("data.train", &paths);
-    assert!(matches!(wrong, Err(ConfigFileError::Paths { found: 3, .. })));
+    let message = wrong.unwrap_err().to_string();
+    assert!(message.contains("3 files") && message.contains("`cat a … c > all.tsv`"), "{message}");
 }

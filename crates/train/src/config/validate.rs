@@ -96,9 +96,10 @@ impl TrainConfig {
     }
 
     fn validate_tokenizer(&self) -> Checked {
-        let files = self.tokenizer.files.len();
+        let (key, files) = ("tokenizer.files", self.tokenizer.files.len());
         if files > 2 {
-            return Err(ConfigFileError::Paths { key: "tokenizer.files", found: files });
+            let remedy = "give one for both sides, or two (source, target)".into();
+            return Err(ConfigFileError::Paths { key, found: files, remedy });
         }
         let two = if files == 0 { !self.tokenizer.train.joint } else { files == 2 };
         let from = !self.training.from.as_os_str().is_empty();

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{Model, ModelConfig, Precision};
+use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
@@ -138,8 +139,10 @@ impl Learner {
         let batches = sampler.batches_in(at.seed, at.epoch)?;
         let padding = sampler.window(at.seed, at.epoch, 0)?.padding_share();
         self.reporter.note(&format!(
-            "model: {:.1}M parameters | corpus: {pairs} pairs, {over} over the budget | epoch: {batches} batches, {:.1}% padding",
+            "model: {:.1}M parameters | corpus: {}, {over} over the budget | epoch: {}, {:.1}% padding",
             self.setup.first.shape.parameter_count() as f64 / 1e6,
+            counted(pairs, "pair"),
+            counted(batches, "batch"),
             100.0 * padding,
         ))?;
         if self.setup.first.start.is_some() {

@@ -8,7 +8,7 @@ use burnformer_data::{
 };
 use burnformer_infer::LONGEST_SENTENCE;
 
-use crate::config::{ConfigFileError, MIX, TrainConfig, corpus_paths};
+use crate::config::{MIX, TrainConfig, corpus_paths};
 use crate::error::TrainError;
 use crate::run::start_model::StartModel;
 use crate::run::texts::Texts;
@@ -76,7 +76,7 @@ impl Corpora {
     ) -> Result<Self, TrainError> {
         let settings = PrepareSettings {
             corpus: corpus_paths("data.train", &texts.train)?,
-            tokenizer: tokenizer_source(config, start.as_ref())?,
+            tokenizer: tokenizer_source(config, start.as_ref()),
             cleaning: config.data.cleaning(config.training.budget),
             cache_dir: cache_folder(config),
         };
@@ -165,20 +165,14 @@ impl Corpora {
 }
 
 /// Where the tokenisers come from: the model that the run starts from, files, or training.
-fn tokenizer_source(
-    config: &TrainConfig,
-    start: Option<&StartModel>,
-) -> Result<TokenizerSource, ConfigFileError> {
+fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> TokenizerSource {
     if let Some(start) = start {
-        return Ok(TokenizerSource::Given(start.tokenizers().clone()));
+        return TokenizerSource::Given(start.tokenizers().clone());
     }
-    match config.tokenizer.files.as_slice() {
-        [] => Ok(TokenizerSource::Train(config.tokenizer.train.clone())),
-        [source] => Ok(TokenizerSource::Load { source: source.clone(), target: None }),
-        [source, target] => {
-            Ok(TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) })
-        }
-        more => Err(ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }),
+    let mut files = config.tokenizer.files.iter().cloned();
+    match files.next() {
+        None => TokenizerSource::Train(config.tokenizer.train.clone()),
+        Some(source) => TokenizerSource::Load { source, target: files.next() },
     }
 }
 

@@ -10,19 +10,6 @@ use crate::error::TrainError;
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
 
-/// An estimate, in bytes, of the most memory that an update needs for a batch of `budget` padded
-/// tokens per side in sentences of `longest` tokens; see [`update_bytes`].
-pub fn worst_batch_bytes(
-    config: &ModelConfig,
-    budget: usize,
-    longest: usize,
-    precision: Precision,
-) -> u64 {
-    let longest = longest.clamp(1, budget.max(1));
-    let both: u64 = position_bytes(config, longest, longest, precision).iter().sum();
-    parameter_bytes(config, 1, precision) + budget as u64 * both
-}
-
 /// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and
 /// `target` tokens needs: weights, gradients and two moments, and what the backward pass keeps of
 /// one batch.
@@ -229,29 +216,18 @@ mod tests {
     }
 
     #[test]
-    fn memory_grows_with_the_budget_and_the_vocabulary() {
-        let bytes =
-            |budget, vocab| worst_batch_bytes(&tiny(vocab), budget, 100, Precision::Float32);
-        assert!(bytes(8192, 6000) > bytes(4096, 6000));
-        assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+    fn memory_grows_with_the_batch_the_vocabulary_and_accumulation() {
+        let bytes = |rows, vocab, accumulate| {
+            update_bytes(&tiny(vocab), [rows, 100, 100], accumulate, Precision::Float32)
+        };
+        assert!(bytes(80, 6000, 1) > bytes(40, 6000, 1));
+        assert!(bytes(40, 12_000, 1) > bytes(40, 6000, 1));
+        assert!(bytes(40, 6000, 2) > bytes(40, 6000, 1));
     }
 
     fn config(settings: &[&str]) -> TrainConfig {
         let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
         TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
-    }
-
-    #[test]
-    fn a_square_batch_of_the_budget_is_the_worst_batch() {
-        let model = tiny(6000);
-        let bytes =
-            |accumulate, precision| update_bytes(&model, [40, 100, 100], accumulate, precision);
-        for precision in Precision::ALL {
-            let worst = worst_batch_bytes(&model, 4000, 100, precision);
-            assert_eq!(bytes(1, precision), worst);
-            assert!(bytes(2, precision) > worst);
-        }
-        assert!(bytes(1, Precision::Float16) > bytes(1, Precision::Float32));
     }
 
     #[test]

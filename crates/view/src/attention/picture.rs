@@ -6,7 +6,7 @@ use crate::canvas::{Area, Drawn, Picture, SINK, ViewError, pixels, text};
 use crate::palette::sequential;
 
 /// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides
-/// (NaN) are hatched, since a weight of nearly 0 that a head chose is something else.
+/// (NaN) are grey, since a weight of nearly 0 that a head chose is something else.
 #[derive(Clone, Debug)]
 pub struct HeadGrid {
     title: String,
@@ -45,18 +45,9 @@ impl HeadGrid {
         if panel.kind == PanelKind::Decoder {
             rows.iter_mut().flatten().for_each(|(_, matrix)| matrix.hide_later());
         }
-        Self::of_maps(panel.kind.title(), [&panel.queries, &panel.keys], rows)
-    }
-
-    /// Maps with names, row by row, over the same queries and keys; NaN is a cell that a mask
-    /// hides.
-    pub fn of_maps(
-        title: impl Into<String>,
-        [queries, keys]: [&[String]; 2],
-        rows: Vec<Vec<(String, AttentionMatrix)>>,
-    ) -> Self {
+        let [queries, keys] = [&panel.queries, &panel.keys];
         let [queries, keys] = [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect());
-        Self { title: title.into(), caption: String::new(), queries, keys, rows }
+        Self { title: panel.kind.title().into(), caption: String::new(), queries, keys, rows }
     }
 
     /// Returns whether a mask hides a cell of any map.
@@ -83,7 +74,7 @@ impl HeadGrid {
 }
 
 impl HeadGrid {
-    /// Draws the scale of colours, and the hatch of masked cells where there are any.
+    /// Draws the scale of colours, and the grey of masked cells where there are any.
     fn draw_scale<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         let (steps, length) = SCALE;
         let (left, top, height) = (70.0, 58.0, 11.0);
@@ -106,8 +97,7 @@ impl HeadGrid {
             return Ok(());
         }
         let corners = [at(length + 32.0, 0.0), at(length + 32.0 + height, height)];
-        hatch(area, corners, scale)?;
-        area.draw(&Rectangle::new(corners, frame))?;
+        area.draw(&Rectangle::new(corners, MASKED.filled()))?;
         label(length + 50.0, "masked", HPos::Left)
     }
 
@@ -116,14 +106,8 @@ impl HeadGrid {
         let at = |y: f64| (pixels(12.0, scale), pixels(y, scale));
         let title = format!("{}: rows look at columns", self.title);
         area.draw(&Text::new(title, at(12.0), text(14.0, scale)))?;
-        let (room, style) = (pixels(f64::from(width) - 24.0, scale) as u32, text(12.0, scale));
-        let mut longest = self.caption.chars().count().min(width as usize / 3);
-        let mut caption = cut(&self.caption, longest);
-        while longest > 1 && area.estimate_text_size(&caption, &style)?.0 > room {
-            longest -= 1;
-            caption = cut(&self.caption, longest);
-        }
-        area.draw(&Text::new(caption, at(34.0), style))
+        let longest = ((f64::from(width) - 24.0) / CAPTION_CHARACTER) as usize;
+        area.draw(&Text::new(cut(&self.caption, longest), at(34.0), text(12.0, scale)))
     }
 }
 
@@ -132,6 +116,8 @@ fn named(layer: usize, heads: &[AttentionMatrix]) -> Vec<(String, AttentionMatri
     heads.iter().enumerate().map(|(head, matrix)| (name(head), matrix.clone())).collect()
 }
 
+/// The colour of cells that a mask hides.
+const MASKED: RGBColor = RGBColor(200, 200, 200);
 /// Number of characters of a label that are shown.
 const LONGEST: usize = 16;
 /// Height of the space for the title, the caption and the scale of colours.
@@ -178,11 +164,8 @@ impl HeadGrid {
             for (x, &weight) in row.iter().enumerate() {
                 let (x, y) = (cell * x as f64, cell * y as f64);
                 let corners = [at(x, y), at(x + cell, y + cell)];
-                let color = sequential(f64::from(weight));
+                let color = if weight.is_nan() { MASKED } else { sequential(f64::from(weight)) };
                 area.draw(&Rectangle::new(corners, color.filled()))?;
-                if weight.is_nan() {
-                    hatch(area, corners, scale)?;
-                }
             }
         }
         let (width, height) = (cell * self.keys.len() as f64, cell * self.queries.len() as f64);
@@ -219,22 +202,6 @@ impl HeadGrid {
         }
         Ok(())
     }
-}
-
-/// Strikes a cell through, upwards.
-fn hatch<B: DrawingBackend>(
-    area: &Area<B>,
-    [(left, top), (right, bottom)]: [(i32, i32); 2],
-    scale: f64,
-) -> Drawn<B> {
-    let style = BLACK.mix(0.35).stroke_width(pixels(1.0, scale) as u32);
-    let (middle, center) = ((left + right) / 2, (top + bottom) / 2);
-    let lines = [
-        [(left, bottom), (right, top)],
-        [(left, center), (middle, top)],
-        [(middle, bottom), (right, center)],
-    ];
-    lines.into_iter().try_for_each(|line| area.draw(&PathElement::new(line.to_vec(), style)))
 }
 
 fn shortened(label: &str) -> String {
@@ -302,11 +269,11 @@ mod tests {
     /// Three positions have three pairs in which the key is later than the query: three cells, and
     /// one in the scale.
     #[test]
-    fn cells_that_the_mask_hides_are_hatched() {
+    fn cells_that_the_mask_hides_are_grey() {
         let panel = Panel { kind: PanelKind::Decoder, ..sentence().panels[0].clone() };
         let grid = HeadGrid::head(&panel, 0, Some(0)).with_caption("ein Satz, ein Modell");
         let svg = grid.to_svg().unwrap();
-        assert_eq!(svg.matches("<polyline").count(), 3 * (3 + 1), "{svg}");
+        assert_eq!(svg.matches("#C8C8C8").count(), 3 + 1, "{svg}");
         assert!(svg.contains("masked") && svg.contains("ein Satz, ein Modell"));
     }
 

@@ -10,20 +10,21 @@ use crate::commands::{Computing, model};
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// The model directory; embedded:de-en and embedded:en-de are inside the program [default:
     /// embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Option<PathBuf>,
     /// The source sentence
-    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    #[arg(required_unless_present = "input", conflicts_with = "input")]
     pub(super) sentence: Option<String>,
     /// The translation of the sentence [default: the model's own]
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with = "input")]
     pub(super) target: Option<String>,
     /// Sentences with given translations: a TSV file, or a source file and a target file
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    pub(super) file: Vec<PathBuf>,
+    #[arg(long, short, alias = "file", num_args = 1.., value_names = ["SOURCE", "TARGET"])]
+    pub(super) input: Vec<PathBuf>,
     /// Write an HTML page with every kind of attention, layer and head, which shows a weight where
     /// the pointer is
     #[arg(long, value_name = "FILE")]

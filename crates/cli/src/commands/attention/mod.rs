@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{Link, Translator, pharaoh};
-use burnformer_train::config::corpus_paths;
 use burnformer_view::{HeadGrid, HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
+use crate::commands::corpus;
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note};
 pub use args::Args;
@@ -58,7 +58,7 @@ fn each(
         };
         return take(args.sentence(translator, source, &target)?);
     }
-    for pair in ParallelReader::open(&corpus_paths("--file", &args.file)?, Utf8Policy::Error)? {
+    for pair in ParallelReader::open(&corpus("--input", &args.input)?, Utf8Policy::Error)? {
         let pair = pair?;
         let found = args.sentence(translator, &pair.source, &pair.target);
         take(found.with_context(|| format!("line {}", pair.line))?)?;
@@ -100,7 +100,7 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
 
 fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     let [sentence] = sentences else {
-        bail!("--picture draws one sentence, --file has {}; give one line", sentences.len());
+        bail!("--picture draws one sentence, --input has {}; give one line", sentences.len());
     };
     let panel = args.panel(sentence)?;
     let grid = match (args.layer, args.head) {

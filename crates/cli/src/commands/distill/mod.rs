@@ -7,8 +7,8 @@ mod journal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_data::DataError;
 use burnformer_data::corpus::{Side, repeated_pipe};
+use burnformer_data::{DataError, counted};
 use burnformer_infer::{
     Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
     Translator,
@@ -29,14 +29,15 @@ const CHUNK: usize = 2048;
 
 /// Arguments of `distill`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// The model directory of the teacher; several model directories form an ensemble
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Text that the teacher translates, one sentence per line, such as the source side of its
     /// training text; plain, .gz or .zst; of .tsv the first column
-    #[arg(long, value_parser = text(), value_name = "FILE")]
-    source: PathBuf,
+    #[arg(long, short, alias = "source", value_parser = text(), value_name = "FILE")]
+    input: PathBuf,
     /// Reference translations of the source, from which --nbest measures; of .tsv the second column
     #[arg(long, value_parser = text(), value_name = "FILE", requires = "nbest")]
     reference: Option<PathBuf>,
@@ -70,7 +71,7 @@ pub struct Args {
 /// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
 /// most a chunk of work: the next one goes on behind what is in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
-    let texts = [(Some(&args.source), Side::Source), (args.reference.as_ref(), Side::Target)];
+    let texts = [(Some(&args.input), Side::Source), (args.reference.as_ref(), Side::Target)];
     let texts: Vec<(&Path, Side)> =
         texts.into_iter().filter_map(|(path, side)| Some((path?.as_path(), side))).collect();
     let paths = || texts.iter().map(|(path, _)| *path);
@@ -92,10 +93,11 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     };
     let out = part.output.as_deref().unwrap_or(&args.out);
-    let mut input = Input::open(&args.source, args.reference.as_deref(), &part.lines)?;
+    let mut input = Input::open(&args.input, args.reference.as_deref(), &part.lines)?;
     let mut journal = Journal::open(out, &identity, &mut input)?;
     if journal.lines() > 0 {
-        note(format_args!("going on after the {} lines that {journal} has", journal.lines()));
+        let lines = counted(journal.lines(), "line");
+        note(format_args!("going on after the first {lines}, which {journal} has"));
     }
     let progress = Progress::of(&options.tally, journal.lines(), part.count());
     while add_chunk(&args, &translator, &options, &mut input, &mut journal)? {}
@@ -106,9 +108,10 @@ pub fn run(args: Args) -> Result<()> {
         (!is_whole).then(|| digest_of_file(out)).transpose()
     })?;
     note(format_args!(
-        "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
+        "{}: {kept} of {}; {} left out, whose source is empty or longer than {} tokens, or whose \
          translation is empty or was cut",
         out.display(),
+        counted(lines, "pair"),
         lines - kept,
         options.longest
     ));

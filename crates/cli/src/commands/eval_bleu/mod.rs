@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
-use burnformer_data::{DataError, LineReader, Utf8Policy};
+use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
@@ -14,7 +14,8 @@ use burnformer_metrics::{
 use serde_json::Value;
 
 use self::paired::{Paired, Test, print_json, print_text};
-use self::reliability::{Rated, calibrated};
+use self::reliability::Rated;
+use super::settings::changeable;
 use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
@@ -22,26 +23,28 @@ use crate::progress::Progress;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
-#[command(mut_args(of_model))]
+#[command(mut_args(of_model), after_help = include_str!("examples.txt"))]
 pub struct Args {
-    /// Translate --source with this model and score the result; several models form an ensemble
-    #[arg(long, requires = "source", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
+    /// Translate --input with this model and score the result; several models form an ensemble
+    #[arg(long, short, requires = "input", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column
-    #[arg(long, requires = "model")]
-    source: Option<PathBuf>,
-    /// Score the translations in this file; `-` is standard input; of .tsv the second column
-    #[arg(long, required_unless_present = "model")]
-    hypothesis: Option<PathBuf>,
+    #[arg(long, short, alias = "source", requires = "model", value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Score the translations in this file; `-` is standard input; of .tsv the second column.
+    /// Several files are compared with the first of them, or with --baseline
+    #[arg(long, num_args = 1.., required_unless_present = "model", value_name = "FILE")]
+    hypothesis: Vec<PathBuf>,
     /// Reference translations; several files give several references for each line; of .tsv the
-    /// second column [default: --source, if that is a .tsv]
-    #[arg(long, num_args = 1..)]
+    /// second column [default: --input, if that is a .tsv]
+    #[arg(long, num_args = 1.., value_name = "FILE")]
     reference: Vec<PathBuf>,
     /// The scores to compute; may be given several times. `compound` is the paper's own measure
     /// (tokenised BLEU with German compounds split), which cannot be compared with the others
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
-    /// How BLEU divides text into words: 13a, intl, char, zh or none; zh is for Chinese
+    /// How BLEU divides text into words: 13a, intl, char, zh (for Chinese), none, or spm (also
+    /// flores101) and flores200, whose files sacreBLEU fetches
     #[arg(long, default_value = "13a")]
     tokenize: BleuTokenizer,
     /// Compare lower-cased text
@@ -72,13 +75,14 @@ pub struct Args {
     reliability: bool,
     /// Compare with the translations in this file, and say how probable the difference is if it is
     /// due to chance
-    #[arg(long, value_name = "FILE", conflicts_with = "confidence")]
+    #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// The test of --baseline: bs is paired bootstrap resampling, ar approximate randomisation
-    #[arg(long, value_name = "TEST", default_value = "bs", requires = "baseline")]
-    paired: Test,
+    /// The test of several systems: bs is paired bootstrap resampling, ar approximate randomisation
+    /// [default: bs]
+    #[arg(long, value_name = "TEST")]
+    paired: Option<Test>,
     /// Number of trials of that test [default: 1000 of bs, 10000 of ar]
-    #[arg(long, requires = "baseline", value_parser = between(1, 1_000_000))]
+    #[arg(long, value_parser = between(1, 1_000_000))]
     trials: Option<usize>,
     /// Digits after the decimal point, like sacreBLEU's --width
     #[arg(long, short = 'w', default_value_t = 1, value_parser = between(0, 15))]
@@ -123,47 +127,69 @@ enum MetricName {
 
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
-    let to_calibrate = args.calibrate.then(|| calibrated(&args.model)).transpose()?;
-    let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
-    let paths = references(&args)?;
-    let all = || [text].into_iter().chain(&paths).chain(&args.baseline).map(PathBuf::as_path);
-    if let Some(path) = repeated_pipe(all()) {
+    let to_calibrate = args.calibrate.then(|| changeable(&args.model)).transpose()?;
+    let references = references(&args)?;
+    let systems: Vec<&PathBuf> = args.baseline.iter().chain(&args.hypothesis).collect();
+    check_systems(&args, systems.len())?;
+    let all = systems.iter().copied().chain(&args.input).chain(&references);
+    let all: Vec<&Path> = all.map(PathBuf::as_path).collect();
+    if let Some(path) = repeated_pipe(all.iter().copied()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
-    note_terminal(all());
+    note_terminal(all);
     let read = |path: &PathBuf| lines(path, Side::Target);
-    let references = paths.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let side = if args.hypothesis.is_some() { Side::Target } else { Side::Source };
-    let text_lines = lines(text, side)?;
-    let baseline = args.baseline.as_ref().map(read).transpose()?;
-    let others = paths.iter().chain(&args.baseline).zip(references.iter().chain(&baseline));
-    for (path, lines) in others {
-        check_lengths((text, text_lines.len()), (path, lines.len()))?;
-    }
-    let (hypotheses, found) = match &args.hypothesis {
-        Some(_) => (text_lines, None),
-        None => {
-            let (texts, found) = translate(&args, text, &text_lines)?;
-            (texts, Some((text_lines, found)))
+    let texts = references.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let mut translations = systems.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+    let source = args.input.as_ref().map(|path| lines(path, Side::Source)).transpose()?;
+    let read = systems.iter().copied().zip(&translations).chain(args.input.iter().zip(&source));
+    let read: Vec<(&Path, usize)> =
+        read.map(|(path, lines)| (path.as_path(), lines.len())).collect();
+    let others = references.iter().zip(&texts).map(|(path, lines)| (path.as_path(), lines.len()));
+    let first = *read.last().context("no text to score")?;
+    others.chain(read).try_for_each(|other| check_lengths(first, other))?;
+    let found = match (&args.input, &source) {
+        (Some(path), Some(source)) => {
+            let (texts, found) = translate(&args, path, source)?;
+            translations.push(texts);
+            Some((source, found))
         }
+        _ => None,
     };
-    let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
+    let streams: Vec<Vec<&str>> = texts.iter().map(|stream| as_strs(stream)).collect();
     let writing = WritingSystem::of(&streams[0]);
     note_words(&args, writing);
-    let (references, hypotheses) = (References::new(&streams), as_strs(&hypotheses));
-    match args.baseline.as_deref().zip(baseline) {
-        Some((path, lines)) => {
-            let names = [path, args.model.first().unwrap_or(text)];
-            compare(&args, names, [&as_strs(&lines), &hypotheses], &references)?;
+    let references = References::new(&streams);
+    let translations: Vec<Vec<&str>> = translations.iter().map(|all| as_strs(all)).collect();
+    match &translations[..] {
+        [only] => score(&args, only, &references, writing)?,
+        _ => {
+            let names = systems.into_iter().chain(args.model.first());
+            compare(&args, &names.collect::<Vec<_>>(), &translations, &references)?;
         }
-        None => score(&args, &hypotheses, &references, writing)?,
     }
     let Some((sources, found)) = found.filter(|_| args.calibrate || args.reliability) else {
         return Ok(());
     };
-    let rated = Rated::new(&sources, &hypotheses, found, &references)?;
+    let hypotheses = translations.last().context("nothing was translated")?;
+    let rated = Rated::new(sources, hypotheses, found, &references)?;
     to_calibrate.map_or(Ok(()), |model| rated.calibrate(model))?;
     if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
+}
+
+/// Refuses options for the wrong number of systems, of which `files` are in files.
+fn check_systems(args: &Args, files: usize) -> Result<()> {
+    let several = files + usize::from(!args.model.is_empty()) > 1;
+    if !several && (args.paired.is_some() || args.trials.is_some()) {
+        return Err(wrong_usage(
+            "--paired and --trials compare systems; name another one with --baseline, or several with --hypothesis",
+        ));
+    }
+    if several && args.confidence {
+        return Err(wrong_usage(
+            "--confidence is for one system; the comparison of several has intervals with --paired bs",
+        ));
+    }
+    Ok(())
 }
 
 /// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks
@@ -183,18 +209,18 @@ fn note_words(args: &Args, writing: WritingSystem) {
     }
 }
 
-/// Prints the scores of two systems, the baseline first, and how probable their difference is.
+/// Prints the scores of `systems`, the baseline first, and how probable each difference from it is.
 fn compare(
     args: &Args,
-    names: [&Path; 2],
-    systems: [&[&str]; 2],
+    names: &[&PathBuf],
+    systems: &[Vec<&str>],
     references: &References,
 ) -> Result<()> {
-    let paired = Paired::new(args.paired, args.trials);
+    let paired = Paired::new(args.paired.unwrap_or(Test::Bs), args.trials);
     let compare = |&name| paired.compare(&*metric(name, args), systems, references);
     let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
-    let [baseline, system] = names.map(Path::display);
-    let names = [format!("Baseline: {baseline}"), system.to_string()];
+    let mut names: Vec<String> = names.iter().map(|path| path.display().to_string()).collect();
+    names[0].insert_str(0, "Baseline: ");
     match args.json {
         true => print_json(&names, &all),
         false => print_text(&names, &all, args.width),
@@ -226,7 +252,7 @@ fn score(
     };
     if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().any(lost) {
         note(
-            "nearly nothing is right: does the model translate from the language of --source into that of --reference?",
+            "nearly nothing is right: does the model translate from the language of --input into that of --reference?",
         );
     }
     print(args, &scores)
@@ -267,10 +293,10 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
 
 /// The files of references: those of `--reference`, otherwise the TSV that is the source.
 fn references(args: &Args) -> Result<Vec<PathBuf>> {
-    match (&args.reference[..], &args.source) {
+    match (&args.reference[..], &args.input) {
         ([], Some(source)) if is_tsv(source) => Ok(vec![source.clone()]),
         ([], _) => Err(wrong_usage(
-            "no reference translations; name them with --reference, or give --source a .tsv of both sides",
+            "no reference translations; name them with --reference, or give --input a .tsv of both sides",
         )),
         (paths, _) => Ok(paths.to_vec()),
     }
@@ -298,12 +324,12 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
         return Ok(());
     }
     bail!(
-        "{} ends after line {}, but {} has {} lines; line {} has no counterpart: a score needs a \
+        "{} ends after line {}, but {} has {}; line {} has no counterpart: a score needs a \
          reference for each line, so find where they lost step",
         shorter.0.display(),
         shorter.1,
         longer.0.display(),
-        longer.1,
+        counted(longer.1, "line"),
         shorter.1 + 1
     );
 }

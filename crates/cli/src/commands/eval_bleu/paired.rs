@@ -1,7 +1,7 @@
-//! Two systems on the same lines: how probable their difference is if it is due to chance, as
-//! sacreBLEU prints it.
+//! Systems on the same lines: how probable the difference of each from the first is if it is due to
+//! chance, as sacreBLEU prints it.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use burnformer_metrics::{
     Bootstrap, Confidence, Metric, PairedResult, RANDOMIZATION, References, Signature,
     approximate_randomization, paired_bootstrap,
@@ -19,7 +19,7 @@ pub enum Test {
     Ar,
 }
 
-/// How two systems are compared.
+/// How systems are compared.
 pub struct Paired {
     test: Test,
     trials: Bootstrap,
@@ -35,53 +35,56 @@ impl Paired {
         Self { test, trials: Bootstrap { samples: trials.unwrap_or(usual.samples), ..usual } }
     }
 
-    /// The comparison of two systems by `metric`.
+    /// The comparison by `metric` of the first of `systems`, the baseline, with each other one.
     ///
     /// # Errors
     /// Those of the metric.
     pub fn compare(
         &self,
         metric: &dyn Metric,
-        [baseline, system]: [&[&str]; 2],
+        systems: &[Vec<&str>],
         references: &References,
     ) -> Result<Comparison> {
-        let [baseline, system] =
-            [metric.statistics(baseline, references)?, metric.statistics(system, references)?];
-        let (name, plain) = (metric.name(), metric.signature(references.count()));
+        let counted = systems.iter().map(|system| metric.statistics(system, references));
+        let counted = counted.collect::<Result<Vec<_>, _>>()?;
+        let (baseline, others) = counted.split_first().context("there is no baseline")?;
+        let plain = metric.signature(references.count());
         let Bootstrap { samples, seed } = self.trials;
-        let (result, signature) = match self.test {
-            Test::Bs => (
-                paired_bootstrap(metric, &baseline, &system, self.trials)?,
-                plain.with_bootstrap(samples, seed),
-            ),
-            Test::Ar => (
-                approximate_randomization(metric, &baseline, &system, self.trials)?,
-                plain.with_randomization(samples, seed),
-            ),
+        let signature = match self.test {
+            Test::Bs => plain.with_bootstrap(samples, seed),
+            Test::Ar => plain.with_randomization(samples, seed),
         };
-        Ok(Comparison { name, signature, result })
+        let results = others.iter().map(|other| match self.test {
+            Test::Bs => paired_bootstrap(metric, baseline, other, self.trials),
+            Test::Ar => approximate_randomization(metric, baseline, other, self.trials),
+        });
+        Ok(Comparison {
+            name: metric.name(),
+            signature,
+            results: results.collect::<Result<_, _>>()?,
+        })
     }
 }
 
-/// Two systems by one metric.
+/// Systems by one metric.
 pub struct Comparison {
     name: String,
     signature: Signature,
-    result: PairedResult,
+    results: Vec<PairedResult>,
 }
 
 impl Comparison {
-    /// The scores of the baseline and of the system, the second with its probability.
-    fn sides(&self) -> [(f64, Option<Confidence>, Option<f64>); 2] {
-        let PairedResult { baseline, system, p_value, baseline_confidence, system_confidence } =
-            self.result;
-        [(baseline, baseline_confidence, None), (system, system_confidence, Some(p_value))]
+    /// The score of each system, the baseline first, and with the others their probability.
+    fn sides(&self) -> Vec<(f64, Option<Confidence>, Option<f64>)> {
+        let first = |it: &PairedResult| (it.baseline, it.baseline_confidence, None);
+        let other = |it: &PairedResult| (it.system, it.system_confidence, Some(it.p_value));
+        self.results.first().map(first).into_iter().chain(self.results.iter().map(other)).collect()
     }
 }
 
-/// Prints the metrics' lines: signature, baseline, and system with its p-value, which has a `*`
+/// Prints the metrics' lines: signature, baseline, and each system with its p-value, which has a `*`
 /// below 0.05.
-pub fn print_text(names: &[String; 2], all: &[Comparison], width: usize) -> Result<()> {
+pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for comparison in all {
         put(format!("{}|{}", comparison.name, comparison.signature))?;
@@ -98,7 +101,7 @@ pub fn print_text(names: &[String; 2], all: &[Comparison], width: usize) -> Resu
 }
 
 /// Prints what sacreBLEU prints for `--format json`: an object for each system.
-pub fn print_json(names: &[String; 2], all: &[Comparison]) -> Result<()> {
+pub fn print_json(names: &[String], all: &[Comparison]) -> Result<()> {
     let object = |(place, name): (usize, &String)| {
         let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);
         for comparison in all {

@@ -1,49 +1,17 @@
 //! How far a model's confidence in its translations can be relied on.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
+use burnformer_data::counted;
 use burnformer_infer::{Calibration, Hypothesis, SearchSettings, doubts, load_settings};
 use burnformer_metrics::{Chrf, Metric as _, References};
 use burnformer_train::checkpoint::set_search;
 
-use crate::embedded;
 use crate::output::{note, print};
 
 /// The number of equal parts into which confidence is divided.
 const PARTS: usize = 10;
-
-/// The model to calibrate, if it can be.
-pub fn calibrated(models: &[PathBuf]) -> Result<&Path> {
-    match models {
-        [model] if embedded::is_unpacked(model) => {
-            bail!("--calibrate cannot change a model inside the program: name a folder")
-        }
-        [model] if holds_folders(model)? => bail!(
-            "{}: --calibrate replaces this folder as a whole, and it holds folders beside the model: name a copy of its files",
-            model.display()
-        ),
-        [model] => {
-            let whole = fs::canonicalize(model).with_context(|| model.display().to_string())?;
-            let partial = whole.with_added_extension("partial");
-            ensure!(
-                !partial.exists(),
-                "{}: is in the way of --calibrate, which makes a folder of that name; move it away, or remove it if an \
-                 interrupted --calibrate left it",
-                partial.display()
-            );
-            Ok(model)
-        }
-        _ => bail!("--calibrate takes one model, not {}", models.len()),
-    }
-}
-
-/// Whether there are folders in `folder`.
-fn holds_folders(folder: &Path) -> Result<bool> {
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    Ok(entries.flatten().any(|entry| entry.path().is_dir()))
-}
 
 /// Translations with their quality, which is their chrF over 100.
 pub struct Rated {
@@ -83,8 +51,8 @@ impl Rated {
         };
         let search = load_settings(model)?;
         set_search(model, &SearchSettings { calibration: Some(calibration), ..search })?;
-        let count = self.good.len();
-        note(format_args!("{}: confidence fitted to {count} translations", model.display()));
+        let count = counted(self.good.len(), "translation");
+        note(format_args!("{}: confidence fitted to {count}", model.display()));
         Ok(())
     }
 

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_data::{ParallelReader, Utf8Policy, counted};
 use burnformer_infer::LongSources;
 use burnformer_study::{HeadResult, HeadStudy, heads_table};
-use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
-use crate::commands::{Computing, between, model};
+use crate::commands::{Computing, between, corpus, model, of_options};
+use crate::csv::csv;
 use crate::embedded;
-use crate::output::{self, note, wrong_usage};
+use crate::output::{self, note};
 
 /// The text of a command that names none.
 const TEST: [&str; 2] = ["embedded:tatoeba-de-en/test.de", "embedded:tatoeba-de-en/test.en"];
@@ -25,7 +25,7 @@ pub struct Args {
     model: Option<PathBuf>,
     /// The text to translate and its references: two files or one TSV file [default: the embedded
     /// test text]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     test: Vec<PathBuf>,
     /// Number of lines from the start of the text; 0 means all
     #[arg(long, value_name = "N", default_value_t = 500)]
@@ -36,6 +36,9 @@ pub struct Args {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
+    /// Print the results as comma-separated values, a line for each head
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
     #[command(flatten)]
     computing: Computing,
 }
@@ -50,12 +53,13 @@ pub fn run(args: &Args) -> Result<()> {
     let mut options = translator.options();
     options.search.beam_size = args.beam.unwrap_or(options.search.beam_size);
     options.search.n_best = 1;
-    options.search.validate().map_err(wrong_usage)?;
+    options.search.validate().map_err(of_options)?;
     options.long_sources = LongSources::Truncate;
     let measure = |off| study.measure(off, &options, &sources, &references);
     let whole = measure(None)?;
     let count = study.heads().len();
-    note(format_args!("{} lines, BLEU {:.2} with all {count} heads", sources.len(), whole.bleu()));
+    let lines = counted(sources.len(), "line");
+    note(format_args!("{lines}, BLEU {:.2} with all {count} heads", whole.bleu()));
     let mut results = Vec::with_capacity(count);
     for (number, head) in (1..).zip(study.heads()) {
         let result = measure(Some(head))?.against(&whole, head)?;
@@ -73,9 +77,7 @@ fn text(args: &Args) -> Result<(Vec<String>, Vec<String>)> {
     let paths = names.into_iter().map(embedded::text_file).collect::<Result<Vec<_>>>()?;
     let limit = if args.lines == 0 { usize::MAX } else { args.lines };
     let mut text = (Vec::new(), Vec::new());
-    for pair in
-        ParallelReader::open(&corpus_paths("--test", &paths)?, Utf8Policy::Error)?.take(limit)
-    {
+    for pair in ParallelReader::open(&corpus("--test", &paths)?, Utf8Policy::Error)?.take(limit) {
         let pair = pair?;
         text.0.push(pair.source);
         text.1.push(pair.target);
@@ -84,10 +86,13 @@ fn text(args: &Args) -> Result<(Vec<String>, Vec<String>)> {
 }
 
 fn print(args: &Args, bleu: f64, results: &[HeadResult]) -> Result<()> {
-    match args.json {
-        true => output::print(serde_json::to_string_pretty(
-            &json!({ "bleu": bleu, "without": results }),
-        )?),
-        false => output::print(heads_table(bleu, results).trim_end()),
+    if args.json {
+        let all = json!({ "bleu": bleu, "without": results });
+        return output::print(serde_json::to_string_pretty(&all)?);
     }
+    if !args.csv {
+        return output::print(heads_table(bleu, results).trim_end());
+    }
+    let columns = ["part", "layer", "head", "bleu", "change", "interval"];
+    output::print(csv(&columns, results.iter().map(|result| json!(result))))
 }

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use burnformer_study::{
-    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_is_base, table3_table,
+    Measure, Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_is_base,
+    table3_table,
 };
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
+use serde_json::json;
 
-use super::resolve;
+use super::{resolve, set_texts};
+use crate::csv::csv;
 use crate::device::DeviceName;
 use crate::embedded;
 use crate::output::{self, note};
@@ -18,6 +21,7 @@ use crate::texts::{self, ReadTexts};
 
 /// Arguments of `study`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -44,10 +48,10 @@ struct Common {
     #[arg(long, short)]
     config: Option<PathBuf>,
     /// Training text: two files or one TSV file [default: the embedded corpus]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"], requires = "valid")]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"], requires = "valid")]
     train: Vec<PathBuf>,
     /// Validation text, in the same forms, on which the models are measured
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
     /// Change one setting of every row; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
@@ -67,6 +71,9 @@ struct Common {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
+    /// Print the results as comma-separated values, a line for each text
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Arguments of `study table3`.
@@ -101,6 +108,20 @@ struct Extrapolation {
     #[arg(long, short, default_value = "studies/extrapolation")]
     out: PathBuf,
 }
+
+/// The columns of `--csv`.
+const COLUMNS: [&str; 10] = [
+    "name",
+    "change",
+    "parameters",
+    "updates",
+    "seconds",
+    "longest",
+    "sentences",
+    "perplexity",
+    "bleu",
+    "interval",
+];
 
 /// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
@@ -146,13 +167,7 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
-    for ((_, names), given) in
-        config.data.texts_mut().into_iter().zip([&common.train, &common.valid])
-    {
-        if !given.is_empty() {
-            names.clone_from(given);
-        }
-    }
+    set_texts(&mut config.data, [("--train", &common.train), ("--valid", &common.valid)])?;
     embedded::fill(&mut config.data);
     ensure!(!config.data.valid.is_empty(), "no validation text to measure; name one with --valid");
     let beside = common.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
@@ -199,8 +214,22 @@ fn summary(result: &RowResult) -> String {
 }
 
 fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> Result<()> {
-    match common.json {
-        true => output::print(serde_json::to_string_pretty(results)?),
-        false => output::print(table().trim_end()),
+    match (common.json, common.csv) {
+        (true, _) => output::print(serde_json::to_string_pretty(results)?),
+        (_, true) => output::print(numbers(results)),
+        _ => output::print(table().trim_end()),
     }
+}
+
+/// A line for each text that each row was measured on.
+fn numbers(results: &[RowResult]) -> String {
+    let rows = results.iter().flat_map(|row| row.measures.iter().map(move |it| (row, it)));
+    let row = |(row, measure): (&RowResult, &Measure)| {
+        let (mut cells, measure) = (json!(row), json!(measure));
+        for (key, value) in measure.as_object().into_iter().flatten() {
+            cells[key] = value.clone();
+        }
+        cells
+    };
+    csv(&COLUMNS, rows.map(row))
 }

@@ -11,6 +11,7 @@ use crate::output;
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
     /// (`burnformer config presets` says what each is for) [default: the one that --config names,
@@ -30,17 +31,17 @@ pub struct Args {
     /// file; plain, .gz or .zst. `-` is standard input. What comes through standard input or
     /// another pipe is copied into the run's folder [default: the embedded corpus,
     /// embedded:tatoeba-de-en/train.de and .en]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     pub(super) train: Vec<PathBuf>,
     /// More training text, and how many of its sentence pairs are drawn for each pair of --train,
     /// for example mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
     #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     pub(super) mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     pub(super) valid: Vec<PathBuf>,
     /// Test text, in the same forms, which is scored after training
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     pub(super) test: Vec<PathBuf>,
     /// Change one setting, for example --set model.dropout=0.3; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Result;
-use burnformer_core::{ModelConfig, TransformerConfig};
-use burnformer_data::{SpecialIds, TokenizerKind};
+use burnformer_core::TransformerConfig;
+use burnformer_data::SpecialIds;
 use burnformer_interop::Format;
 use burnformer_train::{
-    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder, worst_batch_bytes,
+    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
 };
 
 use super::args::Args;
@@ -16,9 +16,6 @@ use super::size::{fitted, rehearse};
 use super::test;
 use crate::output::{self, say};
 use crate::texts::Unnamed;
-
-/// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
-const TYPICAL: usize = 12;
 
 /// Prints the configuration, the size of the model, and what some updates on the texts tell of the
 /// run: its time, its memory, and when the first score comes. Texts that come through a pipe are
@@ -50,7 +47,7 @@ pub(super) fn run(
     output::print(config.to_toml())?;
     match rehearsal {
         Some(rehearsal) => print_measured(config, &rehearsal)?,
-        None => print_estimates(config, &shape)?,
+        None => output::print(format_args!("# parameters: {}", shape.parameter_count()))?,
     }
     match shape.downcast_ref() {
         Some(shape) => exports(shape),
@@ -121,27 +118,6 @@ fn print_measured(config: &TrainConfig, rehearsal: &Rehearsal) -> Result<()> {
         )),
         false => output::print("# first score: none, without a validation text (--valid)"),
     }
-}
-
-fn print_estimates(config: &TrainConfig, shape: &ModelConfig) -> Result<()> {
-    let vocab = config.tokenizer.train.vocab_size;
-    let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
-    let training = &config.training;
-    let (precision, budget) = (training.precision.number_type(), training.budget);
-    let bytes = worst_batch_bytes(shape, budget, longest, precision);
-    output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
-    let gigabytes = bytes as f64 / 1e9;
-    output::print(format_args!("# memory of the worst batch (estimate): {gigabytes:.2} GB"))?;
-    let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
-    let flops = flops as f64 / 1e9;
-    output::print(format_args!(
-        "# arithmetic of an update of sentences of {TYPICAL} tokens: {flops:.1} GFLOP"
-    ))?;
-    if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
-        let decides = "tokenizer.files decides the real one";
-        output::print(format_args!("# with a vocabulary of {vocab}; {decides}"))?;
-    }
-    Ok(())
 }
 
 /// `seconds` in the unit that fits.

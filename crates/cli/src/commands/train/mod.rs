@@ -18,7 +18,7 @@ use burnformer_train::{
 
 use self::progress::{announce_text, progress};
 use self::size::fitted;
-use super::resolve;
+use super::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
 use crate::mpi;
@@ -184,12 +184,8 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
     let run = args.run_to_go_on(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
-    let given = [&args.train, &args.valid, &args.test];
-    for ((_, names), given) in config.data.texts_mut().into_iter().zip(given) {
-        if !given.is_empty() {
-            names.clone_from(given);
-        }
-    }
+    let given = [("--train", &args.train), ("--valid", &args.valid), ("--test", &args.test)];
+    set_texts(&mut config.data, given)?;
     if !args.mix.is_empty() {
         config.data.mix = mixed_texts(&args.mix)?;
     }

@@ -11,6 +11,7 @@ use crate::values::one_of;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// What looks like text, for a hint.
     #[arg(hide = true)]
@@ -20,16 +21,23 @@ pub struct Args {
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Vec<PathBuf>,
     /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-`
-    /// is standard input
-    #[arg(long, short, default_value = "-")]
+    /// is standard input. Several files need a folder as --output
+    #[arg(id = "input", long = "input", short, alias = "source", num_args = 1.., default_value = "-", value_name = "FILE")]
+    pub(super) inputs: Vec<PathBuf>,
+    /// File for the translations, one per line, or a folder, in which each input has a file of its
+    /// name [default: standard output]
+    #[arg(id = "output", long = "output", short, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// The input at work.
+    #[arg(skip)]
     pub(super) input: PathBuf,
-    /// File for the translations, one per line [default: standard output]
-    #[arg(long, short)]
+    /// The output of that input.
+    #[arg(skip)]
     pub(super) output: Option<PathBuf>,
     /// Read the whole input as one document in this format, and keep its markup, white space and
     /// lines. Sentences that are too long for the model are cut at clauses
     #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name),
-        conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"])]
+        conflicts_with_all = ["nbest", "prefix", "json", "shard"])]
     pub(super) format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default:
     /// --source-language, else the first in the name of the model (de-en), else en]
@@ -37,9 +45,6 @@ pub struct Args {
     pub(super) language: Option<String>,
     #[command(flatten)]
     pub(super) searching: Searching,
-    /// Another length penalty than ((5 + n) / 6)^α: `average` (log-probability per token) or `none`
-    #[arg(long, conflicts_with = "alpha")]
-    pub(super) penalty: Option<PenaltyName>,
     /// Print the N best translations of each sentence, best first, with their scores: exactly N
     /// lines for each input line, in the form `number ||| translation ||| score`. Translations that
     /// were cut at the length limit come last. If a sentence has fewer than N different
@@ -77,16 +82,13 @@ pub struct Args {
     /// File of terms and their prescribed translations, which the translation of each line with
     /// such a term contains: on each line a term, a tab and its translation, or several separated
     /// by `|`, of which the model chooses one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["token_ids", "sample"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
     /// File of likely translations of each token, which `shortlist` makes for the model. A
     /// translation then consists of tokens that are likely for its line, which is faster where the
     /// vocabulary is large and changes few translations
     #[arg(long, value_name = "FILE")]
     pub(super) shortlist: Option<PathBuf>,
-    /// Read and write token ids, separated by spaces, instead of text
-    #[arg(long)]
-    pub(super) token_ids: bool,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
     /// warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
@@ -97,7 +99,7 @@ pub struct Args {
     /// Number of lines to read ahead, so that sentences of similar length are translated together
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     pub(super) chunk: usize,
-    /// Print one JSON object per line: translation, score, tokens, the reason why it ends, `doubts`
+    /// Print one JSON object per line: line, source, translation, score, tokens, the reason why it ends, `doubts`
     /// (signs that it is wrong: loop, copy, length) and whether it took a second search because the
     /// first found a loop; with --nbest also `n_best`, a list of N such objects
     #[arg(long)]
@@ -106,11 +108,4 @@ pub struct Args {
     pub(super) shard: ShardArgs,
     #[command(flatten)]
     pub(super) computing: Computing,
-}
-
-/// Length penalties without a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum PenaltyName {
-    Average,
-    None,
 }

@@ -1,5 +1,6 @@
 mod args;
 mod document;
+mod files;
 mod input;
 mod requests;
 mod results;
@@ -10,12 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Error, Result};
 use burnformer_data::corpus::Side;
 use burnformer_documents::Format;
-use burnformer_infer::{
-    Batching, Glossary, LengthPenalty, LongSources, Sampling, TranslateOptions, Translator,
-};
+use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use serde_json::{Value, json};
 
-use self::args::PenaltyName;
+use self::files::files;
 use self::input::Input;
 use self::requests::requests;
 use self::results::{Signs, alternatives, write};
@@ -27,9 +26,10 @@ use crate::signals;
 pub use args::Args;
 
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
-/// fails (a damaged archive, a word that is not an id), the lines before it are translated and
+/// fails (a damaged archive), the lines before it are translated and
 /// written first.
-pub fn run(args: Args) -> Result<()> {
+pub fn run(mut args: Args) -> Result<()> {
+    let files = files(&args)?;
     check_text(&args)?;
     let translator = args.computing.load(&args.model)?;
     let mut options = options(&args, &translator)?;
@@ -39,17 +39,25 @@ pub fn run(args: Args) -> Result<()> {
         options.glossary = Some(Arc::new(glossary));
     }
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
-    note_terminal(
-        [Some(&args.input), args.prefix.as_ref()].into_iter().flatten().map(PathBuf::as_path),
-    );
-    if let Some(format) = args.format {
-        return document::run(&args, format, &translator, &options);
+    note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
+    let mut shared = None;
+    for (input, output) in files {
+        (args.input, args.output) = (input, output);
+        match args.format {
+            Some(format) => document::run(&args, format, &translator, &options)?,
+            None => lines(&args, &translator, &options, &mut shared)?,
+        }
     }
-    lines(&args, &translator, &options)
+    Ok(())
 }
 
-/// Translates line by line.
-fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Result<()> {
+/// Translates line by line. The output is in `shared` from then on.
+fn lines(
+    args: &Args,
+    translator: &Translator,
+    options: &TranslateOptions,
+    shared: &mut Option<signals::Shared>,
+) -> Result<()> {
     let texts: Vec<(&Path, Side)> =
         [(Some(&args.input), Side::Source), (args.prefix.as_ref(), Side::Target)]
             .into_iter()
@@ -63,10 +71,20 @@ fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Re
     let input = Input::open(args, &part.lines)?;
     let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, part.count()));
     let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
-    let shared: signals::Shared = Arc::new(Mutex::new(part.create_output(&read)?));
-    signals::flush_and_exit(&shared)?;
+    let output = part.create_output(&read)?;
+    let shared = match shared {
+        Some(shared) => {
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = output;
+            shared
+        }
+        None => {
+            let first = shared.insert(Arc::new(Mutex::new(output)));
+            signals::flush_and_exit(first)?;
+            first
+        }
+    };
     let first = usize::try_from(part.lines.start)?;
-    let end = write_lines(args, translator, options, input, (first, &shared));
+    let end = write_lines(args, translator, options, input, (first, shared));
     let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let finished = end.and_then(|end| part.finish(&mut output, end as u64));
     // The handler of signals keeps the output for as long as the process lives.
@@ -85,15 +103,15 @@ fn write_lines(
     loop {
         let chunk = input.next_chunk(args);
         let lines = chunk.lines.clone();
-        let (requests, failure) = requests(args, translator, &mut input, chunk, options);
+        let (requests, failure) = requests(translator, &mut input, chunk, options);
         let (all, broken) = translator.translate_ids_until_error(requests, options);
         let count = all.len();
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for ((number, hypotheses), source) in (done..).zip(all).zip(&lines) {
             let found = alternatives(args, translator, hypotheses);
-            let signs = Signs::of(args, translator, source, &found[0]);
+            let signs = Signs::of(translator, source, &found[0]);
             input.warnings.doubts(number as u64 + 1, &signs.doubts);
-            write(args, &mut output, number, &found, &signs)?;
+            write(args, &mut output, (number, source), &found, &signs)?;
         }
         output.flush()?;
         let broken = broken.map(|error| {
@@ -119,7 +137,7 @@ fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     }
     // Rounding depends on the sizes of batches.
     identity["batches"] = json!([args.batch, args.chunk]);
-    identity["form"] = json!([args.json, args.nbest, args.token_ids, args.prefix.is_some()]);
+    identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);
     Ok(identity)
 }
 
@@ -135,13 +153,15 @@ fn check_text(args: &Args) -> Result<()> {
             ),
         }));
     }
-    let extension = args.input.extension().and_then(|name| name.to_str()).unwrap_or_default();
-    let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
-    if let (Some(format), None) = (marked, args.format) {
-        say(format_args!(
-            "warning: {}: is translated line by line, markup included; --format {format} keeps the markup",
-            args.input.display()
-        ));
+    for input in args.inputs.iter().filter(|_| args.format.is_none()) {
+        let extension = input.extension().and_then(|name| name.to_str()).unwrap_or_default();
+        let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
+        if let Some(format) = marked {
+            say(format_args!(
+                "warning: {}: is translated line by line, markup included; --format {format} keeps the markup",
+                input.display()
+            ));
+        }
     }
     Ok(())
 }
@@ -152,13 +172,6 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
         search.min_length = args.min_length.unwrap_or(search.min_length);
         search.max_length = args.max_length.or(search.max_length);
         search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
-        search.small_letters &= !args.token_ids;
-        search.keep_parts &= !args.token_ids;
-        search.length_penalty = match args.penalty {
-            Some(PenaltyName::Average) => LengthPenalty::Average,
-            Some(PenaltyName::None) => LengthPenalty::None,
-            None => search.length_penalty,
-        };
         if args.sample {
             // Draws need no beam of their number.
             let usual = translator.options().search.beam_size;

@@ -5,7 +5,6 @@ use burnformer_infer::{Alternative, Doubt, FinishReason, Hypothesis, Translator,
 use serde_json::{Value, json};
 
 use super::args::Args;
-use crate::commands::token_ids::ids_to_line;
 use crate::output::Output;
 
 /// `hypotheses` with their texts: one, or as many as `--nbest` says. If the search found fewer, the
@@ -15,13 +14,8 @@ pub(super) fn alternatives(
     translator: &Translator,
     hypotheses: Vec<Hypothesis>,
 ) -> Vec<Alternative> {
-    let alternative = |hypothesis: Hypothesis| {
-        let text = match args.token_ids {
-            true => ids_to_line(&hypothesis.tokens),
-            false => translator.text_of(&hypothesis),
-        };
-        Alternative { text, hypothesis }
-    };
+    let alternative =
+        |hypothesis: Hypothesis| Alternative { text: translator.text_of(&hypothesis), hypothesis };
     let mut all: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
     let last = all.last().expect("a search returns at least one hypothesis").clone();
     all.resize(args.nbest.unwrap_or(1), last);
@@ -29,7 +23,6 @@ pub(super) fn alternatives(
 }
 
 /// What is known of how good a translation is.
-#[derive(Default)]
 pub(super) struct Signs {
     /// The signs that it is wrong.
     pub doubts: Vec<Doubt>,
@@ -38,29 +31,27 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// Those of `found`, a translation of `source`; none are known of token ids.
-    pub fn of(args: &Args, translator: &Translator, source: &str, found: &Alternative) -> Self {
+    /// Those of `found`, a translation of `source`.
+    pub fn of(translator: &Translator, source: &str, found: &Alternative) -> Self {
         let Alternative { text, hypothesis } = found;
-        match args.token_ids {
-            true => Self::default(),
-            false => Self {
-                doubts: doubts(source, text),
-                confidence: translator.confidence(source, text, hypothesis),
-            },
-        }
+        let confidence = translator.confidence(source, text, hypothesis);
+        Self { doubts: doubts(source, text), confidence }
     }
 }
 
-/// Writes the translations of line `number`, counted from 0, and what is known of the first.
+/// Writes the translations of `source`, which is line `number` from 0, and what is known of the
+/// first.
 pub(super) fn write(
     args: &Args,
     output: &mut Output,
-    number: usize,
+    (number, source): (usize, &str),
     alternatives: &[Alternative],
     signs: &Signs,
 ) -> Result<()> {
     if args.json {
         let mut value = to_json(&alternatives[0]);
+        value["line"] = (number + 1).into();
+        value["source"] = source.into();
         value["doubts"] = signs.doubts.iter().map(|doubt| doubt.name()).collect();
         if let Some(confidence) = signs.confidence {
             value["confidence"] = confidence.into();

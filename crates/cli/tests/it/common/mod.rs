@@ -250,7 +250,9 @@ impl Untrained {
             arguments.push("--train".into());
             arguments.extend(corpus.train.iter().map(|path| path.display().to_string()));
             arguments.extend(tiny_settings(&folder.path().join("cache")));
-            arguments.extend(["--set", "training.max_updates=2"].map(String::from));
+            for setting in ["training.max_updates=2", "training.log_every=1"] {
+                arguments.extend(["--set", setting].map(String::from));
+            }
             let output = run(&arguments);
             assert!(output.status.success(), "{}", stderr(&output));
             Self { folder, corpus }

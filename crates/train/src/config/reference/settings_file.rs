@@ -3,9 +3,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{self, Key, Section};
-use crate::config::error::nearest;
 use crate::config::fixed::is_fixed;
 use crate::config::layers;
+use crate::config::peers::hint;
 use crate::config::presets::preset_names;
 use crate::config::train_config::TrainConfig;
 
@@ -50,8 +50,8 @@ impl SettingsFile {
     /// last part is `name`.
     ///
     /// # Errors
-    /// The path that is most similar to `name`, if one is similar.
-    pub fn find(self, name: &str) -> Result<Vec<Section>, Option<String>> {
+    /// The path that `name` may stand for, as the end of a sentence; empty if none is near.
+    pub fn find(self, name: &str) -> Result<Vec<Section>, String> {
         let sections = self.sections();
         let below = format!("{name}.");
         let tables = sections.iter().filter(|s| s.path == name || s.path.starts_with(&below));
@@ -65,7 +65,8 @@ impl SettingsFile {
             return Ok(found);
         }
         let keys = sections.iter().flat_map(|section| &section.keys).map(|key| key.path.as_str());
-        Err(nearest(name, keys.chain(sections.iter().map(|section| section.path.as_str()))))
+        let tables = sections.iter().map(|section| section.path.as_str());
+        Err(hint(name, &keys.chain(tables).collect::<Vec<_>>()))
     }
 }
 

@@ -80,8 +80,8 @@ fn a_key_a_table_and_a_last_part_are_found_and_a_slip_has_a_suggestion() {
     assert_eq!(paths("schedule"), schedule);
     assert!(paths("tokenizer").contains(&"tokenizer.train.joint".to_string()));
     let slip = SettingsFile::Training.find("training.buget");
-    assert_eq!(slip.unwrap_err().as_deref(), Some("training.budget"));
-    assert_eq!(SettingsFile::Training.find("").unwrap_err(), None);
+    assert!(slip.unwrap_err().contains("\"training.budget\""));
+    assert_eq!(SettingsFile::Training.find("").unwrap_err(), "");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use burnformer_core::model_dir::load_config;
+use anyhow::{Context, Result};
 use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
+use serde_json::json;
 
-use super::output::Output;
+use crate::csv::csv;
+use crate::output::{draw, note, wrong_usage};
 
-/// Arguments of `plot RUN…`.
+/// Arguments of `plot`.
 #[derive(clap::Args)]
+#[command(after_help = include_str!("plot.txt"))]
 pub struct Args {
     /// Run directories, or their metrics.jsonl files
     #[arg(required = true)]
@@ -16,11 +18,13 @@ pub struct Args {
     /// The quantity to draw
     #[arg(long, value_delimiter = ',', default_value = "loss,perplexity,bleu,rate,speed")]
     metric: Vec<Curve>,
-    /// The quantity on the horizontal axis; over flops, BLEU stands beside the paper's Table 2
+    /// The quantity on the horizontal axis
     #[arg(long, default_value = "updates")]
     against: Against,
-    #[command(flatten)]
-    output: Output,
+    /// Write the picture to this file, .png or .svg, or its numbers, .csv; may be given several
+    /// times
+    #[arg(long, short, required = true, value_name = "FILE")]
+    output: Vec<PathBuf>,
 }
 
 /// A curve of `metrics.jsonl`.
@@ -44,60 +48,66 @@ enum Against {
     Updates,
     /// Minutes of training
     Minutes,
-    /// Floating-point operations of training, without padding, sources taken as long as targets
-    Flops,
 }
-
-/// Systems of the paper's Table 2: BLEU on WMT 2014 English–German, and floating-point operations
-/// of training as estimated there.
-const PAPER: [(&str, f64, f64); 7] = [
-    ("GNMT + RL", 2.3e19, 24.6),
-    ("ConvS2S", 9.6e18, 25.16),
-    ("MoE", 2.0e19, 26.03),
-    ("GNMT + RL ensemble", 1.8e20, 26.3),
-    ("ConvS2S ensemble", 7.7e19, 26.36),
-    ("Transformer (base)", 3.3e18, 27.3),
-    ("Transformer (big)", 2.3e19, 28.4),
-];
 
 struct Run {
     name: String,
     records: Vec<Record>,
-    /// Floating-point operations per update, where they are wanted.
-    flops: f64,
 }
 
+/// Draws the curves, or writes their numbers.
 pub fn run(args: Args) -> Result<()> {
-    let read = |path: &PathBuf| read(path, &args.run, args.against);
+    let read = |path: &PathBuf| read(path, &args.run);
     let runs = args.run.iter().map(read).collect::<Result<Vec<_>>>()?;
     let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
     let columns = if charts.len() == 4 { 2 } else { charts.len().clamp(1, 3) };
-    args.output.save(&Figure { charts, columns })
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
+    let (tables, pictures): (Vec<_>, Vec<_>) = args.output.into_iter().partition(is_table);
+    for path in tables {
+        let cannot = || format!("{}: cannot be written", path.display());
+        std::fs::write(&path, numbers(&charts) + "\n").with_context(cannot)?;
+        note(format_args!("wrote {}", path.display()));
+    }
+    draw(&Figure { charts, columns }, &pictures)
 }
 
-fn read(path: &Path, all: &[PathBuf], against: Against) -> Result<Run> {
-    let file = if path.is_dir() { path.join(METRICS_FILE) } else { path.to_path_buf() };
-    let records = read_metrics(&file)?;
-    let flops = match against {
-        Against::Flops => flops(&file, &records)?,
-        Against::Updates | Against::Minutes => 0.0,
-    };
-    Ok(Run { name: name(path, all), records, flops })
-}
-
-/// Floating-point operations per update of the run that wrote `file`: those of its mean sentence,
-/// by the configuration of its last model.
-fn flops(file: &Path, records: &[Record]) -> Result<f64> {
-    let config = load_config(&file.with_file_name("last"))?;
-    let last = records.iter().rev().find_map(|record| match record {
-        Record::Train(point) if point.pairs > 0 => Some(point),
-        _ => None,
+/// Every point of `charts`, one per line.
+fn numbers(charts: &[Chart]) -> String {
+    let lines = charts.iter().flat_map(|chart| chart.series.iter().map(move |line| (chart, line)));
+    let rows = lines.flat_map(|(chart, line)| {
+        let point =
+            move |(x, y)| json!({"chart": chart.title, "series": line.name, "x": x, "y": y});
+        line.points.iter().copied().map(point)
     });
-    let Some(TrainRecord { step, tokens, pairs, .. }) = last else { return Ok(0.0) };
-    let length = (tokens / pairs).max(1) as usize;
-    Ok(config.update_flops(*pairs as usize, length, length) as f64 / *step as f64)
+    csv(&["chart", "series", "x", "y"], rows)
+}
+
+fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
+    let file = if path.is_dir() { path.join(METRICS_FILE) } else { path.to_path_buf() };
+    if !file.exists() || path.extension().is_none_or(|end| end != "jsonl") && path.is_file() {
+        return Err(wrong_usage(format_args!("{}: {}", path.display(), no_run(path))));
+    }
+    let records = read_metrics(&file)?;
+    Ok(Run { name: name(path, all), records })
+}
+
+/// Why `path` is no run, and what to name instead.
+fn no_run(path: &Path) -> String {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|run| run.join(METRICS_FILE).is_file()).collect();
+    runs.sort();
+    match &runs[..] {
+        [] => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
+        [run] => format!("is no run, but holds one: name {}", run.display()),
+        [run, ..] => format!(
+            "is no run, but holds {}: name one or more of them, such as {}",
+            runs.len(),
+            run.display()
+        ),
+    }
 }
 
 /// The name of the run's folder, or its whole path if another run has that name.
@@ -124,14 +134,9 @@ fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
     let x = match against {
         Against::Updates => Axis::linear("updates"),
         Against::Minutes => Axis::linear("minutes"),
-        Against::Flops => Axis::log("floating-point operations of training"),
     };
     let series = runs.iter().flat_map(|run| series(curve, against, run));
-    let mut series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
-    if (curve, against) == (Curve::Bleu, Against::Flops) {
-        let point = |(name, flops, bleu)| Series::new(format!("{name}, WMT"), vec![(flops, bleu)]);
-        series.extend(PAPER.map(point));
-    }
+    let series = series.filter(|series| !series.points.is_empty()).collect();
     Chart { title: title.into(), x, y, series }
 }
 
@@ -141,11 +146,11 @@ fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     for record in &run.records {
         match record {
             Record::Train(point) => {
-                let x = place(against, run, point.step, point.seconds);
+                let x = place(against, point.step, point.seconds);
                 training.extend(of_training(curve, point).map(|y| (x, y)));
             }
             Record::Valid(point) => {
-                let x = place(against, run, point.step, point.seconds);
+                let x = place(against, point.step, point.seconds);
                 validation.extend(of_validation(curve, point).map(|y| (x, y)));
             }
             Record::Divergence(_) => {}
@@ -155,9 +160,8 @@ fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
 }
 
-fn place(against: Against, run: &Run, step: u64, seconds: f64) -> f64 {
+fn place(against: Against, step: u64, seconds: f64) -> f64 {
     match against {
-        Against::Flops => step as f64 * run.flops,
         Against::Updates => step as f64,
         Against::Minutes => seconds / 60.0,
     }
@@ -187,7 +191,7 @@ mod tests {
     use super::*;
 
     fn run_of(records: Vec<Record>) -> Run {
-        Run { name: "a".into(), records, flops: 1e9 }
+        Run { name: "a".into(), records }
     }
 
     fn records() -> Vec<Record> {
@@ -209,13 +213,6 @@ mod tests {
     fn minutes_are_those_of_training() {
         let chart = chart(Curve::Bleu, Against::Minutes, &[run_of(records())]);
         assert_eq!(chart.series[0].points, [(1.0, 12.5)]);
-    }
-
-    #[test]
-    fn over_operations_bleu_stands_beside_the_papers() {
-        let chart = chart(Curve::Bleu, Against::Flops, &[run_of(records())]);
-        assert_eq!(chart.series[0].points, [(5e10, 12.5)]);
-        assert_eq!(chart.series.len(), 1 + PAPER.len());
     }
 
     #[test]

@@ -1,0 +1,170 @@
+//! `settings`: how a model searches for translations where nothing else is asked for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use burnformer_infer::{SearchSettings, load_settings};
+use burnformer_train::checkpoint::set_search;
+use burnformer_train::config::reference::SettingsFile;
+use serde_json::{Value, json};
+
+use super::OneModel;
+use crate::conversion::try_search;
+use crate::output::{note, print, wrong_usage};
+use crate::{embedded, named};
+
+/// Arguments of `settings`.
+#[derive(clap::Args)]
+#[command(after_help = include_str!("settings.txt"))]
+pub struct Args {
+    #[command(flatten)]
+    model: OneModel,
+    /// Change one setting in the model's generation.json, for example --set beam_size=6; may be
+    /// given several times. The model has to translate with it first
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Changes what `--set` names, and prints all settings.
+pub fn run(args: Args) -> Result<()> {
+    let dir = args.model.dir()?;
+    let mut settings = load_settings(dir)?;
+    if !args.set.is_empty() {
+        changeable(std::slice::from_ref(dir))?;
+        settings = args.set.iter().try_fold(settings, |settings, set| changed(&settings, set))?;
+        settings.validate().map_err(wrong_usage)?;
+        let name = dir.display();
+        try_search(dir, settings.clone())
+            .with_context(|| format!("{name}: cannot translate so, and stays as it is"))?;
+        set_search(dir, &settings)?;
+        note(format_args!("{name}: changed"));
+    }
+    let all = json!(settings);
+    if args.json {
+        return print(serde_json::to_string_pretty(&all)?);
+    }
+    let keys = SettingsFile::Generation.sections().into_iter().take(1).flat_map(|table| table.keys);
+    let lines = keys.map(|key| format!("{} = {}", key.path, all[key.path.as_str()]));
+    print(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// `settings` with the change of `set`, which is `KEY=VALUE`; a value that is no JSON is text.
+fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
+    let form = || wrong_usage(format_args!("--set {set}: write KEY=VALUE, such as beam_size=6"));
+    let (key, text) = set.split_once('=').ok_or_else(form)?;
+    let mut all = json!(settings);
+    let path = path_of(key.trim(), &all)
+        .map_err(|hint| wrong_usage(format_args!("--set {set}: {hint}")))?;
+    let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.trim()));
+    match path.split_once('.') {
+        None => all[path.as_str()] = value,
+        // Of a penalty there is one, of a table there are several values.
+        Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
+        Some((table, name)) => all[table][name] = value,
+    }
+    serde_json::from_value(all).map_err(|cause| {
+        let key = path.split('.').next().unwrap_or_default();
+        wrong_usage(format_args!("--set {set}: {cause}; `burnformer config {key}` explains it"))
+    })
+}
+
+/// The path of the setting `key` in `all` settings.
+///
+/// # Errors
+/// If there is none, with the one that may be meant.
+fn path_of(key: &str, all: &Value) -> Result<String, String> {
+    if all.get(key).is_some() || key.starts_with("length_penalty.") {
+        return Ok(key.into());
+    }
+    match SettingsFile::Generation.find(key) {
+        Ok(tables) if tables.iter().map(|table| table.keys.len()).sum::<usize>() == 1 => {
+            Ok(tables[0].keys[0].path.clone())
+        }
+        found => Err(format!(
+            "no setting is named \"{key}\"{}; `burnformer settings MODEL` lists all",
+            found.err().unwrap_or_default()
+        )),
+    }
+}
+
+/// The one of `models` whose settings are to be changed, if they can be.
+pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
+    let [model] = models else {
+        bail!("the settings of one model can be changed, not of {}; name one", models.len())
+    };
+    let (name, shared) = (model.display(), embedded::is_unpacked(model));
+    ensure!(
+        !shared && !model.starts_with(named::folder()),
+        "{name}: is shared by all who name it, and cannot be changed; change a copy, \
+         `cp -r {name} my-model`, and name my-model"
+    );
+    let entries = fs::read_dir(model).with_context(|| name.to_string())?;
+    ensure!(
+        !entries.flatten().any(|entry| entry.path().is_dir()),
+        "{name}: would be replaced as a whole, and it holds folders beside the model; name a copy of its files"
+    );
+    let whole = fs::canonicalize(model).with_context(|| name.to_string())?;
+    let partial = whole.with_added_extension("partial");
+    ensure!(
+        !partial.exists(),
+        "{}: is in the way of the folder that is written first; remove it, if a command that was interrupted left it",
+        partial.display()
+    );
+    Ok(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_infer::{LengthPenalty, Sampling};
+
+    use super::*;
+
+    fn changed_by(set: &str) -> Result<SearchSettings, String> {
+        changed(&SearchSettings::default(), set).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_key_takes_the_value_that_it_has() {
+        let all = json!(SearchSettings::default());
+        for (key, value) in all.as_object().unwrap() {
+            assert_eq!(changed_by(&format!("{key}={value}")), Ok(SearchSettings::default()));
+        }
+    }
+
+    #[test]
+    fn penalties_replace_each_other_and_tables_grow() {
+        for (set, penalty) in [
+            ("length_penalty.gnmt=1.2", LengthPenalty::Gnmt(1.2)),
+            ("length_penalty.power=1", LengthPenalty::Power(1.0)),
+            ("length_penalty=average", LengthPenalty::Average),
+            ("length_penalty={\"gnmt\": 0}", LengthPenalty::Gnmt(0.0)),
+        ] {
+            assert_eq!(changed_by(set).unwrap().length_penalty, penalty, "{set}");
+        }
+        for set in ["sampling.top_k=5", "top_k=5", "sampling={\"top_k\": 5}"] {
+            let sampling = Some(Sampling { top_k: 5, ..Sampling::default() });
+            assert_eq!(changed_by(set).unwrap().sampling, sampling, "{set}");
+        }
+        assert_eq!(changed_by("max_length=null").unwrap().max_length, None);
+    }
+
+    #[test]
+    fn a_slip_names_the_setting_and_what_to_write() {
+        for (set, needle) in [
+            ("beam_size", "KEY=VALUE"),
+            ("beam_sise=6", "did you mean \"beam_size\""),
+            ("num_beams=6", "here it is \"beam_size\""),
+            ("alpha=1", "length_penalty.gnmt=0.6"),
+            ("beam_size=six", "burnformer config beam_size"),
+            ("length_penalty.gmnt=1", "gmnt"),
+            ("sampling.topk=1", "did you mean \"sampling.top_k\""),
+        ] {
+            let message = changed_by(set).unwrap_err();
+            assert!(message.contains(needle) && message.contains(set), "{message}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Names that fairseq, OpenNMT, JoeyNMT, Marian and Hugging Face have for settings.
+
+use super::error::nearest;
+
+/// A line for each of our keys: the key, the names of others, and what differs.
+const TABLE: &str = include_str!("peers.tsv");
+
+/// The end of a sentence that names the key among `known` which `name` may stand for: the key of
+/// that meaning if another toolkit has a setting of this name, otherwise the most similar one.
+pub(super) fn hint(name: &str, known: &[&str]) -> String {
+    match (peer(name, known), nearest(name, known.iter().copied())) {
+        (Some(("-", remark)), _) => format!("; {remark}"),
+        (Some((key, "")), _) => format!("; here it is \"{key}\""),
+        (Some((key, remark)), _) => format!("; here it is \"{key}\" ({remark})"),
+        (None, Some(key)) => format!("; did you mean \"{key}\"?"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The line of the table for `name`, in any section and with or without leading dashes, if its key
+/// is among `known`: the key, and what differs.
+pub(super) fn peer(name: &str, known: &[&str]) -> Option<(&'static str, &'static str)> {
+    let last = name.rsplit('.').next().unwrap_or_default().trim_start_matches('-');
+    let name = last.to_lowercase().replace('-', "_");
+    rows().find_map(|[key, names, remark]| {
+        let is_known = key == "-" || known.contains(&key);
+        (is_known && names.split(' ').any(|other| other == name)).then_some((key, remark))
+    })
+}
+
+fn rows() -> impl Iterator<Item = [&'static str; 3]> {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split('\t').collect::<Vec<_>>().try_into().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::reference::SettingsFile;
+
+    fn keys(file: SettingsFile) -> Vec<String> {
+        file.sections().into_iter().flat_map(|section| section.keys).map(|key| key.path).collect()
+    }
+
+    #[test]
+    fn every_line_leads_to_a_key_and_no_name_to_two() {
+        let files = SettingsFile::ALL.map(keys);
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(rows().count(), lines, "a line has three columns");
+        for known in files {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let mut seen = std::collections::BTreeSet::new();
+            for [key, names, _] in rows().filter(|[key, ..]| known.contains(key)) {
+                for name in names.split(' ') {
+                    assert!(seen.insert(name), "{name} stands twice");
+                    assert!(!known.contains(&name), "{name} is a key itself");
+                    let dashed = format!("training.--{}", name.to_uppercase().replace('_', "-"));
+                    assert_eq!(peer(&dashed, &known).unwrap().0, key);
+                }
+            }
+        }
+        let all = SettingsFile::ALL.map(keys).concat();
+        assert!(rows().all(|[key, ..]| key == "-" || all.iter().any(|own| own == key)));
+    }
+}
