@@ -88,10 +88,7 @@ pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Fetched> {
 fn convert(from: &Path, to: &Path) -> Result<()> {
     if from.join("manifest.json").exists() {
         fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let path = entry?.path();
-            fs::copy(&path, to.join(path.file_name().unwrap_or_default()))?;
-        }
+        conversion::copy_files(from, to, &[])?;
         return Ok(burnformer_core::model_dir::verify(to)?);
     }
     let (_, package) = conversion::convert(None, from, to, &TextFiles::default(), true)?;

@@ -261,19 +261,15 @@ fn setting_meant(usage: &clap::Error) -> Option<String> {
         return None;
     };
     let command = usage.get(ContextKind::Usage)?.to_string();
-    let is_of_runs = ["train", "study"].iter().any(|name| command.contains(&format!(" {name} ")));
-    if usage.kind() != ErrorKind::UnknownArgument || !is_of_runs {
-        return None;
-    }
+    let is_of_runs = [" train ", " study "].iter().any(|name| command.contains(name));
     let name = option.trim_start_matches('-').replace('-', "_");
-    let meant = match SettingsFile::Training.find(&name) {
-        Ok(tables) => Some(format!("; here it is \"{}\"", tables[0].keys.first()?.path)),
-        Err(hint) => {
-            Some(hint).filter(|hint| hint.starts_with("; here") || hint.contains("there is"))
-        }
+    let hint = match SettingsFile::Training.find(&name) {
+        Ok(tables) => format!("; here it is \"{}\"", tables[0].keys.first()?.path),
+        Err(hint) => hint,
     };
-    meant.map(|meant| {
-        format!("unexpected argument '{option}': settings are given as --set KEY=VALUE{meant}")
+    let is_meant = usage.kind() == ErrorKind::UnknownArgument && is_of_runs;
+    (is_meant && !hint.is_empty() && !hint.contains("did you mean")).then(|| {
+        format!("unexpected argument '{option}': settings are given as --set KEY=VALUE{hint}")
     })
 }
 

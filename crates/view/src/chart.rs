@@ -138,13 +138,6 @@ impl Figure {
         names
     }
 
-    /// Returns whether any series of this name has more than one point: the legend shows a line for
-    /// it, and otherwise a marker alone.
-    fn is_line(&self, name: &str) -> bool {
-        let mut series = self.charts.iter().flat_map(|chart| &chart.series);
-        series.any(|series| series.name == name && series.points.len() > 1)
-    }
-
     fn grid(&self) -> (usize, usize) {
         let columns = self.columns.clamp(1, self.charts.len().max(1));
         (self.charts.len().div_ceil(columns), columns)
@@ -180,9 +173,7 @@ impl Figure {
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
             let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
             let look = Look::of(index);
-            if self.is_line(name) {
-                look.line(area, &[at(0.0), at(36.0)], scale)?;
-            }
+            look.line(area, &[at(0.0), at(36.0)], scale)?;
             look.mark(area, at(18.0), scale)?;
             let style = text(LABEL_SIZE, scale).pos(Pos::new(HPos::Left, VPos::Center));
             let (x, y) = at(44.0);

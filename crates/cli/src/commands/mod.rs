@@ -188,15 +188,13 @@ fn resolve(
 }
 
 /// The names of settings of the search, and the options that set them.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 7] = [
     ("length_penalty.gnmt", "--alpha"),
-    ("length_penalty.power", "--alpha"),
     ("beam_size", "--beam"),
     ("n_best", "--nbest"),
     ("min_length", "--min-length"),
     ("max_length", "--max-length"),
     ("sampling.temperature", "--temperature"),
-    ("sampling.top_k", "--top-k"),
     ("sampling.top_p", "--top-p"),
 ];
 

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_data::counted;
 use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
@@ -99,14 +100,12 @@ fn no_run(path: &Path) -> String {
     let mut runs: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|run| run.join(METRICS_FILE).is_file()).collect();
     runs.sort();
-    match &runs[..] {
-        [] => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
-        [run] => format!("is no run, but holds one: name {}", run.display()),
-        [run, ..] => format!(
-            "is no run, but holds {}: name one or more of them, such as {}",
-            runs.len(),
-            run.display()
-        ),
+    match runs.first() {
+        None => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
+        Some(run) => {
+            let (runs, run) = (counted(runs.len(), "run"), run.display());
+            format!("is no run, but holds {runs}: name what is to be drawn, such as {run}")
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
 
 use super::model;
+use crate::conversion::copy_files;
 use crate::output::{check_new, note};
 
 /// Arguments of `quantize`.
@@ -41,7 +42,7 @@ pub fn run(args: Args) -> Result<()> {
         &named_parameters(&model),
         ComputeType::Int8,
     )?;
-    copy_others(&args.model, &args.out)?;
+    copy_files(&args.model, &args.out, &WRITTEN)?;
     model_dir::seal(&args.out)?;
     let [before, after] = [&args.model, &args.out].map(|dir| weights_size(dir));
     note(format_args!(
@@ -50,18 +51,6 @@ pub fn run(args: Args) -> Result<()> {
         after? as f64 / 1e6,
         before? as f64 / 1e6
     ));
-    Ok(())
-}
-
-fn copy_others(from: &Path, to: &Path) -> Result<()> {
-    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default();
-        if path.is_file() && !WRITTEN.iter().any(|written| name == *written) {
-            let to = to.join(name);
-            fs::copy(&path, &to).with_context(|| to.display().to_string())?;
-        }
-    }
     Ok(())
 }
 

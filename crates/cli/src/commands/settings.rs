@@ -47,8 +47,8 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         return print(serde_json::to_string_pretty(&all)?);
     }
-    let keys = SettingsFile::Generation.sections().into_iter().take(1).flat_map(|table| table.keys);
-    let lines = keys.map(|key| format!("{} = {}", key.path, all[key.path.as_str()]));
+    let lines =
+        all.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
     print(lines.collect::<Vec<_>>().join("\n"))
 }
 

@@ -74,7 +74,7 @@ fn a_folder_that_is_no_run_names_the_runs_in_it() {
     let home = Untrained::get().folder.path();
     let empty = tempfile::tempdir().unwrap();
     let text = &Untrained::get().corpus.test[0];
-    let inside = format!("holds one: name {}/run", home.display());
+    let inside = format!("holds 1 run: name what is to be drawn, such as {}/run", home.display());
     for (path, needle) in
         [(home, inside.as_str()), (empty.path(), "folder of one"), (text, "folder of one")]
     {

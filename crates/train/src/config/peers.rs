@@ -22,12 +22,12 @@ pub(super) fn hint(name: &str, known: &[&str]) -> String {
 pub(super) fn peer(name: &str, known: &[&str]) -> Option<(&'static str, &'static str)> {
     let last = name.rsplit('.').next().unwrap_or_default().trim_start_matches('-');
     let name = last.to_lowercase().replace('-', "_");
-    rows().find_map(|[key, names, remark]| {
-        let is_known = key == "-" || known.contains(&key);
-        (is_known && names.split(' ').any(|other| other == name)).then_some((key, remark))
-    })
+    let mut rows = rows().filter(|[key, ..]| *key == "-" || known.contains(key));
+    let row = rows.find(|[_, names, _]| names.split(' ').any(|other| other == name));
+    row.map(|[key, _, remark]| (key, remark))
 }
 
+/// The columns of each line of the table.
 fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split('\t').collect::<Vec<_>>().try_into().ok())

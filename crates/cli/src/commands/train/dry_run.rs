@@ -57,15 +57,14 @@ pub(super) fn run(
 
 /// Prints which formats of other systems can carry a model of this shape, and why others cannot.
 fn exports(shape: &TransformerConfig) -> Result<()> {
-    let refused = |format: Format| format.check(shape).err().map(|error| (format, error));
-    let names: Vec<&str> = Format::WRITTEN
-        .into_iter()
-        .filter(|&format| refused(format).is_none())
-        .map(Format::name)
-        .collect();
-    output::print(format_args!("# can be exported to: {}", names.join(", ")))?;
-    for (format, error) in Format::WRITTEN.into_iter().filter_map(refused) {
-        output::print(format_args!("# not to {format}: {error}"))?;
+    let (can, cannot): (Vec<Format>, Vec<Format>) =
+        Format::WRITTEN.into_iter().partition(|format| format.check(shape).is_ok());
+    let can: Vec<&str> = can.into_iter().map(Format::name).collect();
+    output::print(format_args!("# can be exported to: {}", can.join(", ")))?;
+    for format in cannot {
+        format
+            .check(shape)
+            .or_else(|error| output::print(format_args!("# not to {format}: {error}")))?;
     }
     Ok(())
 }

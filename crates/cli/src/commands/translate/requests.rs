@@ -16,13 +16,14 @@ pub(super) fn requests(
     let Chunk { first, lines, prefixes, mut failure } = chunk;
     let tokenizers = translator.tokenizers();
     let sources = tokenizers.source.encode_batch(&lines);
-    let mut requests: Vec<Request> = sources.into_iter().map(Request::new).collect();
+    let request = |(source, line): (Vec<u32>, &String)| Request {
+        text: line.clone(),
+        ..Request::new(source)
+    };
+    let mut requests: Vec<Request> = sources.into_iter().zip(&lines).map(request).collect();
     let prefixes = tokenizers.target.encode_batch(&prefixes);
     for (request, prefix) in requests.iter_mut().zip(prefixes) {
         request.prefix = prefix;
-    }
-    for (request, line) in requests.iter_mut().zip(&lines) {
-        request.text.clone_from(line);
     }
     if options.glossary.is_some() {
         failure = add_terms(&mut requests, &lines, translator, options).or(failure);
