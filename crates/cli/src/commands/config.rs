@@ -120,8 +120,8 @@ fn first_sentence(text: &str) -> &str {
     let mut depth = 0;
     let end = text.char_indices().find(|&(at, c)| {
         depth += i32::from(c == '(') - i32::from(c == ')');
-        let is_end = text[at + 1..].starts_with(' ') && !text[..at].ends_with(" al");
-        depth == 0 && (c == '.' || c == ';') && is_end
+        let is_end = depth == 0 && (c == '.' || c == ';') && text[at + 1..].starts_with(' ');
+        is_end && !text[..at].ends_with(" al")
     });
     text[..end.map_or(text.len(), |(at, _)| at)].trim_end_matches('.')
 }

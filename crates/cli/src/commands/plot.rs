@@ -58,8 +58,7 @@ struct Run {
 
 /// Draws the curves, or writes their numbers.
 pub fn run(args: Args) -> Result<()> {
-    let read = |path: &PathBuf| read(path, &args.run);
-    let runs = args.run.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let runs = args.run.iter().map(|path| read(path, &args.run)).collect::<Result<Vec<_>>>()?;
     let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
@@ -67,8 +66,8 @@ pub fn run(args: Args) -> Result<()> {
     let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
     let (tables, pictures): (Vec<_>, Vec<_>) = args.output.into_iter().partition(is_table);
     for path in tables {
-        let cannot = || format!("{}: cannot be written", path.display());
-        std::fs::write(&path, numbers(&charts) + "\n").with_context(cannot)?;
+        std::fs::write(&path, numbers(&charts) + "\n")
+            .with_context(|| format!("{}: cannot be written", path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
     draw(&Figure { charts, columns }, &pictures)

@@ -99,7 +99,7 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let (name, shared) = (model.display(), embedded::is_unpacked(model));
     ensure!(
         !shared && !model.starts_with(named::folder()),
-        "{name}: is shared by all who name it, and cannot be changed; change a copy, \
+        "{name}: is a model inside the program, or a fetched one, which all commands share; change a copy, \
          `cp -r {name} my-model`, and name my-model"
     );
     let entries = fs::read_dir(model).with_context(|| name.to_string())?;
@@ -161,7 +161,7 @@ mod tests {
             ("alpha=1", "length_penalty.gnmt=0.6"),
             ("beam_size=six", "burnformer config beam_size"),
             ("length_penalty.gmnt=1", "gmnt"),
-            ("sampling.topk=1", "did you mean \"sampling.top_k\""),
+            ("sampling.topk=1", "here it is \"sampling.top_k\""),
         ] {
             let message = changed_by(set).unwrap_err();
             assert!(message.contains(needle) && message.contains(set), "{message}");

@@ -212,12 +212,10 @@ fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
     let text = stdout(&run_with(&arguments, b"eins\n\n"));
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let all = lines[0]["n_best"].as_array().unwrap();
-    let tokens = |one: &Value| one["tokens"][0].as_u64().unwrap();
-    let different: HashSet<u64> = all.iter().map(tokens).collect();
-    let config = fs::read(Untrained::get().model().join("config.json")).unwrap();
-    let config: Value = serde_json::from_slice(&config).unwrap();
-    let vocab = config["model"]["target_vocab"].as_u64().unwrap() as usize;
-    assert_eq!(different.len(), vocab - 2, "all tokens but padding and <s>");
+    let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
+    let different: HashSet<&str> = texts.collect();
+    // Of the 320 tokens, those of single bytes have no text of their own.
+    assert!((100..320).contains(&different.len()), "{}", different.len());
     assert!(
         all.len() == 600
             && all[different.len()..].iter().all(|one| one == &all[different.len() - 1])

@@ -93,6 +93,6 @@ fn print(args: &Args, bleu: f64, results: &[HeadResult]) -> Result<()> {
     if !args.csv {
         return output::print(heads_table(bleu, results).trim_end());
     }
-    let columns = ["part", "layer", "head", "bleu", "change", "interval"];
-    output::print(csv(&columns, results.iter().map(|result| json!(result))))
+    let rows = results.iter().map(|result| json!(result));
+    output::print(csv(&["part", "layer", "head", "bleu", "change", "interval"], rows))
 }
