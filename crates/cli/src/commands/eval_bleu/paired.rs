@@ -82,8 +82,8 @@ impl Comparison {
     }
 }
 
-/// Prints the metrics' lines: signature, baseline, and each system with its p-value, which has a `*`
-/// below 0.05.
+/// Prints the metrics' lines: signature, baseline, and each system with its p-value, which has a
+/// `*` below 0.05.
 pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for comparison in all {
