@@ -15,10 +15,12 @@
 //! let bleu = Bleu::default().corpus_score(&hypotheses, &references)?;
 //! assert_eq!(format!("{bleu:.2}").split(' ').nth(2), Some("68.97")); // as sacrebleu 2.6.0
 //!
-//! let metrics: [Box<dyn Metric>; 3] = [Box::new(Bleu::default()), Box::new(Chrf::plus_plus()),
-//! Box::new(Ter::default())]; for metric in &metrics { let score =
-//! metric.evaluate(&as_strs(&hypotheses), &References::new(&references))?; println!("{score}"); //
-//! BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:… = 68.97 … }
+//! let metrics: [Box<dyn Metric>; 3] =
+//!     [Box::new(Bleu::default()), Box::new(Chrf::plus_plus()), Box::new(Ter::default())];
+//! for metric in &metrics {
+//!     let score = metric.evaluate(&as_strs(&hypotheses), &References::new(&references))?;
+//!     println!("{score}"); // BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:… = 68.97 …
+//! }
 //! # Ok::<(), burnformer_metrics::MetricError>(())
 //! ```
 //!
