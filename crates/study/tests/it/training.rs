@@ -7,7 +7,7 @@ use burnformer_data::{Batch, SpecialIds};
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::{
     ConfigFileError, Optimizer, OptimizerSettings, Recipe, Replicas, TrainConfig, Updater,
-    worst_batch_bytes,
+    update_bytes,
 };
 
 fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
@@ -48,12 +48,12 @@ fn a_setting_of_the_other_architecture_is_refused() {
 }
 
 #[test]
-fn memory_grows_with_the_budget_and_the_vocabulary() {
-    let bytes = |budget, vocab| {
-        worst_batch_bytes(&RnnConfig::tiny(vocab).into(), budget, 100, Precision::Float32)
+fn memory_grows_with_the_batch_and_the_vocabulary() {
+    let bytes = |rows, vocab| {
+        update_bytes(&RnnConfig::tiny(vocab).into(), [rows, 100, 100], 1, Precision::Float32)
     };
-    assert!(bytes(8192, 6000) > bytes(4096, 6000));
-    assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+    assert!(bytes(80, 6000) > bytes(40, 6000));
+    assert!(bytes(40, 12_000) > bytes(40, 6000));
 }
 
 #[test]
