@@ -163,6 +163,6 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
 #[ignore = "it compiles Burn anew and trains for ten minutes"]
 fn the_language_model_falls_below_3_5_nats_per_token_outside_of_the_workspace() {
     let [_, crates, examples] = of_the_page();
-    let language = example("crates/core/examples/language_model.rs", Some(&[]));
+    let language = example("crates/core/tests/it/language_model.rs", Some(&[]));
     check("language", &(layers(&crates) + &examples), &[language]);
 }

@@ -35,6 +35,7 @@ pub fn scaled_dot_product_attention(
 ) -> Attended {
     let [batch, heads, query_len, d_k] = query.dims();
     let key_len = key.dims()[2];
+    bias.check([batch, heads, query_len, key_len]);
     // Scaling the queries is cheaper than scaling the scores: d_k numbers per position instead of
     // key_len.
     let scores = to_f32((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));

@@ -26,26 +26,59 @@ pub enum AttentionBias {
     /// Numbers that are added to the scores, such as those of relative positions. They get
     /// gradients. This attention is computed in plain tensors.
     Additive {
-        /// What is added, `[batch or 1, heads or 1, query_len or 1, key_len]`; finite numbers.
+        /// What is added, `[batch or 1, heads or 1, query_len or 1, key_len or 1]`; finite numbers.
         scores: Tensor<4>,
-        /// A mask of the same kind of shape; `None` hides nothing.
+        /// A mask, `[batch or 1, heads or 1, query_len or 1, key_len]`; `None` hides nothing.
         mask: Option<Tensor<4, Bool>>,
     },
 }
 
 impl AttentionBias {
-    /// The bias of self-attention over `len` positions that sees `window` alone: in blocks if the
-    /// sequence is long compared with the window. `padding` (`[batch, 1, 1, len]`) hides further
-    /// keys.
-    pub fn window(
-        window: Window,
-        len: usize,
-        padding: Option<&Tensor<4, Bool>>,
-        device: &Device,
-    ) -> Self {
+    /// This bias of self-attention over `len` positions, with what is outside of `window` hidden
+    /// too. It is computed in blocks if the sequence is long compared with the window and nothing
+    /// but padding (`[batch or 1, 1, 1, len]`) is hidden beside.
+    pub fn within(&self, window: Window, len: usize, device: &Device) -> Self {
+        let padding = match self {
+            Self::None => None,
+            Self::Mask(mask) if mask.dims()[1..3] == [1, 1] => Some(mask),
+            _ => return self.hiding(window.dense_mask(len, None, device)),
+        };
         match window.is_in_blocks(len) {
             true => Self::Window(WindowBlocks::new(window, len, padding, device)),
             false => Self::Mask(window.dense_mask(len, padding, device)),
+        }
+    }
+
+    /// This bias, with the keys that `mask` hides hidden too.
+    pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
+        let mask = match self.mask() {
+            Some(own) => own.bool_or(mask),
+            None => mask,
+        };
+        match self {
+            Self::Additive { scores, .. } => {
+                Self::Additive { scores: scores.clone(), mask: Some(mask) }
+            }
+            _ => Self::Mask(mask),
+        }
+    }
+
+    /// The bias over the last `count` keys alone.
+    pub(crate) fn last_keys(&self, count: usize) -> Self {
+        let cut = |mask: &Tensor<4, Bool>| {
+            let first = mask.dims()[3].saturating_sub(count);
+            mask.clone().slice_dim(3, first..)
+        };
+        match self {
+            Self::Mask(mask) => Self::Mask(cut(mask)),
+            Self::Additive { scores, mask } => Self::Additive {
+                scores: match scores.dims()[3] {
+                    1 => scores.clone(),
+                    keys => scores.clone().slice_dim(3, keys.saturating_sub(count)..),
+                },
+                mask: mask.as_ref().map(cut),
+            },
+            _ => self.clone(),
         }
     }
 
@@ -56,6 +89,37 @@ impl AttentionBias {
             Self::Mask(mask) => Some(mask.clone()),
             Self::Window(blocks) => Some(blocks.dense_mask()),
             Self::Additive { mask, .. } => mask.clone(),
+        }
+    }
+
+    /// Whether it differs between the queries or the heads.
+    pub(crate) fn has_queries(&self) -> bool {
+        self.mask().is_some_and(|mask| mask.dims()[1..3] != [1, 1])
+    }
+
+    /// Checks that the bias fits attention scores of the shape `expected`,
+    /// `[batch, heads, query_len, key_len]`.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub(crate) fn check(&self, expected: [usize; 4]) {
+        let fits = |found: [usize; 4], what, exact| {
+            let fits = |d: usize| found[d] == expected[d] || found[d] == 1 && d != exact;
+            assert!(
+                (0..4).all(fits),
+                "{what} has the shape {found:?}, the attention scores have {expected:?}"
+            );
+        };
+        match self {
+            Self::None => {}
+            Self::Mask(mask) => fits(mask.dims(), "the mask", 3),
+            Self::Window(blocks) => {
+                fits([1, 1, blocks.len, blocks.len], "the window", 2);
+            }
+            Self::Additive { scores, mask } => {
+                fits(scores.dims(), "the additive bias", 4);
+                mask.iter().for_each(|mask| fits(mask.dims(), "the mask", 3));
+            }
         }
     }
 }
@@ -75,7 +139,7 @@ mod tests {
     fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
         let device = Device::default();
         let window = Window { radius: 20, causal: false };
-        let bias = |len| AttentionBias::window(window, len, None, &device);
+        let bias = |len| AttentionBias::None.within(window, len, &device);
         assert!(matches!(bias(79), AttentionBias::Mask(_)));
         assert!(matches!(bias(80), AttentionBias::Window(_)));
     }

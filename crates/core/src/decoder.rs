@@ -3,17 +3,15 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
-use crate::attention_maps::AttentionMaps;
-use crate::bias::AttentionBias;
+use crate::context::Context;
 use crate::cost::Cost;
-use crate::decoder_layer::{DecoderLayer, DecoderLayerConfig, LayerCache};
+use crate::decoder_layer::{DecoderBias, DecoderLayer, DecoderLayerConfig, LayerCache};
 use crate::encoder::EncodedSource;
 use crate::init;
 use crate::linear::Linear;
 use crate::mask::{look_ahead_mask, window_mask};
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
-use crate::random::Mode;
 use crate::seq2seq::Seq2SeqCache;
 use crate::window::Window;
 
@@ -86,10 +84,9 @@ impl DecoderConfig {
     /// A decoder whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Decoder {
         let layer = |n| self.layer.init_with_key(key.fold(n), device);
-        let DecoderLayerConfig { norm, self_attention, epsilon, .. } = &self.layer;
         Decoder {
             layers: (0..self.layers as u64).map(layer).collect(),
-            norm: norm.closing(self_attention.d_model, *epsilon, device),
+            norm: self.layer.norm.closing(&self.layer.layer_norm(), device),
             window: self.window,
         }
     }
@@ -98,7 +95,7 @@ impl DecoderConfig {
     /// per position of the source.
     pub fn cost(&self, lengths: [usize; 2], precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.layer.cost(lengths, self.window, precision);
-        let closing = self.layer.norm.closing_cost(self.layer.self_attention.d_model);
+        let closing = self.layer.norm.closing_cost(&self.layer.layer_norm());
         [self.layers * at_target + closing, self.layers * at_source]
     }
 }
@@ -133,28 +130,32 @@ impl Decoder {
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it.
+    /// Later positions, positions outside of the decoder's window and the padding of the source
+    /// are hidden; `bias` hides or adds further, such as the padding of prompts of different
+    /// lengths.
     ///
     /// # Shapes
-    /// `x`: `[rows, new_len, d_model]` → the same shape
-    pub fn forward(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
-        self.forward_recording(x, cache, mode, None)
-    }
-
-    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to
-    /// `maps` if there are any.
-    pub fn forward_recording(
+    /// - `x`: `[rows, new_len, d_model]` → the same shape
+    /// - `bias.target` acts on `[rows, heads, new_len, cache.len() + new_len]`
+    /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
+    ///
+    /// # Panics
+    /// If `cache` is that of a decoder of another depth, or if the shapes do not fit together.
+    pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,
         cache: &mut DecoderCache,
-        mode: Mode,
-        mut maps: Option<&mut AttentionMaps>,
+        bias: &DecoderBias,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let new_len = x.dims()[1];
-        let bias = self.bias(cache.len, new_len, &x.device());
+        let (layers, cached) = (self.layers.len(), cache.layers.len());
+        assert_eq!(layers, cached, "the decoder has {layers} layers, the cache is of {cached}");
+        let (start, new_len) = (cache.len, x.dims()[1]);
+        let context = Context { start, ..context.into() };
+        let bias = self.whole_bias(bias, cache, new_len, &x.device());
         for (n, layer) in self.layers.iter().enumerate() {
-            let maps = maps.as_deref_mut();
-            let (past, padding) = (&mut cache.layers[n], cache.source_padding.as_ref());
-            x = layer.forward_recording(x, past, &bias, padding, mode.fold(n as u64), maps);
+            let past = &mut cache.layers[n];
+            x = layer.forward(x, past, &bias, context.fold(n as u64));
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
             }
@@ -171,21 +172,37 @@ impl Decoder {
         self.layers.iter_mut().flat_map(DecoderLayer::linears_mut)
     }
 
-    /// What `new_len` new positions see of the cache and each other. The cache holds `past`
-    /// positions, or fewer if there is a window. A single new position sees everything in the cache
-    /// and needs no mask.
-    fn bias(&self, past: usize, new_len: usize, device: &Device) -> AttentionBias {
-        match self.window {
-            _ if new_len == 1 => AttentionBias::None,
-            None => AttentionBias::Mask(look_ahead_mask(past, new_len, device)),
-            Some(radius) if past == 0 => {
-                AttentionBias::window(Window { radius, causal: true }, new_len, None, device)
+    /// `bias` with all that `new_len` new positions after those of `cache` do not see. The cache
+    /// holds fewer than all earlier positions if there is a window. A single new position sees
+    /// everything in the cache and needs no mask.
+    fn whole_bias(
+        &self,
+        bias: &DecoderBias,
+        cache: &DecoderCache,
+        new_len: usize,
+        device: &Device,
+    ) -> DecoderBias {
+        let past = cache.len;
+        let target = match self.window {
+            None if new_len == 1 => bias.target.clone(),
+            None => bias.target.hiding(look_ahead_mask(past, new_len, device)),
+            Some(radius) if past == 0 && new_len > 1 => {
+                bias.target.within(Window { radius, causal: true }, new_len, device)
             }
             Some(radius) => {
                 let held = past.min(radius);
-                let later = look_ahead_mask(held, new_len, device);
-                AttentionBias::Mask(later.bool_or(window_mask(held, new_len, radius, device)))
+                let target = bias.target.last_keys(held + new_len);
+                let far = || window_mask(held, new_len, radius, device);
+                match new_len {
+                    1 => target,
+                    _ => target.hiding(look_ahead_mask(held, new_len, device).bool_or(far())),
+                }
             }
-        }
+        };
+        let source = match &cache.source_padding {
+            Some(padding) => bias.source.hiding(padding.clone()),
+            None => bias.source.clone(),
+        };
+        DecoderBias { target, source }
     }
 }

@@ -1,19 +1,18 @@
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Tensor};
+use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{KvCache, RandomKey};
 
-use crate::attention_maps::AttentionMaps;
 use crate::bias::AttentionBias;
+use crate::context::{AttentionKind, Context};
 use crate::conventions::TargetHistory;
 use crate::cost::Cost;
 use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
-use crate::norm::LayerNorm;
+use crate::norm::{LayerNorm, LayerNormConfig, NormKind};
 use crate::precision::Precision;
-use crate::random::Mode;
 use crate::residual::{NormPosition, ResidualNorm};
 use crate::ssru::{Ssru, SsruState};
 
@@ -48,6 +47,9 @@ pub struct DecoderLayerConfig {
     /// The number added to the variance in layer normalisation.
     #[config(default = "LayerNorm::EPSILON")]
     pub epsilon: f64,
+    /// The formula of the normalisation.
+    #[config(default = "NormKind::Layer")]
+    pub norm_kind: NormKind,
 }
 
 impl DecoderLayerConfig {
@@ -60,7 +62,7 @@ impl DecoderLayerConfig {
     /// A layer whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
         let d_model = self.self_attention.d_model;
-        let norm = || LayerNorm::new(d_model, self.epsilon, device);
+        let norm = || self.layer_norm().init(device);
         let cross = self.cross_attention.as_ref();
         DecoderLayer {
             self_attention: match self.history {
@@ -93,13 +95,21 @@ impl DecoderLayerConfig {
             TargetHistory::SelfAttention => self.self_attention.cost(target, window, precision),
             TargetHistory::Ssru => Ssru::cost(d_model),
         };
-        let own = history + self.feed_forward.cost() + 2 * ResidualNorm::cost(d_model);
+        let residual = ResidualNorm::cost(&self.layer_norm());
+        let own = history + self.feed_forward.cost() + 2 * residual;
         let Some(cross) = &self.cross_attention else { return [own, Cost::default()] };
         let (whole, Cost { multiplications, .. }) =
             (cross.cost(source, None, precision), cross.key_value_cost());
         let at_target = Cost { multiplications: whole.multiplications - multiplications, ..whole };
         let at_source = Cost { multiplications, ..Cost::default() };
-        [own + at_target + ResidualNorm::cost(d_model), at_source]
+        [own + at_target + residual, at_source]
+    }
+
+    /// The normalisation around each sub-layer.
+    pub fn layer_norm(&self) -> LayerNormConfig {
+        LayerNormConfig::new(self.self_attention.d_model)
+            .with_epsilon(self.epsilon)
+            .with_kind(self.norm_kind)
     }
 }
 
@@ -140,15 +150,14 @@ impl TargetSublayer {
         x: Tensor<3>,
         cache: &mut LayerCache,
         bias: &AttentionBias,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
+        context: Context<'_>,
     ) -> Tensor<3> {
         match self {
             Self::SelfAttention(attention) => {
-                let KeyValues { key, value } = attention.key_values(x.clone());
+                let KeyValues { key, value } = attention.key_values(x.clone(), context.start);
                 cache.target.append(key, value);
                 let source = AttentionSource::Cache(&cache.target);
-                attention.attend_recording(x, source, bias, mode, record)
+                attention.attend(attention.queries(x, context.start), source, bias, context)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
         }
@@ -163,6 +172,15 @@ impl TargetSublayer {
         let of_attention = attention.into_iter().flat_map(MultiHeadAttention::linears_mut);
         of_attention.chain(unit.into_iter().flat_map(Ssru::linears_mut))
     }
+}
+
+/// The biases of both attentions of a decoder.
+#[derive(Clone, Debug, Default)]
+pub struct DecoderBias {
+    /// That of the attention to the target so far.
+    pub target: AttentionBias,
+    /// That of the attention to the source.
+    pub source: AttentionBias,
 }
 
 /// The keys and values that one decoder layer keeps between decoding steps.
@@ -189,7 +207,7 @@ impl DecoderLayer {
     /// An empty cache for decoding from the encoded source `memory`,
     /// `[sentences, source_len, memory_width]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
-        let source = self.cross_attention.as_ref().map(|attention| attention.key_values(memory));
+        let source = self.cross_attention.as_ref().map(|attention| attention.key_values(memory, 0));
         LayerCache { source, ..LayerCache::without_source() }
     }
 
@@ -199,46 +217,33 @@ impl DecoderLayer {
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of
     ///   rows
-    /// - `bias` acts on `[rows, heads, new_len, past + new_len]`, keys in the cache and among the
-    ///   new positions; a window in blocks needs an empty cache
-    /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides; `None` hides nothing
+    /// - `bias.target` acts on `[rows, heads, new_len, past + new_len]`, keys in the cache and
+    ///   among the new positions; a window in blocks needs an empty cache. The layer hides no later
+    ///   positions by itself
+    /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
+    ///
+    /// `context.start` is the position of the first of `x`.
     ///
     /// # Panics
-    /// If the layer has cross-attention and `cache` has no source.
-    pub fn forward(
+    /// If the layer has cross-attention and `cache` has no source, or if the shapes do not fit
+    /// together.
+    pub fn forward<'a>(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
-        bias: &AttentionBias,
-        source_padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
+        bias: &DecoderBias,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        self.forward_recording(x, cache, bias, source_padding, mode, None)
-    }
-
-    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps` if there are
-    /// any.
-    ///
-    /// # Panics
-    /// As [`forward`](Self::forward).
-    pub fn forward_recording(
-        &self,
-        x: Tensor<3>,
-        cache: &mut LayerCache,
-        bias: &AttentionBias,
-        source_padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
-        mut maps: Option<&mut AttentionMaps>,
-    ) -> Tensor<3> {
+        let context = context.into();
+        let mode = context.mode;
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            self.self_attention.forward(x, cache, bias, mode.fold(1), record)
+            self.self_attention.forward(x, cache, &bias.target, context.fold(1))
         });
         let x = match (&self.cross_attention, &self.cross_attention_norm) {
             (Some(attention), Some(norm)) => self.residual.forward(x, norm, mode.fold(2), |x| {
                 let memory = cache.source.clone().expect("the cache has a source");
-                let record = maps.map(|maps| &mut maps.cross);
-                attend_source(attention, x, memory, source_padding, mode.fold(3), record)
+                let context = Context { kind: AttentionKind::Cross, ..context.fold(3) };
+                attend_source(attention, x, memory, &bias.source, context)
             }),
             _ => x,
         };
@@ -259,19 +264,18 @@ fn attend_source(
     attention: &MultiHeadAttention,
     x: Tensor<3>,
     memory: KeyValues,
-    padding: Option<&Tensor<4, Bool>>,
-    mode: Mode,
-    record: Option<&mut Vec<Tensor<4>>>,
+    bias: &AttentionBias,
+    context: Context<'_>,
 ) -> Tensor<3> {
     let [rows, new_len, d_model] = x.dims();
     // All hypotheses of a sentence attend to the same source, so they become further queries of one
     // row.
     let [sentences, ..] = memory.key.dims();
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
-    let source = match new_len {
-        1 => AttentionSource::Step(memory),
+    let source = match (new_len, bias.has_queries()) {
+        (1, false) => AttentionSource::Step(memory),
         _ => AttentionSource::KeyValues(memory),
     };
-    let y = attention.attend_recording(grouped, source, &padding.cloned().into(), mode, record);
-    y.reshape([rows, new_len, d_model])
+    let query = attention.queries(grouped, context.start);
+    attention.attend(query, source, bias, context).reshape([rows, new_len, d_model])
 }

@@ -1,8 +1,26 @@
+use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burnformer_kernels::{DropoutMask, dropout};
 
 use crate::random::Mode;
+
+/// The rate of a [`Dropout`].
+#[derive(Config, Debug)]
+pub struct DropoutConfig {
+    /// The probability with which an element is set to zero.
+    pub rate: f64,
+}
+
+impl DropoutConfig {
+    /// Dropout of this rate.
+    ///
+    /// # Panics
+    /// If the rate is not in `[0, 1)`.
+    pub fn init(&self) -> Dropout {
+        Dropout::new(self.rate)
+    }
+}
 
 /// Dropout (paper §5.4): sets each element to zero with probability `rate` and multiplies the
 /// others by `1 / (1 - rate)`. The random choice is a function of the key in the [`Mode`].

@@ -4,14 +4,14 @@ use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::RandomKey;
 
 use crate::bias::AttentionBias;
+use crate::context::Context;
 use crate::cost::Cost;
 use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionConfig};
-use crate::norm::LayerNorm;
+use crate::norm::{LayerNorm, LayerNormConfig, NormKind};
 use crate::precision::Precision;
-use crate::random::Mode;
 use crate::residual::{NormPosition, ResidualNorm};
 use crate::window::Window;
 
@@ -55,6 +55,9 @@ pub struct EncoderLayerConfig {
     /// The number added to the variance in layer normalisation.
     #[config(default = "LayerNorm::EPSILON")]
     pub epsilon: f64,
+    /// The formula of the normalisation.
+    #[config(default = "NormKind::Layer")]
+    pub norm_kind: NormKind,
 }
 
 impl EncoderLayerConfig {
@@ -66,7 +69,7 @@ impl EncoderLayerConfig {
 
     /// A layer whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> EncoderLayer {
-        let norm = || LayerNorm::new(self.attention.d_model, self.epsilon, device);
+        let norm = || self.layer_norm().init(device);
         EncoderLayer {
             self_attention: self.attention.init_with_key(key.fold(0), device),
             self_attention_norm: norm(),
@@ -78,8 +81,15 @@ impl EncoderLayerConfig {
 
     /// The cost of the layer over `len` positions.
     pub fn cost(&self, len: usize, window: Option<usize>, precision: Precision) -> Cost {
-        let residuals = 2 * ResidualNorm::cost(self.attention.d_model);
+        let residuals = 2 * ResidualNorm::cost(&self.layer_norm());
         self.attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
+    }
+
+    /// The normalisation around each sub-layer.
+    pub fn layer_norm(&self) -> LayerNormConfig {
+        LayerNormConfig::new(self.attention.d_model)
+            .with_epsilon(self.epsilon)
+            .with_kind(self.norm_kind)
     }
 }
 
@@ -103,22 +113,17 @@ impl EncoderLayer {
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
-    pub fn forward(&self, x: Tensor<3>, bias: &AttentionBias, mode: Mode) -> Tensor<3> {
-        self.forward_recording(x, bias, mode, None)
-    }
-
-    /// Computes [`forward`](Self::forward) and appends the attention weights,
-    /// `[batch, heads, len, len]`, to `record` if there is one.
-    pub fn forward_recording(
+    pub fn forward<'a>(
         &self,
         x: Tensor<3>,
         bias: &AttentionBias,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
+        let (context, attention) = (context.into(), &self.self_attention);
+        let (mode, start) = (context.mode, context.start);
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let source = AttentionSource::KeyValues(self.self_attention.key_values(x.clone()));
-            self.self_attention.attend_recording(x, source, bias, mode.fold(1), record)
+            let source = AttentionSource::KeyValues(attention.key_values(x.clone(), start));
+            attention.attend(attention.queries(x, start), source, bias, context.fold(1))
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -152,10 +157,9 @@ impl EncoderConfig {
     /// An encoder whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Encoder {
         let layer = |n| self.layer.init_with_key(key.fold(n), device);
-        let EncoderLayerConfig { norm, attention, epsilon, .. } = &self.layer;
         Encoder {
             layers: (0..self.layers as u64).map(layer).collect(),
-            norm: norm.closing(attention.d_model, *epsilon, device),
+            norm: self.layer.norm.closing(&self.layer.layer_norm(), device),
             window: self.window,
         }
     }
@@ -163,7 +167,7 @@ impl EncoderConfig {
     /// The cost of the encoder over `len` positions.
     pub fn cost(&self, len: usize, precision: Precision) -> Cost {
         let layers = self.layers * self.layer.cost(len, self.window, precision);
-        layers + self.layer.norm.closing_cost(self.layer.attention.d_model)
+        layers + self.layer.norm.closing_cost(&self.layer.layer_norm())
     }
 }
 
@@ -179,36 +183,27 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes the embedded positions `x`.
+    /// Encodes the embedded positions `x` under `bias`, such as a padding mask
+    /// (`AttentionBias::from(Some(mask))`) or numbers added to the scores. The encoder's window, if
+    /// it has one, hides further keys.
     ///
     /// # Shapes
-    /// - `x`: `[batch, len, d_model]` → the same shape
-    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing. An encoder without a
-    ///   window takes any mask, such as a [`look_ahead_mask`](crate::look_ahead_mask)
-    pub fn forward(
-        &self,
-        x: Tensor<3>,
-        padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        self.forward_recording(x, padding, mode, None)
-    }
-
-    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer,
-    /// `[batch, heads, len, len]`, to `record` if there is one.
-    pub fn forward_recording(
+    /// `x`: `[batch, len, d_model]` → the same shape
+    ///
+    /// # Panics
+    /// If `bias` does not fit `[batch, heads, len, len]`.
+    pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,
-        padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
-        mut record: Option<&mut Vec<Tensor<4>>>,
+        bias: &AttentionBias,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let bias = match self.window.map(|radius| Window { radius, causal: false }) {
-            None => padding.cloned().into(),
-            Some(window) => AttentionBias::window(window, x.dims()[1], padding, &x.device()),
-        };
+        let (context, len) = (context.into(), x.dims()[1]);
+        let window = self.window.map(|radius| Window { radius, causal: false });
+        let bias =
+            window.map_or_else(|| bias.clone(), |window| bias.within(window, len, &x.device()));
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.forward_recording(x, &bias, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.forward(x, &bias, context.fold(n as u64));
         }
         match &self.norm {
             Some(norm) => norm.forward(x),

@@ -7,7 +7,7 @@ use crate::activation::Activation;
 use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
-use crate::linear::Linear;
+use crate::linear::{Linear, LinearConfig};
 use crate::random::Mode;
 
 /// The sizes of a [`PositionWiseFeedForward`] network.
@@ -23,6 +23,13 @@ pub struct PositionWiseFeedForwardConfig {
     /// The rate of dropout after the activation function; the paper has no such dropout.
     #[config(default = 0.0)]
     pub dropout: f64,
+    /// Whether a third map gates the network, `act(x·W_g)·(x·W₁)·W₂` (Shazeer, 2020): SwiGLU with
+    /// [`Activation::Silu`], GEGLU with [`Activation::Gelu`]. The paper has none.
+    #[config(default = false)]
+    pub gated: bool,
+    /// Whether the maps have a bias.
+    #[config(default = true)]
+    pub bias: bool,
 }
 
 impl PositionWiseFeedForwardConfig {
@@ -34,18 +41,27 @@ impl PositionWiseFeedForwardConfig {
 
     /// A network whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
-        let &Self { d_model, d_ff, activation, dropout } = self;
+        let [inner, outer] = self.maps();
         PositionWiseFeedForward {
-            inner: Linear::new(d_model, d_ff, key.fold(0), device),
-            outer: Linear::new(d_ff, d_model, key.fold(1), device),
-            dropout: Dropout::new(dropout),
-            activation,
+            inner: inner.init_with_key(key.fold(0), device),
+            outer: outer.init_with_key(key.fold(1), device),
+            gate: self.gated.then(|| inner.init_with_key(key.fold(2), device)),
+            dropout: Dropout::new(self.dropout),
+            activation: self.activation,
         }
     }
 
-    /// The cost of the network: that of its two maps.
+    /// The cost of the network: that of its maps.
     pub fn cost(&self) -> Cost {
-        Linear::cost(self.d_model, self.d_ff, true) + Linear::cost(self.d_ff, self.d_model, true)
+        let [inner, outer] = self.maps();
+        (1 + usize::from(self.gated)) * inner.cost() + outer.cost()
+    }
+
+    /// The maps to the inner width and back.
+    fn maps(&self) -> [LinearConfig; 2] {
+        let &Self { d_model, d_ff, bias, .. } = self;
+        [(d_model, d_ff), (d_ff, d_model)]
+            .map(|(input, output)| LinearConfig::new(input, output).with_bias(bias))
     }
 }
 
@@ -57,6 +73,9 @@ pub struct PositionWiseFeedForward {
     pub inner: Linear,
     /// The second linear map, `d_ff → d_model`.
     pub outer: Linear,
+    /// The map whose activated output multiplies that of the first one, `d_model → d_ff`; `None`
+    /// in the paper.
+    pub gate: Option<Linear>,
     dropout: Dropout,
     #[module(skip)]
     activation: Activation,
@@ -68,15 +87,22 @@ impl PositionWiseFeedForward {
     /// # Shapes
     /// `x`: `[.., d_model]` → the same shape
     pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
-        let hidden = match self.activation {
-            Activation::Relu => self.inner.forward_relu(x),
-            other => other.forward(self.inner.forward(x)),
+        let hidden = match &self.gate {
+            Some(gate) => self.activated(gate, x.clone()) * self.inner.forward(x),
+            None => self.activated(&self.inner, x),
         };
         self.outer.forward(self.dropout.forward(hidden, mode))
     }
 
-    /// Both maps, to be packed or set to a precision.
+    fn activated<const D: usize>(&self, map: &Linear, x: Tensor<D>) -> Tensor<D> {
+        match self.activation {
+            Activation::Relu => map.forward_relu(x),
+            other => other.forward(map.forward(x)),
+        }
+    }
+
+    /// The maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        [&mut self.inner, &mut self.outer].into_iter()
+        [&mut self.inner, &mut self.outer].into_iter().chain(&mut self.gate)
     }
 }

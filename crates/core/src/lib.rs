@@ -52,6 +52,7 @@ mod attention;
 mod attention_maps;
 mod bias;
 mod config;
+mod context;
 mod conventions;
 mod decoder;
 mod decoder_layer;
@@ -73,6 +74,7 @@ mod precision;
 mod presets;
 mod random;
 mod residual;
+mod rotary;
 mod seq2seq;
 mod seq2seq_config;
 mod shared_embeddings;
@@ -100,21 +102,24 @@ pub use bias::AttentionBias;
 pub use config::{
     ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
 };
+pub use context::{AttentionKind, Context, Recorder};
 pub use conventions::{
     Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
 };
 pub use decoder::{Decoder, DecoderCache, DecoderConfig};
-pub use decoder_layer::{DecoderLayer, DecoderLayerConfig, LayerCache, TargetSublayer};
-pub use dropout::Dropout;
+pub use decoder_layer::{
+    DecoderBias, DecoderLayer, DecoderLayerConfig, LayerCache, TargetSublayer,
+};
+pub use dropout::{Dropout, DropoutConfig};
 pub use embedding::{TokenEmbedding, TokenEmbeddingConfig};
 pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
 pub use feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 pub use ids::token_ids;
-pub use linear::Linear;
+pub use linear::{Linear, LinearConfig};
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
 pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
-pub use norm::LayerNorm;
+pub use norm::{LayerNorm, LayerNormConfig, NormKind};
 pub use parameters::{
     LoadError, Parameter, Parameters, data_now, freeze_parameters, named_gradients,
     named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
@@ -123,6 +128,7 @@ pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinu
 pub use precision::Precision;
 pub use random::Mode;
 pub use residual::{NormPosition, ResidualNorm};
+pub use rotary::rotate;
 pub use seq2seq::{Model, Seq2Seq, Seq2SeqCache};
 pub use seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};

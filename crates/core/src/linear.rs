@@ -1,3 +1,4 @@
+use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
@@ -6,6 +7,44 @@ use crate::cost::Cost;
 use crate::ids::token_ids;
 use crate::init;
 use crate::precision::Precision;
+
+/// The sizes of a [`Linear`] map.
+#[derive(Config, Debug)]
+pub struct LinearConfig {
+    /// The number of features of the input.
+    pub input: usize,
+    /// The number of features of the output.
+    pub output: usize,
+    /// Whether the map has a bias.
+    #[config(default = true)]
+    pub bias: bool,
+}
+
+impl LinearConfig {
+    /// A map whose initial weights are drawn from Burn's random numbers of `device`:
+    /// `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> Linear {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// A map whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Linear {
+        match self.bias {
+            true => Linear::new(self.input, self.output, key, device),
+            false => Linear::without_bias(self.input, self.output, key, device),
+        }
+    }
+
+    /// The cost of the map. It keeps its input.
+    pub fn cost(&self) -> Cost {
+        let &Self { input, output, bias } = self;
+        Cost {
+            parameters: input * output + usize::from(bias) * output,
+            multiplications: input * output,
+            kept_values: input,
+        }
+    }
+}
 
 /// An affine map `y = x·Wᵀ + b` with `W` in PyTorch's layout.
 ///
@@ -43,15 +82,6 @@ impl Linear {
             weight: init::xavier_uniform([output, input], key, device),
             bias: None,
             product: Product::default(),
-        }
-    }
-
-    /// The cost of a map from `input` to `output` features. It keeps its input.
-    pub fn cost(input: usize, output: usize, bias: bool) -> Cost {
-        Cost {
-            parameters: input * output + usize::from(bias) * output,
-            multiplications: input * output,
-            kept_values: input,
         }
     }
 
@@ -160,6 +190,8 @@ impl Product {
         bias: Option<Tensor<1>>,
         epilogue: Epilogue,
     ) -> Tensor<D> {
+        let (features, [_, input]) = (x.dims()[D - 1], weight.lazy_shape().dims());
+        assert!(features == input, "x has {features} features, the map takes {input}");
         self.fast(weight)
             .and_then(|packed| packed.linear(&x, bias.clone(), epilogue))
             .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))

@@ -18,6 +18,9 @@ pub struct LossSums {
 ///
 /// # Shapes
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids
+///
+/// # Panics
+/// If `smoothing` is not in `[0, 1)`, or if the shapes do not fit together.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<3>,
     targets: Tensor<2, Int>,
@@ -25,6 +28,9 @@ pub fn label_smoothed_cross_entropy(
     smoothing: f64,
 ) -> LossSums {
     let [batch, len, vocab] = logits.dims();
+    assert!((0.0..1.0).contains(&smoothing), "label smoothing {smoothing} is not in [0, 1)");
+    let found = targets.dims();
+    assert_eq!(found, [batch, len], "targets {found:?} for logits {:?}", [batch, len, vocab]);
     let logits = logits.reshape([batch * len, vocab]);
     let targets = targets.reshape([batch * len]);
     let (smoothed, nll) = kernels::label_smoothed_cross_entropy(logits, targets, pad, smoothing);

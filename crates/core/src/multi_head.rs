@@ -5,13 +5,15 @@ use burnformer_kernels::{KvCache, RandomKey, attention, merge_heads, split_heads
 
 use crate::attention::scaled_dot_product_attention;
 use crate::bias::AttentionBias;
+use crate::context::Context;
 use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
-use crate::linear::Linear;
-use crate::norm::LayerNorm;
+use crate::linear::{Linear, LinearConfig};
+use crate::norm::{LayerNorm, LayerNormConfig};
 use crate::precision::Precision;
 use crate::random::Mode;
+use crate::rotary::rotate;
 use crate::window::window_attention;
 
 /// The sizes of a [`MultiHeadAttention`] layer.
@@ -51,6 +53,12 @@ pub struct MultiHeadAttentionConfig {
     /// Whether that normalises the queries of all heads together instead of each by itself.
     #[config(default = false)]
     pub joint_query_norm: bool,
+    /// The number of heads of keys and values, which groups of query heads share (Ainslie et al.,
+    /// 2023); `None` for as many as query heads, as in the paper.
+    pub key_heads: Option<usize>,
+    /// The base of rotary positions (Su et al., 2021), such as 10,000: queries and keys are rotated
+    /// by their positions before they are compared. `None` for none, as in the paper.
+    pub rotary: Option<f64>,
 }
 
 impl MultiHeadAttentionConfig {
@@ -66,26 +74,28 @@ impl MultiHeadAttentionConfig {
     /// A layer whose initial weights are a function of `key`.
     ///
     /// # Panics
-    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the
-    /// rate of dropout is not in `[0, 1)`.
+    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, if
+    /// `key_heads` does not divide it, if rotary positions meet an odd `d_k`, or if the rate of
+    /// dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
-        let &Self { d_model, heads, bias, dropout, .. } = self;
-        let [keys, values] = self.widths();
-        let map = |input, output, place| match bias {
-            true => Linear::new(input, output, key.fold(place), device),
-            false => Linear::without_bias(input, output, key.fold(place), device),
-        };
-        let memory = self.memory_width.unwrap_or(d_model);
+        let &Self { heads, rotary, .. } = self;
+        let [query, keys, values, output] = self.maps();
+        let d_k = query.output / heads;
+        let even = rotary.is_none() || d_k.is_multiple_of(2);
+        assert!(even, "rotary positions rotate pairs of features; d_k is {d_k}");
+        let map = |map: &LinearConfig, index| map.init_with_key(key.fold(index), device);
         let norm = |width| self.qk_norm.map(|epsilon| LayerNorm::new(width, epsilon, device));
         MultiHeadAttention {
-            query: map(d_model, keys, 0),
-            key: map(memory, keys, 1),
-            value: map(memory, values, 2),
-            output: map(values, d_model, 3),
+            query: map(&query, 0),
+            key: map(&keys, 1),
+            value: map(&values, 2),
+            output: map(&output, 3),
             query_norm: norm(self.query_norm_width()),
-            key_norm: norm(keys / heads),
-            dropout: Dropout::new(dropout),
+            key_norm: norm(d_k),
+            dropout: Dropout::new(self.dropout),
             heads,
+            key_heads: self.key_heads(),
+            rotary,
         }
     }
 
@@ -93,7 +103,8 @@ impl MultiHeadAttentionConfig {
     /// `window`. In 16 bits the weights are kept three times: before and after rounding, and
     /// masked.
     pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
-        let [key_width, value_width] = self.widths();
+        let [query, _, _, output] = self.maps();
+        let (key_width, value_width) = (query.output, output.input);
         let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
         let times = if precision == Precision::Float32 { 1 } else { 3 };
         let attention = Cost {
@@ -101,43 +112,56 @@ impl MultiHeadAttentionConfig {
             multiplications: (key_width + value_width) * seen,
             kept_values: key_width + self.heads * times * keys,
         };
-        let query = Linear::cost(self.d_model, key_width, self.bias);
-        let output = Linear::cost(value_width, self.d_model, self.bias);
-        query + self.norm_cost(self.query_norm_width()) + attention + output + self.key_value_cost()
+        let maps = query.cost() + output.cost();
+        maps + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
     }
 
     /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They
     /// keep the keys and values; their input is kept elsewhere.
     pub fn key_value_cost(&self) -> Cost {
-        let [keys, values] = self.widths();
-        let memory = self.memory_width.unwrap_or(self.d_model);
-        let projections =
-            Linear::cost(memory, keys, self.bias) + Linear::cost(memory, values, self.bias);
-        let norm = self.norm_cost(keys / self.heads);
-        Cost { kept_values: keys + values, ..projections } + norm
+        let [query, keys, values, _] = self.maps();
+        let norm = self.norm_cost(query.output / self.heads);
+        let kept_values = keys.output + values.output;
+        Cost { kept_values, ..keys.cost() + values.cost() } + norm
     }
 
     /// The width over which queries are normalised.
     fn query_norm_width(&self) -> usize {
-        let [keys, _] = self.widths();
-        if self.joint_query_norm { keys } else { keys / self.heads }
+        let [query, ..] = self.maps();
+        if self.joint_query_norm { query.output } else { query.output / self.heads }
     }
 
     /// The cost of normalising the queries, or the keys, over `width`: what it keeps are its
     /// inputs.
     fn norm_cost(&self, width: usize) -> Cost {
-        let [keys, _] = self.widths();
+        let [query, ..] = self.maps();
         match self.qk_norm {
-            Some(_) => Cost { kept_values: keys, ..LayerNorm::cost(width) },
+            Some(_) => Cost { kept_values: query.output, ..LayerNormConfig::new(width).cost() },
             None => Cost::default(),
         }
     }
 
-    /// The widths of all heads together: of the keys, and of the values.
-    fn widths(&self) -> [usize; 2] {
-        let &Self { d_model, heads, d_k, d_v, .. } = self;
+    /// The number of heads of keys and values.
+    fn key_heads(&self) -> usize {
+        let (heads, shared) = (self.heads, self.key_heads.unwrap_or(self.heads));
+        let divides = shared > 0 && heads.is_multiple_of(shared);
+        assert!(divides, "{shared} heads of keys do not divide {heads} heads of queries");
+        shared
+    }
+
+    /// The projections of queries, keys, values and output.
+    fn maps(&self) -> [LinearConfig; 4] {
+        let &Self { d_model, heads, d_k, d_v, bias, .. } = self;
         assert!(heads > 0, "attention over {d_model} features has 0 heads; it needs at least one");
-        [d_k, d_v].map(|width| heads * width.unwrap_or_else(|| head(d_model, heads)))
+        let [d_k, d_v] = [d_k, d_v].map(|width| width.unwrap_or_else(|| head(d_model, heads)));
+        let (memory, shared) = (self.memory_width.unwrap_or(d_model), self.key_heads());
+        [
+            (d_model, heads * d_k),
+            (memory, shared * d_k),
+            (memory, shared * d_v),
+            (heads * d_v, d_model),
+        ]
+        .map(|(input, output)| LinearConfig::new(input, output).with_bias(bias))
     }
 }
 
@@ -169,9 +193,9 @@ pub(crate) fn head(d_model: usize, heads: usize) -> usize {
 pub struct MultiHeadAttention {
     /// Projection of the queries, `d_model → heads·d_k`.
     pub query: Linear,
-    /// Projection of the keys, `memory_width → heads·d_k`.
+    /// Projection of the keys, `memory_width → key_heads·d_k`.
     pub key: Linear,
-    /// Projection of the values, `memory_width → heads·d_v`.
+    /// Projection of the values, `memory_width → key_heads·d_v`.
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
@@ -182,15 +206,18 @@ pub struct MultiHeadAttention {
     pub key_norm: Option<LayerNorm>,
     dropout: Dropout,
     heads: usize,
+    key_heads: usize,
+    #[module(skip)]
+    rotary: Option<f64>,
 }
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are
 /// side by side in the last dimension. The number type is that of the matrix products.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
-    /// The keys, `[batch, key_len, heads·d_k]`.
+    /// The keys, `[batch, key_len, key_heads·d_k]`.
     pub key: Tensor<3>,
-    /// The values, `[batch, key_len, heads·d_v]`.
+    /// The values, `[batch, key_len, key_heads·d_v]`.
     pub value: Tensor<3>,
 }
 
@@ -201,16 +228,6 @@ impl KeyValues {
             key: self.key.select(0, indices.clone()),
             value: self.value.select(0, indices.clone()),
         }
-    }
-
-    /// The number of positions, key_len.
-    pub fn len(&self) -> usize {
-        self.key.dims()[1]
-    }
-
-    /// Whether there is no position.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -228,6 +245,14 @@ pub enum AttentionSource<'a> {
 }
 
 impl AttentionSource<'_> {
+    /// The number of positions, key_len.
+    fn len(&self) -> usize {
+        match self {
+            Self::KeyValues(memory) | Self::Step(memory) => memory.key.dims()[1],
+            Self::Cache(cache) => cache.len(),
+        }
+    }
+
     fn key_values(self) -> KeyValues {
         match self {
             Self::KeyValues(memory) | Self::Step(memory) => memory,
@@ -240,89 +265,77 @@ impl AttentionSource<'_> {
 }
 
 impl MultiHeadAttention {
-    /// The number of features of a position.
-    pub fn d_model(&self) -> usize {
-        self.query.weight.dims()[1]
-    }
-
     /// Attends from `query` to `memory`. In self-attention both are the same tensor.
     ///
     /// # Shapes
     /// - `query`: `[batch, query_len, d_model]` → the same shape
     /// - `memory`: `[batch, key_len, memory_width]`
     /// - `mask`: `[batch or 1, heads or 1, query_len or 1, key_len]`, `true` hides
-    pub fn forward(
+    ///
+    /// # Panics
+    /// If the shapes do not fit together.
+    pub fn forward<'a>(
         &self,
         query: Tensor<3>,
         memory: Tensor<3>,
         mask: Option<Tensor<4, Bool>>,
-        mode: Mode,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let source = AttentionSource::KeyValues(self.key_values(memory));
-        self.attend(query, source, &mask.into(), mode)
+        let context = context.into();
+        let source = AttentionSource::KeyValues(self.key_values(memory, context.start));
+        self.attend(self.queries(query, context.start), source, &mask.into(), context)
     }
 
-    /// Computes [`forward`](Self::forward) and returns also the attention weights,
-    /// `[batch, heads, query_len, key_len]`.
-    pub fn forward_with_weights(
-        &self,
-        query: Tensor<3>,
-        memory: Tensor<3>,
-        mask: Option<Tensor<4, Bool>>,
-        mode: Mode,
-    ) -> (Tensor<3>, Tensor<4>) {
-        let mut weights = Vec::with_capacity(1);
-        let source = AttentionSource::KeyValues(self.key_values(memory));
-        let output = self.attend_recording(query, source, &mask.into(), mode, Some(&mut weights));
-        (output, weights.remove(0))
+    /// Projects the positions from `start` on (`[batch, query_len, d_model]`) to queries,
+    /// `[batch, query_len, heads·d_k]`, and rotates them if the layer has rotary positions.
+    pub fn queries(&self, x: Tensor<3>, start: usize) -> Tensor<3> {
+        let query = self.normalised(self.query.forward(x), &self.query_norm);
+        self.narrowed(self.rotated(query, self.heads, start))
     }
 
-    /// Projects `memory` (`[batch, key_len, memory_width]`) to keys and values.
-    pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
-        let key = self.narrowed(self.normalised(self.key.forward(memory.clone()), &self.key_norm));
+    /// Projects the positions from `start` on (`[batch, key_len, memory_width]`) to keys, which it
+    /// rotates if the layer has rotary positions, and values.
+    pub fn key_values(&self, memory: Tensor<3>, start: usize) -> KeyValues {
+        let key = self.normalised(self.key.forward(memory.clone()), &self.key_norm);
+        let key = self.narrowed(self.rotated(key, self.key_heads, start));
         KeyValues { key, value: self.narrowed(self.value.forward(memory)) }
     }
 
-    /// Attends from `query` (`[batch, query_len, d_model]`) to the keys and values of `source`
-    /// under `bias`: the one function behind every use of attention.
+    /// Attends from the [`queries`](Self::queries) `query` to the keys and values of `source` under
+    /// `bias`: the one function behind every use of attention. Queries and keys may be changed
+    /// before, such as by positions of another kind.
     ///
     /// The fused operations keep no table of weights. Where weights are recorded, or numbers added
     /// to the scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
-    pub fn attend(
+    ///
+    /// # Panics
+    /// If the shapes do not fit together.
+    pub fn attend<'a>(
         &self,
         query: Tensor<3>,
         source: AttentionSource<'_>,
         bias: &AttentionBias,
-        mode: Mode,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        self.attend_recording(query, source, bias, mode, None)
-    }
-
-    /// Computes [`attend`](Self::attend) and appends the attention weights,
-    /// `[batch, heads, query_len, key_len]`, to `record` if there is one.
-    pub fn attend_recording(
-        &self,
-        query: Tensor<3>,
-        source: AttentionSource<'_>,
-        bias: &AttentionBias,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
-    ) -> Tensor<3> {
-        let query = self.narrowed(self.normalised(self.query.forward(query), &self.query_norm));
-        let context = match bias {
-            AttentionBias::None | AttentionBias::Mask(_) if record.is_none() => {
-                self.fused(query, source, bias.mask(), mode)
+        let context = context.into();
+        let [batch, query_len, _] = query.dims();
+        bias.check([batch, self.heads, query_len, source.len()]);
+        let attended = match bias {
+            _ if context.recorder.is_some() => self.in_plain_tensors(query, source, bias, context),
+            AttentionBias::None | AttentionBias::Mask(_) => {
+                self.by_kernel(query, source, bias.mask(), context.mode)
             }
-            AttentionBias::Window(blocks) if record.is_none() => {
-                let KeyValues { key, value } = source.key_values();
-                window_attention(query, key, value, self.heads, blocks, &self.dropout, mode)
+            AttentionBias::Window(blocks) => {
+                let KeyValues { key, value } = self.of_all_heads(source);
+                let (heads, dropout) = (self.heads, &self.dropout);
+                window_attention(query, key, value, heads, blocks, dropout, context.mode)
             }
-            _ => self.plain(query, source.key_values(), bias, mode, record),
+            AttentionBias::Additive { .. } => self.in_plain_tensors(query, source, bias, context),
         };
-        self.output.forward(context)
+        self.output.forward(attended)
     }
 
-    fn fused(
+    fn by_kernel(
         &self,
         query: Tensor<3>,
         source: AttentionSource<'_>,
@@ -331,32 +344,50 @@ impl MultiHeadAttention {
     ) -> Tensor<3> {
         let (heads, dropout) = (self.heads, self.dropout.mask(mode));
         match (source, mode) {
-            (AttentionSource::Cache(cache), _) => cache.attend(query, heads, mask, dropout),
-            (AttentionSource::Step(KeyValues { key, value }), Mode::Inference) => {
+            (AttentionSource::Cache(cache), _) if self.key_heads == heads => {
+                cache.attend(query, heads, mask, dropout)
+            }
+            (AttentionSource::Step(KeyValues { key, value }), Mode::Inference)
+                if self.key_heads == heads =>
+            {
                 step_attention(query, key, value, heads, mask)
             }
             (source, _) => {
-                let KeyValues { key, value } = source.key_values();
+                let KeyValues { key, value } = self.of_all_heads(source);
                 attention(query, key, value, heads, mask, dropout)
             }
         }
     }
 
-    fn plain(
+    fn in_plain_tensors(
         &self,
         query: Tensor<3>,
-        memory: KeyValues,
+        source: AttentionSource<'_>,
         bias: &AttentionBias,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
+        context: Context<'_>,
     ) -> Tensor<3> {
-        let KeyValues { key, value } = memory;
+        let KeyValues { key, value } = self.of_all_heads(source);
         let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
-        let attended = scaled_dot_product_attention(query, key, value, bias, &self.dropout, mode);
-        if let Some(record) = record {
-            record.push(attended.weights);
-        }
+        let (dropout, mode) = (&self.dropout, context.mode);
+        let attended = scaled_dot_product_attention(query, key, value, bias, dropout, mode);
+        context.record(attended.weights);
         merge_heads(attended.context)
+    }
+
+    /// The keys and values of `source` for each head of the queries, `[batch, key_len, heads·d]`.
+    fn of_all_heads(&self, source: AttentionSource<'_>) -> KeyValues {
+        let KeyValues { key, value } = source.key_values();
+        let (heads, times) = (self.key_heads, self.heads / self.key_heads);
+        if times == 1 {
+            return KeyValues { key, value };
+        }
+        let [key, value] = [key, value].map(|x| {
+            let [batch, len, width] = x.dims();
+            let parts = x.reshape([batch, len, heads, 1, width / heads]);
+            let parts = parts.expand([batch, len, heads, times, width / heads]);
+            parts.reshape([batch, len, width * times])
+        });
+        KeyValues { key, value }
     }
 
     /// The four projections, to be packed or set to a precision.
@@ -371,6 +402,14 @@ impl MultiHeadAttention {
         let [batch, len, width] = x.dims();
         let [part] = norm.weight.dims();
         norm.forward(x.reshape([batch, len, width / part, part])).reshape([batch, len, width])
+    }
+
+    /// `x` (`[batch, len, heads·d_k]`) rotated by its positions, if the layer has rotary ones.
+    fn rotated(&self, x: Tensor<3>, heads: usize, start: usize) -> Tensor<3> {
+        match self.rotary {
+            Some(base) => rotate(x, heads, base, start),
+            None => x,
+        }
     }
 
     /// An operand of attention in the type of the matrix products.

@@ -1,18 +1,62 @@
+use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout_norm};
+use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout, residual_dropout_norm};
+use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
 use crate::init;
 
-/// Layer normalisation (Ba et al., 2016) over the last axis, with a trained gain `weight` and
-/// offset `bias`.
+/// The formula of a normalisation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NormKind {
+    /// Layer normalisation (Ba et al., 2016), as in the paper.
+    #[default]
+    Layer,
+    /// Division by the root mean square (Zhang and Sennrich, 2019), with a gain and no offset. It
+    /// is computed in plain tensors.
+    Rms,
+}
+
+/// The sizes of a [`LayerNorm`].
+#[derive(Config, Debug)]
+pub struct LayerNormConfig {
+    /// The number of features.
+    pub d_model: usize,
+    /// The number added to the variance, or to the mean square.
+    #[config(default = "LayerNorm::EPSILON")]
+    pub epsilon: f64,
+    /// The formula.
+    #[config(default = "NormKind::Layer")]
+    pub kind: NormKind,
+}
+
+impl LayerNormConfig {
+    /// A normalisation with a gain of ones and an offset of zeros.
+    pub fn init(&self, device: &Device) -> LayerNorm {
+        let offset = || init::constant(0.0, self.d_model, device);
+        LayerNorm {
+            weight: init::constant(1.0, self.d_model, device),
+            bias: (self.kind == NormKind::Layer).then(offset),
+            epsilon: self.epsilon,
+        }
+    }
+
+    /// The cost: gain and offset. What it keeps, [`ResidualNorm`](crate::ResidualNorm) counts.
+    pub fn cost(&self) -> Cost {
+        let offset = usize::from(self.kind == NormKind::Layer);
+        Cost::parameters((1 + offset) * self.d_model)
+    }
+}
+
+/// Layer normalisation over the last axis, with a trained gain `weight` and offset `bias`; without
+/// an offset, it is that by the root mean square.
 #[derive(Module, Debug)]
 pub struct LayerNorm {
     /// The gain, `[d_model]`; its initial value is one.
     pub weight: Param<Tensor<1>>,
-    /// The offset, `[d_model]`; its initial value is zero.
-    pub bias: Param<Tensor<1>>,
+    /// The offset, `[d_model]`; its initial value is zero. `None` for [`NormKind::Rms`].
+    pub bias: Option<Param<Tensor<1>>>,
     epsilon: f64,
 }
 
@@ -22,36 +66,34 @@ impl LayerNorm {
 
     /// A layer normalisation over `d_model` features; `epsilon` is added to the variance.
     pub fn new(d_model: usize, epsilon: f64, device: &Device) -> Self {
-        Self {
-            weight: init::constant(1.0, d_model, device),
-            bias: init::constant(0.0, d_model, device),
-            epsilon,
-        }
+        LayerNormConfig::new(d_model).with_epsilon(epsilon).init(device)
     }
 
-    /// The cost over `d_model` features: gain and offset. What it keeps,
-    /// [`ResidualNorm`](crate::ResidualNorm) counts.
-    pub fn cost(d_model: usize) -> Cost {
-        Cost::parameters(2 * d_model)
-    }
-
-    /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the
-    /// offset.
+    /// Computes (x − mean) / √(variance + ε) of each row, or x / √(mean of x² + ε), multiplies by
+    /// the gain and adds the offset.
     ///
     /// # Shapes
     /// `x`: `[.., d_model]` → the same shape
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
+        match &self.bias {
+            Some(bias) => layer_norm(x, self.weight.val(), bias.val(), self.epsilon),
+            None => {
+                let mean = x.clone().square().mean_dim(D - 1);
+                x / (mean + self.epsilon).sqrt() * self.weight.val().unsqueeze()
+            }
+        }
     }
 
-    /// Computes `forward(x + dropout(y))` in one pass over the data.
+    /// Computes `forward(x + dropout(y))`, for layer normalisation in one pass over the data.
     pub(crate) fn forward_sum<const D: usize>(
         &self,
         x: Tensor<D>,
         y: Tensor<D>,
         mask: Option<DropoutMask>,
     ) -> Tensor<D> {
-        let (weight, bias) = (self.weight.val(), self.bias.val());
-        residual_dropout_norm(x, y, weight, bias, self.epsilon, mask)
+        let Some(bias) = &self.bias else {
+            return self.forward(residual_dropout(x, y, mask));
+        };
+        residual_dropout_norm(x, y, self.weight.val(), bias.val(), self.epsilon, mask)
     }
 }

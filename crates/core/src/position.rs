@@ -1,5 +1,4 @@
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -10,10 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::conventions::Sinusoids;
 use crate::cost::Cost;
 use crate::init;
-
-/// The number of positions whose sinusoids are kept, because each step of a translation needs one
-/// of them.
-const KEPT: usize = 64;
 
 /// How positions enter the model (paper §3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +51,7 @@ impl PositionalEncodingConfig {
         let &Self { d_model, learned, sinusoids, offset } = self;
         let std = (d_model as f64).powf(-0.5);
         let weight = learned.map(|count| init::normal([count, d_model], std, key, device));
-        PositionalEncoding::of(weight, sinusoids, offset)
+        PositionalEncoding { weight, sinusoids, offset }
     }
 
     /// The cost of the encoding: its trained vectors.
@@ -72,31 +67,14 @@ pub struct PositionalEncoding {
     pub weight: Option<Param<Tensor<2>>>,
     #[module(skip)]
     sinusoids: Sinusoids,
-    /// The sinusoids of the first [`KEPT`] positions, once they were needed.
-    #[module(skip)]
-    kept: Arc<OnceLock<Vec<f32>>>,
     /// The position of the first token.
     offset: usize,
 }
 
 impl PositionalEncoding {
-    fn of(weight: Option<Param<Tensor<2>>>, sinusoids: Sinusoids, offset: usize) -> Self {
-        Self { weight, sinusoids, kept: Arc::default(), offset }
-    }
-
-    /// The sinusoids of `positions`.
-    fn values(&self, positions: Range<usize>, d_model: usize) -> Vec<f32> {
-        let kept = self.kept.get_or_init(|| self.sinusoids.values(0..KEPT, d_model));
-        match kept.get(positions.start * d_model..positions.end * d_model) {
-            // They were made for the width of the first call.
-            Some(values) if kept.len() == KEPT * d_model => values.to_vec(),
-            _ => self.sinusoids.values(positions, d_model),
-        }
-    }
-
     /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
-        Self::of(None, Sinusoids::Interleaved, 0)
+        Self { weight: None, sinusoids: Sinusoids::Interleaved, offset: 0 }
     }
 
     /// Adds the vectors of the positions `start..start + len` to `x`.
@@ -105,18 +83,24 @@ impl PositionalEncoding {
     /// `x`: `[.., len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If there are fewer than `start + len` learned positions; see [`limit`](Self::limit).
+    /// If there are fewer than `start + len` learned positions (see [`limit`](Self::limit)), if
+    /// they have another width than `x`, or if the width is odd and they are sinusoids.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
         let [len, d_model] = [x.dims()[D - 2], x.dims()[D - 1]];
         let start = start + self.offset;
         let vectors = match &self.weight {
             None => {
-                let values = self.values(start..start + len, d_model);
+                let even = d_model.is_multiple_of(2);
+                assert!(even, "sinusoids need an even number of features; x has {d_model}");
+                let values = self.sinusoids.values(start..start + len, d_model);
                 Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
             }
             Some(weight) => {
-                let known = weight.dims()[0];
-                let end = start + len;
+                let ([known, width], end) = (weight.dims(), start + len);
+                assert_eq!(
+                    d_model, width,
+                    "x has {d_model} features, the learned positions have {width}"
+                );
                 assert!(end <= known, "position {end} is past the {known} learned positions");
                 weight.val().slice([start..end, 0..d_model])
             }
@@ -216,17 +200,6 @@ mod tests {
     fn a_start_offset_continues_the_sequence() {
         for sinusoids in [Sinusoids::Interleaved, Sinusoids::Halves, Sinusoids::HalvesToEnd] {
             assert_eq!(sinusoids.values(5..9, 16), sinusoids.values(0..9, 16)[5 * 16..]);
-        }
-    }
-
-    #[test]
-    fn what_is_kept_is_what_is_computed_for_any_place_and_width() {
-        let positions = PositionalEncoding::sinusoidal();
-        for d_model in [16, 8] {
-            for place in [0..1, 5..9, KEPT - 1..KEPT, KEPT - 1..KEPT + 1, 200..201] {
-                let computed = Sinusoids::Interleaved.values(place.clone(), d_model);
-                assert_eq!(positions.values(place, d_model), computed);
-            }
         }
     }
 

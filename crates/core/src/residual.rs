@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
 use crate::dropout::Dropout;
-use crate::norm::LayerNorm;
+use crate::norm::{LayerNorm, LayerNormConfig};
 use crate::random::Mode;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).
@@ -21,19 +21,14 @@ pub enum NormPosition {
 }
 
 impl NormPosition {
-    /// The last layer normalisation of a pre-norm stack; `None` in a post-norm one.
-    pub(crate) fn closing(
-        self,
-        d_model: usize,
-        epsilon: f64,
-        device: &Device,
-    ) -> Option<LayerNorm> {
-        (self == Self::Pre).then(|| LayerNorm::new(d_model, epsilon, device))
+    /// The last normalisation of a pre-norm stack; `None` in a post-norm one.
+    pub(crate) fn closing(self, norm: &LayerNormConfig, device: &Device) -> Option<LayerNorm> {
+        (self == Self::Pre).then(|| norm.init(device))
     }
 
     /// The cost of [`closing`](Self::closing).
-    pub(crate) fn closing_cost(self, d_model: usize) -> Cost {
-        usize::from(self == Self::Pre) * LayerNorm::cost(d_model)
+    pub(crate) fn closing_cost(self, norm: &LayerNormConfig) -> Cost {
+        usize::from(self == Self::Pre) * norm.cost()
     }
 }
 
@@ -56,8 +51,8 @@ impl ResidualNorm {
 
     /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its
     /// two inputs.
-    pub fn cost(d_model: usize) -> Cost {
-        Cost { kept_values: 2 * d_model, ..LayerNorm::cost(d_model) }
+    pub fn cost(norm: &LayerNormConfig) -> Cost {
+        Cost { kept_values: 2 * norm.d_model, ..norm.cost() }
     }
 
     /// Runs `sublayer` on `x` inside the residual connection, with the layer normalisation `norm`.

@@ -5,7 +5,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData, activation};
 use burnformer_kernels::RandomKey;
 
 use crate::cost::Cost;
-use crate::linear::Linear;
+use crate::linear::{Linear, LinearConfig};
 use crate::names::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
@@ -53,7 +53,8 @@ impl Ssru {
     /// The cost of a unit over `d_model` features. It keeps its input, both products, the gate, its
     /// complement, the cell and the output.
     pub fn cost(d_model: usize) -> Cost {
-        let [candidate, gate] = [false, true].map(|bias| Linear::cost(d_model, d_model, bias));
+        let [candidate, gate] =
+            [false, true].map(|bias| LinearConfig::new(d_model, d_model).with_bias(bias).cost());
         Cost { kept_values: 7 * d_model, ..candidate + gate }
     }
 

@@ -5,10 +5,13 @@ use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::attention_maps::AttentionMaps;
+use crate::bias::AttentionBias;
 use crate::config::{ConfigError, TransformerConfig};
+use crate::context::{AttentionKind, Context, Recorder};
 use crate::conventions::{DecoderStart, SourceEnd};
 use crate::cost::Cost;
 use crate::decoder::{Decoder, DecoderCache};
+use crate::decoder_layer::DecoderBias;
 use crate::dropout::Dropout;
 use crate::encoder::{EncodedSource, Encoder};
 use crate::linear::Linear;
@@ -75,18 +78,23 @@ impl Transformer {
     }
 
     /// Encodes the source ids, `[batch, source_len]`.
-    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> EncodedSource {
-        self.encode_recording(source, mode, None)
+    pub fn encode<'a>(
+        &self,
+        source: Tensor<2, Int>,
+        context: impl Into<Context<'a>>,
+    ) -> EncodedSource {
+        let padding = self.hidden(&source);
+        self.encode_vectors(self.embeddings.source(source), padding, context.into())
     }
 
     /// Decodes whole targets: `[batch, target_len]` ids → states `[batch, target_len, d_model]`.
-    pub fn decode(
+    pub fn decode<'a>(
         &self,
         target_input: Tensor<2, Int>,
         memory: &EncodedSource,
-        mode: Mode,
+        context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        self.decode_cached(target_input, &mut self.start_decoding(memory), mode, None)
+        self.decode_cached(target_input, &mut self.start_decoding(memory), context.into())
     }
 
     /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
@@ -110,7 +118,7 @@ impl Transformer {
         let [batch, len, _] = x.dims();
         let none = || Tensor::<1, Int>::zeros([batch * len], &x.device());
         let padding = padding.unwrap_or_else(|| none().equal_elem(1).reshape([batch, 1, 1, len]));
-        self.encode_vectors(x, padding, mode, None)
+        self.encode_vectors(x, padding, mode.into())
     }
 
     /// Decodes vectors that are not embeddings of token ids, after those in `cache`
@@ -120,7 +128,7 @@ impl Transformer {
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
     pub fn decode_embedded(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
-        self.decode_vectors(x, cache, mode, None)
+        self.decode_vectors(x, cache, mode.into())
     }
 
     /// The linear maps of both stacks.
@@ -128,27 +136,16 @@ impl Transformer {
         self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
-    fn encode_recording(
-        &self,
-        source: Tensor<2, Int>,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
-    ) -> EncodedSource {
-        let padding = self.hidden(&source);
-        self.encode_vectors(self.embeddings.source(source), padding, mode, record)
-    }
-
     fn encode_vectors(
         &self,
         x: Tensor<3>,
         padding: Tensor<4, Bool>,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
+        context: Context<'_>,
     ) -> EncodedSource {
         let x = self.source_position.forward(x, 0);
-        let x = self.dropout.forward(x, mode.fold(0));
-        let states = self.encoder.forward_recording(x, Some(&padding), mode.fold(1), record);
-        EncodedSource { states, padding }
+        let x = self.dropout.forward(x, context.mode.fold(0));
+        let bias = AttentionBias::Mask(padding.clone());
+        EncodedSource { states: self.encoder.forward(x, &bias, context.fold(1)), padding }
     }
 
     /// The mask of the source ids that attention does not see.
@@ -164,26 +161,24 @@ impl Transformer {
         &self,
         tokens: Tensor<2, Int>,
         cache: &mut DecoderCache,
-        mode: Mode,
-        maps: Option<&mut AttentionMaps>,
+        context: Context<'_>,
     ) -> Tensor<3> {
         let mut embedded = self.embeddings.target(tokens);
         if self.decoder_start == DecoderStart::Zero && cache.is_empty() {
             embedded = with_first_zero(embedded);
         }
-        self.decode_vectors(embedded, cache, mode, maps)
+        self.decode_vectors(embedded, cache, context)
     }
 
     fn decode_vectors(
         &self,
         x: Tensor<3>,
         cache: &mut DecoderCache,
-        mode: Mode,
-        maps: Option<&mut AttentionMaps>,
+        context: Context<'_>,
     ) -> Tensor<3> {
         let x = self.target_position.forward(x, cache.len());
-        let x = self.dropout.forward(x, mode.fold(2));
-        self.decoder.forward_recording(x, cache, mode.fold(3), maps)
+        let x = self.dropout.forward(x, context.mode.fold(2));
+        self.decoder.forward(x, cache, &DecoderBias::default(), context.fold(3))
     }
 }
 
@@ -206,7 +201,7 @@ impl Seq2Seq for Transformer {
     }
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
-        let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference, None);
+        let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference.into());
         let [rows, len, d_model] = states.dims();
         states.slice([0..rows, len - 1..len, 0..d_model])
     }
@@ -216,11 +211,15 @@ impl Seq2Seq for Transformer {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let mut maps = AttentionMaps::default();
-        let memory = self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
-        let mut cache = self.start_decoding(&memory);
-        self.decode_cached(target_input, &mut cache, Mode::Inference, Some(&mut maps));
-        maps
+        let [of_encoder, of_decoder] = [Recorder::default(), Recorder::default()];
+        let context = Context::from(Mode::Inference);
+        let memory = self.encode(source, context.recorded_by(&of_encoder));
+        self.decode(target_input, &memory, context.recorded_by(&of_decoder));
+        AttentionMaps {
+            encoder_self: of_encoder.weights(AttentionKind::SelfAttention),
+            decoder_self: of_decoder.weights(AttentionKind::SelfAttention),
+            cross: of_decoder.weights(AttentionKind::Cross),
+        }
     }
 
     fn vocabularies(&self) -> [usize; 2] {

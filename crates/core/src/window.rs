@@ -72,7 +72,7 @@ impl Window {
 #[derive(Clone, Debug)]
 pub struct WindowBlocks {
     window: Window,
-    len: usize,
+    pub(crate) len: usize,
     /// `[batch or 1, blocks, block, span·block]`, `true` hides.
     hidden: Tensor<4, Bool>,
     /// `[batch, 1, 1, len]`; `None` hides nothing.

@@ -85,13 +85,9 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let translator = load(&folder.join("run/average"), config)?;
     let source = ["sieben null drei acht", "zwei zwei neun eins"];
     let translations = translator.translate(&source, &translator.options())?;
-    for (source, translation) in source.iter().zip(&translations) {
-        println!("{source} → {}", translation.text);
-    }
     fs::remove_dir_all(&folder)?;
     let found: Vec<&str> = translations.iter().map(|one| one.text.as_str()).collect();
-    match found == ["seven zero three eight", "two two nine one"] {
-        true => Ok(()),
-        false => Err("it has not learnt to translate".into()),
-    }
+    println!("{source:?} → {found:?}");
+    let is_right = found == ["seven zero three eight", "two two nine one"];
+    is_right.then_some(()).ok_or_else(|| "it has not learnt to translate".into())
 }

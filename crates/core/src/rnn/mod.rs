@@ -26,9 +26,5 @@ mod encoder;
 mod gru;
 mod network;
 
-pub use attention::AdditiveAttention;
 pub use config::RnnConfig;
-pub use decoder::{RnnCache, RnnDecoder, RnnMemory};
-pub use encoder::RnnEncoder;
-pub use gru::{Direction, Gru};
 pub use network::Rnn;

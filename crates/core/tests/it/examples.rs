@@ -1,10 +1,6 @@
 //! Whole programs with layers of this crate do what they say.
 
-use crate::{hear_words, own_model};
-
-#[path = "../../examples/language_model.rs"]
-#[allow(dead_code)] // its ten minutes
-mod language_model;
+use crate::{hear_words, language_model, own_model};
 
 #[test]
 fn a_transformer_learns_to_write_what_it_hears() {

@@ -3,15 +3,17 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, AttentionBias, AttentionMaps, AttentionSource, ComputeType, Decoder, DecoderConfig,
-    DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig,
-    LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
-    PositionWiseFeedForwardConfig, PositionalEncoding, PositionalEncodingConfig, RandomKey,
-    ResidualNorm, Seq2Seq, Seq2SeqCache, Transformer, TransformerConfig, look_ahead_mask,
-    named_parameters, padding_mask,
+    Activation, AttentionBias, AttentionKind, AttentionSource, ComputeType, Context, Decoder,
+    DecoderBias, DecoderConfig, DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig,
+    EncoderLayer, EncoderLayerConfig, LayerNorm, Linear, Mode, MultiHeadAttention,
+    MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding,
+    PositionalEncodingConfig, RandomKey, Recorder, ResidualNorm, Seq2Seq, Seq2SeqCache,
+    Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
 };
 
 const D_MODEL: usize = 16;
+/// A bias that hides and adds nothing.
+const NONE: DecoderBias = DecoderBias { target: AttentionBias::None, source: AttentionBias::None };
 
 fn random<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::random(shape, Distribution::Normal(0.0, 1.0), &Device::default())
@@ -91,11 +93,11 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
     let own = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
     let expected = config().encoder().init_with_key(key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
-    let run = |encoder: &Encoder| encoder.forward(x.clone(), Some(&padding), Mode::Inference);
+    let bias = AttentionBias::Mask(padding.clone());
+    let run = |encoder: &Encoder| encoder.forward(x.clone(), &bias, Mode::Inference);
     let states = run(&own);
     states.to_data().assert_eq(&run(&expected).into_data(), true);
     // Layer by layer.
-    let bias = AttentionBias::Mask(padding.clone());
     let by_hand = (0..2).fold(x.clone(), |x, n| {
         layer.init_with_key(key.fold(n), &device).forward(x, &bias, Mode::Inference)
     });
@@ -117,7 +119,7 @@ fn a_decoder_of_parts_is_that_of_the_configuration() {
         EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
     let x = random([2, 3, D_MODEL]);
     let run = |decoder: &Decoder| {
-        decoder.forward(x.clone(), &mut decoder.start(&source), Mode::Inference)
+        decoder.forward(x.clone(), &mut decoder.start(&source), &NONE, Mode::Inference)
     };
     run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
 }
@@ -128,14 +130,16 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let layer = decoder_layer().init(&device);
     let (memory, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
     let x = random([2, 3, D_MODEL]);
-    let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
+    let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
+    let source = AttentionBias::Mask(padding);
+    let bias = DecoderBias { target, source: source.clone() };
     let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &bias, Some(&padding), Mode::Inference);
+    let whole = layer.forward(x.clone(), &mut cache, &bias, Mode::Inference);
     let mut cache = layer.start(memory);
     for place in 0..3 {
         let position = x.clone().slice([0..2, place..place + 1]);
-        let bias = AttentionBias::None;
-        let step = layer.forward(position, &mut cache, &bias, Some(&padding), Mode::Inference);
+        let bias = DecoderBias { source: source.clone(), ..NONE };
+        let step = layer.forward(position, &mut cache, &bias, Mode::Inference);
         let expected = whole.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -156,7 +160,10 @@ fn a_mask_of_each_head_hides_other_keys_from_each() {
         Tensor::<4, Bool>::from_data(TensorData::new(hidden, [1, 4, 1, 5]), &Device::default());
     let run = |memory: Tensor<3>| {
         let mask = Some(mask.clone());
-        attention.forward_with_weights(query.clone(), memory, mask, Mode::Inference)
+        let recorder = Recorder::default();
+        let context = Context::from(Mode::Inference).recorded_by(&recorder);
+        let output = attention.forward(query.clone(), memory, mask, context);
+        (output, recorder.weights(AttentionKind::SelfAttention).remove(0))
     };
     let (output, weights) = run(memory.clone());
     let fused =
@@ -181,8 +188,8 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
     let make = |shape| Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), &device);
     let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
     let run = |bias: &AttentionBias| {
-        let source = AttentionSource::KeyValues(attention.key_values(memory.clone()));
-        attention.attend(query.clone(), source, bias, Mode::Inference)
+        let source = AttentionSource::KeyValues(attention.key_values(memory.clone(), 0));
+        attention.attend(attention.queries(query.clone(), 0), source, bias, Mode::Inference)
     };
     let plain = run(&AttentionBias::None);
     let additive = |scores| AttentionBias::Additive { scores, mask: None };
@@ -238,7 +245,7 @@ fn a_transformer_takes_other_parts() {
     model.encoder = EncoderConfig::new(layer, 1).init(&device);
     let memory = model.encode(ids(), Mode::Inference);
     let x = model.source_position.forward(model.embeddings.source(ids()), 0);
-    let expected = model.encoder.forward(x, Some(&memory.padding), Mode::Inference);
+    let expected = model.encoder.forward(x, &Some(memory.padding).into(), Mode::Inference);
     memory.states.into_data().assert_eq(&expected.into_data(), true);
     assert_eq!(model.forward(ids(), ids(), Mode::Inference).dims()[..2], [2, 4]);
 }
@@ -248,7 +255,8 @@ fn an_encoder_with_a_look_ahead_mask_sees_no_later_position() {
     let device = Device::default();
     let encoder = config().encoder().init(&device);
     let (x, mask) = (random([2, 4, D_MODEL]), look_ahead_mask(0, 4, &device));
-    let first = |x: Tensor<3>| encoder.forward(x, Some(&mask), Mode::Inference).narrow(1, 0, 3);
+    let bias = AttentionBias::Mask(mask);
+    let first = |x: Tensor<3>| encoder.forward(x, &bias, Mode::Inference).narrow(1, 0, 3);
     let changed = Tensor::cat(vec![x.clone().narrow(1, 0, 3), random([2, 1, D_MODEL]) + 1.0], 1);
     assert!(worst(first(x), first(changed)) < 1e-5);
 }
@@ -294,7 +302,8 @@ fn language_model() -> Decoder {
 fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     let model = language_model();
     let x = random([2, 5, D_MODEL]);
-    let whole = |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), Mode::Inference);
+    let whole =
+        |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), &NONE, Mode::Inference);
     let states = whole(x.clone());
     let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
     let others = whole(changed);
@@ -304,7 +313,7 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     let mut cache = model.start_without_source();
     for place in 0..5 {
         let step = x.clone().slice([0..2, place..place + 1]);
-        let step = model.forward(step, &mut cache, Mode::Inference);
+        let step = model.forward(step, &mut cache, &NONE, Mode::Inference);
         let expected = states.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -312,7 +321,7 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     cache.select_rows(&[1]);
     cache.select_sentences(&[1]);
     let last = random([1, 1, D_MODEL]);
-    let next = model.forward(last.clone(), &mut cache, Mode::Inference);
+    let next = model.forward(last.clone(), &mut cache, &NONE, Mode::Inference);
     let longer = Tensor::cat(vec![x.slice([1..2, 0..5]), last], 1);
     assert!(worst(next, whole(longer).slice([0..1, 5..6])) < 1e-5);
 }
@@ -324,9 +333,9 @@ fn a_decoder_attends_to_a_memory_of_another_width() {
     let layer = decoder_layer().with_cross_attention(Some(cross)).init(&device);
     let x = random([2, 3, D_MODEL]);
     let run = |memory| {
-        let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
+        let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
         let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &bias, None, Mode::Inference)
+        layer.forward(x.clone(), &mut cache, &DecoderBias { target, ..NONE }, Mode::Inference)
     };
     let memory = random([2, 4, 6]);
     let states = run(memory.clone());
@@ -391,21 +400,25 @@ fn a_configuration_refuses_heads_that_do_not_divide_the_width() {
 fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     let device = Device::default();
     let encoder = config().encoder().init(&device);
-    let (x, mut weights) = (random([2, 4, D_MODEL]), Vec::new());
-    let padding = padding_mask(&ids(), 0);
-    let states = encoder.forward(x.clone(), Some(&padding), Mode::Inference);
-    let recorded =
-        encoder.forward_recording(x.clone(), Some(&padding), Mode::Inference, Some(&mut weights));
+    let (x, recorder) = (random([2, 4, D_MODEL]), Recorder::default());
+    let bias = AttentionBias::Mask(padding_mask(&ids(), 0));
+    let states = encoder.forward(x.clone(), &bias, Mode::Inference);
+    let looking = Context::from(Mode::Inference).recorded_by(&recorder);
+    let recorded = encoder.forward(x.clone(), &bias, looking);
     assert!(worst(recorded, states) < 1e-5);
+    let weights = recorder.weights(AttentionKind::SelfAttention);
     assert_eq!(weights.len(), 2);
     let sums = weights[1].clone().sum_dim(3);
     assert!(worst(sums.clone(), sums.ones_like()) < 1e-5);
-    let (model, mut maps) = (language_model(), AttentionMaps::default());
-    let states = model.forward(x.clone(), &mut model.start_without_source(), Mode::Inference);
-    let mut cache = model.start_without_source();
-    let recorded = model.forward_recording(x, &mut cache, Mode::Inference, Some(&mut maps));
+    let (model, recorder) = (language_model(), Recorder::default());
+    let run = |x: Tensor<3>, context: Context<'_>| {
+        model.forward(x, &mut model.start_without_source(), &NONE, context)
+    };
+    let states = run(x.clone(), Mode::Inference.into());
+    let recorded = run(x, Context::from(Mode::Inference).recorded_by(&recorder));
     assert!(worst(recorded, states) < 1e-5);
-    assert_eq!([maps.decoder_self.len(), maps.cross.len()], [2, 0]);
+    let counts = [AttentionKind::SelfAttention, AttentionKind::Cross];
+    assert_eq!(counts.map(|kind| recorder.weights(kind).len()), [2, 0]);
 }
 
 #[test]
@@ -413,7 +426,7 @@ fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
 fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
     let decoder = config().decoder().init(&Device::default());
     let mut cache = decoder.start_without_source();
-    decoder.forward(random([2, 3, D_MODEL]), &mut cache, Mode::Inference);
+    decoder.forward(random([2, 3, D_MODEL]), &mut cache, &NONE, Mode::Inference);
 }
 
 /// Without a check, projections to no features would be built.

@@ -2,8 +2,11 @@
 
 mod common;
 mod conventions;
+mod embedder;
 mod examples;
 mod hear_words;
+#[allow(dead_code)] // its ten minutes
+mod language_model;
 mod layers;
 mod own_model;
 mod packed;

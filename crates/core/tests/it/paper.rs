@@ -4,8 +4,8 @@ use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, AttentionBias, Dropout, Mode, MultiHeadAttentionConfig,
-    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, Seq2Seq,
+    Activation, AttentionBias, AttentionKind, Context, Dropout, Mode, MultiHeadAttentionConfig,
+    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, Recorder, Seq2Seq,
     TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
 };
 
@@ -243,8 +243,10 @@ fn weights_on_request_are_those_that_made_the_output() {
     let attention = MultiHeadAttentionConfig::new(128, 4).init(&device);
     let x = random([2, 5, 128], 2, &device);
     let plain = attention.forward(x.clone(), x.clone(), None, Mode::Inference);
-    let (output, weights) = attention.forward_with_weights(x.clone(), x, None, Mode::Inference);
-    assert_eq!(weights.dims(), [2, 4, 5, 5]);
+    let recorder = Recorder::default();
+    let context = Context::from(Mode::Inference).recorded_by(&recorder);
+    let output = attention.forward(x.clone(), x, None, context);
+    assert_eq!(recorder.weights(AttentionKind::SelfAttention)[0].dims(), [2, 4, 5, 5]);
     assert!(worst(output, plain) < 1e-6);
 }
 

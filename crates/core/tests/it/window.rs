@@ -130,7 +130,7 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let len = 100;
     let padding = Tensor::<2, Int>::zeros([1, len], &device).equal_elem(1).reshape([1, 1, 1, len]);
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
-    let own = model.encoder.forward(x.clone(), Some(&padding), Mode::Inference);
+    let own = model.encoder.forward(x.clone(), &Some(padding.clone()).into(), Mode::Inference);
     let window = Window { radius: 3, causal: false };
     let whole = AttentionBias::Mask(window.dense_mask(len, Some(&padding), &device));
     let layers = model.encoder.layers.iter();

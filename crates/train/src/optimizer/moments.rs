@@ -82,13 +82,11 @@ impl Moments {
         }
         let on_cpu = is_fused_on(&matrices[0].1.device());
         let step = |(matrix, gradient)| muon(matrix, gradient);
-        self.with_matrices(
-            module,
-            match on_cpu {
-                true => matrices.into_par_iter().map(step).collect(),
-                false => matrices.into_iter().map(step).collect(),
-            },
-        )
+        let moved = match on_cpu {
+            true => matrices.into_par_iter().map(step).collect(),
+            false => matrices.into_iter().map(step).collect(),
+        };
+        self.with_matrices(module, moved)
     }
 
     /// Replaces the matrices of `module` that Muon moves, and their moments, by `moved`.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::schema::{Key, Section};
-use super::settings_file::{SettingsFile, at, presets};
+use super::schema::{Choice, Key, Section};
+use super::settings_file::{SettingsFile, at, presets, wrapped};
 use crate::config::presets::DEFAULT_PRESET;
 
 /// The most columns of a line of prose.
@@ -20,7 +20,7 @@ pub fn markdown() -> String {
     let mut page = OPENING.replace("{default}", DEFAULT_PRESET);
     page += &presets_table(&training);
     for section in &training {
-        let description = wrapped(&section.description, "");
+        let description = wrapped(&section.description, "", WIDTH);
         page += &format!("\n## `[{}]`\n\n{description}\n\n", section.path);
         page.extend(section.keys.iter().map(entry));
     }
@@ -57,38 +57,19 @@ fn presets_table(sections: &[Section]) -> String {
 fn entry(key: &Key) -> String {
     let fixed = if key.fixed { ", *fixed once a run has begun*" } else { "" };
     let (anchor, default) = (anchor(&key.path), key.default_text());
-    let mut text = wrapped(
-        &format!(
-            "- <a id=\"{anchor}\"></a>**`{}`** ({}, default `{default}`{fixed}): {}",
-            key.path, key.kind, key.description
-        ),
-        "  ",
+    let text = format!(
+        "<a id=\"{anchor}\"></a>**`{}`** ({}, default `{default}`{fixed}): {}",
+        key.path, key.kind, key.description
     );
-    for choice in &key.choices {
-        let item = format!("  - `{}`: {}", choice.value, choice.description);
-        text += &format!("\n{}", wrapped(&item, "    "));
-    }
-    text + "\n"
+    let choice =
+        |choice: &Choice| item("  ", &format!("`{}`: {}", choice.value, choice.description));
+    item("", &text) + &key.choices.iter().map(choice).collect::<String>()
 }
 
-/// `text` in lines of at most [`WIDTH`] columns, all but the first behind `indent`. No line begins
-/// with a word that Markdown would take for the mark of a list or a heading.
-fn wrapped(text: &str, indent: &str) -> String {
-    let is_mark = |word: &str| word.starts_with(['-', '+', '*', '#', '>', '|']);
-    let (mut page, mut columns) = (String::new(), 0);
-    for (index, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if index > 0 && columns + 1 + length > WIDTH && !is_mark(word) {
-            page += &format!("\n{indent}");
-            columns = indent.len();
-        } else if index > 0 {
-            page.push(' ');
-            columns += 1;
-        }
-        page += word;
-        columns += length;
-    }
-    page
+/// `text` as an item of a list that begins in the column of `indent`.
+fn item(indent: &str, text: &str) -> String {
+    let lines = wrapped(text, &format!("{indent}  "), WIDTH);
+    format!("{indent}- {}\n", lines.trim())
 }
 
 /// The name under which a link finds the key at `path`.

@@ -70,16 +70,26 @@ impl SettingsFile {
     }
 }
 
-/// `text` in lines of at most `width` columns, each after `prefix`.
+/// `text` in lines of at most `width` columns, each after `prefix`. No line begins with a word that
+/// Markdown would take for the mark of a list or a heading.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
+    let mut words = Vec::<String>::new();
     for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if word.starts_with(['-', '+', '*', '#', '>', '|']) => {
+                *last += &format!(" {word}");
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    let mut lines = vec![String::new()];
+    for word in words {
         let line = lines.last_mut().expect("at least one line");
         if line.chars().count() + 1 + word.chars().count() > width - prefix.len() {
-            lines.push(word.into());
+            lines.push(word);
         } else {
             *line += if line.is_empty() { "" } else { " " };
-            *line += word;
+            *line += &word;
         }
     }
     lines.iter().map(|line| format!("{prefix}{line}")).collect::<Vec<_>>().join("\n")

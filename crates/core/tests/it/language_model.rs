@@ -1,7 +1,7 @@
 //! A decoder-only model: a small language model learns English sentences with an optimiser of Burn
 //! and then writes some.
 //!
-//! `cargo run --release -p burnformer-core --example language_model` takes ten minutes.
+//! `main` takes ten minutes; the test of the programs outside of the workspace runs it.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burn_optim::{AdamConfig, GradientsParams};
 use burnformer_core::{
-    Decoder, DecoderCache, DecoderConfig, DecoderLayerConfig, Mode, MultiHeadAttentionConfig,
-    NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding, RandomKey, TokenEmbedding,
-    TokenEmbeddingConfig, label_smoothed_cross_entropy,
+    Decoder, DecoderBias, DecoderCache, DecoderConfig, DecoderLayerConfig, Mode,
+    MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding,
+    RandomKey, TokenEmbedding, TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
 use burnformer_data::{LineReader, Tokenizer, TokenizerSettings, Utf8Policy};
 use burnformer_tatoeba_de_en::FILES;
@@ -58,7 +58,7 @@ impl LanguageModel {
     /// → `[rows, len, VOCAB]`.
     fn forward(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
         let x = self.positions.forward(self.embedding.forward(tokens), cache.len());
-        self.embedding.logits(self.decoder.forward(x, cache, mode), None)
+        self.embedding.logits(self.decoder.forward(x, cache, &DecoderBias::default(), mode), None)
     }
 
     /// The sum of −log p over the tokens of `sentences`, and their number. Padding stands at the

@@ -1,0 +1,79 @@
+use std::cell::RefCell;
+
+use burn::tensor::Tensor;
+
+use crate::random::Mode;
+
+/// The circumstances of a forward pass: whether it is part of training, the position of the first
+/// query, and who looks at the attention weights. Every layer takes a [`Mode`] in its place.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burnformer_core::{Context, Mode, MultiHeadAttentionConfig, Recorder};
+///
+/// let device = Device::default();
+/// let attention = MultiHeadAttentionConfig::new(32, 4).init(&device);
+/// let x = Tensor::<3>::ones([2, 5, 32], &device);
+/// let recorder = Recorder::default();
+/// attention.forward(x.clone(), x, None, Context::from(Mode::Inference).recorded_by(&recorder));
+/// assert_eq!(recorder.weights(AttentionKind::SelfAttention)[0].dims(), [2, 4, 5, 5]);
+/// # use burnformer_core::AttentionKind;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Whether the pass is part of training, and the key of its random numbers.
+    pub mode: Mode,
+    /// The position of the first query, and in self-attention of the first new key.
+    pub start: usize,
+    /// The attention that a layer computes.
+    pub kind: AttentionKind,
+    pub(crate) recorder: Option<&'a Recorder>,
+}
+
+/// The two uses of attention in a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionKind {
+    /// Attention among the positions of one sequence.
+    SelfAttention,
+    /// Attention of the decoder to the source.
+    Cross,
+}
+
+/// Keeps the attention weights of the passes that it records. They are then computed in plain
+/// tensors, because the fused operations keep none.
+#[derive(Debug, Default)]
+pub struct Recorder(RefCell<Vec<(AttentionKind, Tensor<4>)>>);
+
+impl Recorder {
+    /// The weights of one kind, in the order of the layers,
+    /// `[batch, heads, query_len, key_len]` each.
+    pub fn weights(&self, kind: AttentionKind) -> Vec<Tensor<4>> {
+        let all = self.0.borrow();
+        all.iter().filter(|(own, _)| *own == kind).map(|(_, weights)| weights.clone()).collect()
+    }
+}
+
+impl From<Mode> for Context<'_> {
+    fn from(mode: Mode) -> Self {
+        Self { mode, start: 0, kind: AttentionKind::SelfAttention, recorder: None }
+    }
+}
+
+impl<'a> Context<'a> {
+    /// This context, with `recorder` looking at the attention weights.
+    pub fn recorded_by(self, recorder: &'a Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// The context for part number `index` of a module; see [`Mode::fold`].
+    pub fn fold(self, index: u64) -> Self {
+        Self { mode: self.mode.fold(index), ..self }
+    }
+
+    /// Shows `weights` to the recorder, if there is one.
+    pub(crate) fn record(&self, weights: Tensor<4>) {
+        if let Some(recorder) = self.recorder {
+            recorder.0.borrow_mut().push((self.kind, weights));
+        }
+    }
+}
