@@ -92,34 +92,21 @@ impl AttentionBias {
         }
     }
 
-    /// Whether it differs between the queries or the heads.
-    pub(crate) fn has_queries(&self) -> bool {
-        self.mask().is_some_and(|mask| mask.dims()[1..3] != [1, 1])
-    }
-
-    /// Checks that the bias fits attention scores of the shape `expected`,
+    /// Checks that mask and numbers fit attention scores of the shape `expected`,
     /// `[batch, heads, query_len, key_len]`.
     ///
     /// # Panics
-    /// If it does not.
+    /// If they do not.
     pub(crate) fn check(&self, expected: [usize; 4]) {
-        let fits = |found: [usize; 4], what, exact| {
-            let fits = |d: usize| found[d] == expected[d] || found[d] == 1 && d != exact;
-            assert!(
-                (0..4).all(fits),
-                "{what} has the shape {found:?}, the attention scores have {expected:?}"
-            );
+        let (added, mask) = match self {
+            Self::Mask(mask) => (None, Some(mask)),
+            Self::Additive { scores, mask } => (Some(scores.dims()), mask.as_ref()),
+            _ => return,
         };
-        match self {
-            Self::None => {}
-            Self::Mask(mask) => fits(mask.dims(), "the mask", 3),
-            Self::Window(blocks) => {
-                fits([1, 1, blocks.len, blocks.len], "the window", 2);
-            }
-            Self::Additive { scores, mask } => {
-                fits(scores.dims(), "the additive bias", 4);
-                mask.iter().for_each(|mask| fits(mask.dims(), "the mask", 3));
-            }
+        for (found, exact) in [(added, 4), (mask.map(|mask| mask.dims()), 3)] {
+            let found = found.unwrap_or(expected);
+            let fits = |d: usize| found[d] == expected[d] || found[d] == 1 && d != exact;
+            assert!((0..4).all(fits), "bias {found:?} over scores {expected:?}");
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::encoder::EncodedSource;
 use crate::init;
 use crate::linear::Linear;
 use crate::mask::{look_ahead_mask, window_mask};
+use crate::multi_head::KeyValues;
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::seq2seq::Seq2SeqCache;
@@ -56,8 +57,9 @@ impl Seq2SeqCache for DecoderCache {
         let ids = TensorData::new(ids, [indices.len()]);
         let indices = &Tensor::<1, Int>::from_data(ids, &padding.device());
         self.source_padding = Some(padding.select(0, indices.clone()));
-        for layer in &mut self.layers {
-            layer.source = layer.source.take().map(|source| source.select(indices));
+        for KeyValues { key, value } in self.layers.iter_mut().flat_map(|layer| &mut layer.source) {
+            *key = key.clone().select(0, indices.clone());
+            *value = value.clone().select(0, indices.clone());
         }
     }
 }

@@ -272,8 +272,8 @@ fn attend_source(
     // row.
     let [sentences, ..] = memory.key.dims();
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
-    let source = match (new_len, bias.has_queries()) {
-        (1, false) => AttentionSource::Step(memory),
+    let source = match new_len {
+        1 => AttentionSource::Step(memory),
         _ => AttentionSource::KeyValues(memory),
     };
     let query = attention.queries(grouped, context.start);

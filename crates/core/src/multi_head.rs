@@ -1,6 +1,6 @@
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{KvCache, RandomKey, attention, merge_heads, split_heads, step_attention};
 
 use crate::attention::scaled_dot_product_attention;
@@ -221,16 +221,6 @@ pub struct KeyValues {
     pub value: Tensor<3>,
 }
 
-impl KeyValues {
-    /// Selects the batch rows `indices` (`[rows]`), in that order.
-    pub fn select(self, indices: &Tensor<1, Int>) -> Self {
-        Self {
-            key: self.key.select(0, indices.clone()),
-            value: self.value.select(0, indices.clone()),
-        }
-    }
-}
-
 /// The keys and values to which queries attend.
 #[derive(Clone, Debug)]
 pub enum AttentionSource<'a> {
@@ -245,14 +235,6 @@ pub enum AttentionSource<'a> {
 }
 
 impl AttentionSource<'_> {
-    /// The number of positions, key_len.
-    fn len(&self) -> usize {
-        match self {
-            Self::KeyValues(memory) | Self::Step(memory) => memory.key.dims()[1],
-            Self::Cache(cache) => cache.len(),
-        }
-    }
-
     fn key_values(self) -> KeyValues {
         match self {
             Self::KeyValues(memory) | Self::Step(memory) => memory,
@@ -318,8 +300,6 @@ impl MultiHeadAttention {
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
         let context = context.into();
-        let [batch, query_len, _] = query.dims();
-        bias.check([batch, self.heads, query_len, source.len()]);
         let attended = match bias {
             _ if context.recorder.is_some() => self.in_plain_tensors(query, source, bias, context),
             AttentionBias::None | AttentionBias::Mask(_) => {

@@ -1,8 +1,6 @@
 //! Restricted self-attention (paper §4), computed in blocks: time and memory grow as r·n·d and not
 //! as n²·d.
 
-use std::ops::Range;
-
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::attention;
 
@@ -113,15 +111,11 @@ impl WindowBlocks {
         self.window.dense_mask(self.len, padding, &self.hidden.device())
     }
 
-    /// The part of the mask for the given `sentences`, `[sentences·blocks, 1, block, span·block]`.
-    fn hidden_of(&self, sentences: Range<usize>) -> Tensor<4, Bool> {
-        let [masks, blocks, block, keys] = self.hidden.dims();
-        let count = sentences.len();
-        let hidden = match masks {
-            1 => self.hidden.clone().expand([count, blocks, block, keys]),
-            _ => self.hidden.clone().slice([sentences, 0..blocks, 0..block, 0..keys]),
-        };
-        hidden.reshape([count * blocks, 1, block, keys])
+    /// The mask for `batch` sentences, `[batch·blocks, 1, block, span·block]`.
+    fn hidden_of(&self, batch: usize) -> Tensor<4, Bool> {
+        let [_, blocks, block, keys] = self.hidden.dims();
+        let hidden = self.hidden.clone().expand([batch, blocks, block, keys]);
+        hidden.reshape([batch * blocks, 1, block, keys])
     }
 }
 
@@ -173,45 +167,10 @@ pub fn window_attention(
     let (full, span) = (count * block, blocks.window.span());
     let query = filled(query, full).reshape([batch * count, block, width]);
     let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
-    let context = match mode {
-        Mode::Inference if !query.device().is_autodiff() => {
-            in_views(query, key, value, heads, blocks)
-        }
-        _ => {
-            let hidden = blocks.hidden_of(0..batch);
-            let [key, value] = [key, value].map(|x| neighbours(x, block, span));
-            attention(query, key, value, heads, Some(hidden), dropout.mask(mode))
-        }
-    };
+    let [key, value] = [key, value].map(|x| neighbours(x, block, span));
+    let hidden = Some(blocks.hidden_of(batch));
+    let context = attention(query, key, value, heads, hidden, dropout.mask(mode));
     context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
-}
-
-/// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with
-/// their edges, one sentence after another. The keys of a block are a view that overlaps those of
-/// its neighbours, so nothing is copied. (With gradients, each such view would need a pass over the
-/// sequence.)
-fn in_views(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
-    blocks: &WindowBlocks,
-) -> Tensor<3> {
-    let [_, count, block, keys] = blocks.hidden.dims();
-    let seen = |x: &Tensor<3>, sentence: usize| {
-        let [_, len, width] = x.dims();
-        let x = x.clone().slice([sentence..sentence + 1, 0..len, 0..width]).reshape([len, width]);
-        x.unfold::<3, _>(0, keys, block).swap_dims(1, 2)
-    };
-    let context = |sentence: usize| {
-        let [_, _, width] = query.dims();
-        let rows = sentence * count..(sentence + 1) * count;
-        let query = query.clone().slice([rows, 0..block, 0..width]);
-        let (key, value) = (seen(&key, sentence), seen(&value, sentence));
-        let hidden = blocks.hidden_of(sentence..sentence + 1);
-        attention(query, key, value, heads, Some(hidden), None)
-    };
-    Tensor::cat((0..key.dims()[0]).map(context).collect(), 0)
 }
 
 /// Appends zeros: `[batch, len, width]` → `[batch, full, width]`.

@@ -276,7 +276,7 @@ fn mistakes_are_named_with_their_sizes() {
                 let mask = look_ahead_mask(0, 4, &Device::default());
                 encode.forward(random([2, 5, WIDTH]), &AttentionBias::Mask(mask), RUN);
             }),
-            "the mask has the shape [1, 1, 4, 4], the attention scores have [2, 4, 5, 5]",
+            "mask [1, 1, 4, 4] over scores [2, 4, 5, 5]",
         ),
         (
             Box::new(|| {
@@ -284,7 +284,7 @@ fn mistakes_are_named_with_their_sizes() {
                 let bias = AttentionBias::Additive { scores, mask: None };
                 encode.forward(random([2, 5, WIDTH]), &bias, RUN);
             }),
-            "the additive bias has the shape [1, 3, 5, 5], the attention scores have [2, 4, 5, 5]",
+            "bias [1, 3, 5, 5] over scores [2, 4, 5, 5]",
         ),
         (
             Box::new(|| {
