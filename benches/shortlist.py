@@ -1,4 +1,4 @@
-"""How much faster a shortlist translates, and how many translations it changes.
+"""Measures the speed that a shortlist gains, and the translations that it changes.
 
     python benches/shortlist.py burnformer LIST ROUNDS translate --model DIR --input TEXT [OPTIONS]
 
@@ -25,7 +25,7 @@ def run(command, text=None):
 
 
 def processor_seconds():
-    """Of all commands that have ended."""
+    """The processor time of all commands that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -35,7 +35,7 @@ class Kit:
         self.results.mkdir(parents=True, exist_ok=True)
         self.work = HERE / "work"
         self.work.mkdir(exist_ok=True)
-        # What Burn tunes is kept here, and so is measured once.
+        # Burn keeps its choices of kernels here, so that they are measured once.
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.work / "cache")}
 
     def text(self, name):
@@ -91,7 +91,7 @@ class Kit:
 
 
 class Card:
-    """What nvidia-smi says of the card while a step runs: the largest use, memory and power."""
+    """The largest use, memory and power of the card by nvidia-smi while a step runs."""
 
     FIELDS = ["utilization.gpu", "memory.used", "power.draw", "clocks.sm"]
 

@@ -43,7 +43,7 @@ def resident():
 
 
 def outcome(number):
-    """What became of a request; anything but the first three is a defect."""
+    """The outcome of a request; anything but the first three is a defect."""
     connection = http.client.HTTPConnection(host, timeout=300)
     try:
         connection.connect()

@@ -68,7 +68,7 @@ def log_probs(model, source, target):
 
 
 def scores(a, texts):
-    """What `burnformer score` says of each pair."""
+    """The score of each pair by `burnformer score`."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, side) for side in ("source", "target")]
         for path, lines in zip(paths, texts):

@@ -154,7 +154,7 @@ class Transformer(nn.Module):
         return table.weight[ids] * math.sqrt(self.c.d_model) + positions
 
     def hidden(self, length, causal):
-        """Which keys a query does not see [length, length]: later ones in the decoder, and those outside the window."""
+        """The keys that a query does not see [length, length]: later ones in the decoder, and those outside the window."""
         place = torch.arange(length)
         hidden = (place[None, :] > place[:, None]) & causal
         if self.c.attention_window is not None:

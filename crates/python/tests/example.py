@@ -1,4 +1,4 @@
-"""What `docs/guide/how-to/python.md` shows, and a little more."""
+"""The examples of `docs/guide/how-to/python.md`, and a little more."""
 
 from burnformer import Translator, detect, evaluate
 

@@ -1,4 +1,4 @@
-"""What the translator returns, and that it is what the program prints."""
+"""The results of the translator, which are those that the program prints."""
 
 import os
 import pickle
@@ -89,7 +89,7 @@ def test_nothing_is_left_out_silently_after_an_interruption(translator):
 
 
 class Number:
-    """What NumPy's numbers have."""
+    """A number like those of NumPy."""
 
     def __init__(self, value):
         self.value = value

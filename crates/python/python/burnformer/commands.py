@@ -32,7 +32,7 @@ PARENT = "BURNFORMER_PARENT"
 """The environment variable with the id of the process that waits for the program, if one does."""
 
 PATIENCE = 0.7
-"""How many seconds an interrupt waits for the program, which ends in good order, if need be after that."""
+"""The seconds for which an interrupt waits for the program, which ends in good order, if need be after that."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _interruptible(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _run(args: Sequence[str], follow: Callable[[], object] = lambda: None) -> str:
-    """What the program prints, and `follow` is called ten times a second until it has ended."""
+    """The output of the program. `follow` is called ten times a second until it has ended."""
     command = [*PROGRAM, "--quiet", *args]
     # A process that is killed cannot pass anything on: the program looks whether it is still there.
     environment = {**os.environ, PARENT: str(os.getpid())}

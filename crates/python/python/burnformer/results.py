@@ -1,4 +1,4 @@
-"""What translating, scoring and detecting return."""
+"""The results of translation, scoring and detection."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Alternative:
     """A translation of a sentence."""
 
     text: str
-    #: Its log-probability divided by the length penalty.
+    #: The log-probability divided by the length penalty.
     score: float
     #: The ids of its tokens, with `</s>` if the model ended the sentence.
     tokens: list[int]
     #: The natural log-probability of each token.
     log_probs: list[float]
-    #: Whether the model ended the sentence, or the length limit did.
+    #: The end of the translation: the model ended it, or the length limit did.
     finish: Literal["end-of-sentence", "limit"]
 
     def __str__(self) -> str:
@@ -36,10 +36,10 @@ class Translation:
     alternatives: list[Alternative]
     #: The signs that the best one is wrong: it repeats itself, is its source, or is far longer or shorter.
     doubts: list[Literal["loop", "copy", "length"]]
-    #: How good the best one probably is, from 0 to 1: the chrF, over 100, of translations that are as probable. `None` for a
-    #: model that is not calibrated.
+    #: The expected quality of the best one, from 0 to 1: the chrF, over 100, of translations that are as
+    #: probable. `None` for a model that is not calibrated.
     confidence: float | None
-    #: Which characters of the source those of the best translation come from; `None` if nobody asked.
+    #: The links from the characters of the best translation to those of the source; `None` if not requested.
     alignment: list[Link] | None = None
 
     @property
@@ -62,7 +62,7 @@ class Score:
 
     #: The natural log-probability of the whole translation.
     log_prob: float
-    #: That divided by the length penalty.
+    #: The log-probability divided by the length penalty.
     score: float
     #: e to the power of minus the log-probability per token.
     perplexity: float
@@ -74,9 +74,9 @@ class Score:
 class Detection:
     """The language of a text."""
 
-    #: Its code, such as `de`.
+    #: The code of the language, such as `de`.
     language: str
-    #: How sure that is, from 0 to 100.
+    #: The confidence in the language, from 0 to 100.
     confidence: float
 
 
