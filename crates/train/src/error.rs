@@ -100,8 +100,9 @@ pub enum TrainError {
         damage: Vec<String>,
     },
     /// A checkpoint or model directory could not be written.
-    #[error("{} could not be saved: {}; {}, then continue with --resume; what was saved before is \
-        whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other)))]
+    #[error("{} could not be saved: {}; {}, then continue with --out {} --resume; what was saved before \
+        is whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other)),
+        run_of(path).display())]
     NotSaved {
         /// The folder.
         path: PathBuf,
@@ -211,9 +212,12 @@ pub enum TrainError {
     #[error(
         "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
          with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
-         schedule.warmup, or set optimizer.clip_norm to 1, and continue with --resume"
+         schedule.warmup, or set optimizer.clip_norm to 1, and continue with --out {} --resume",
+        run.display()
     )]
     Diverged {
+        /// The folder of the run.
+        run: PathBuf,
         /// The update.
         step: u64,
         /// The loss of the update.
@@ -265,6 +269,12 @@ impl<T> At<T> for std::io::Result<T> {
     fn at(self, path: &Path) -> Result<T, TrainError> {
         self.map_err(|cause| TrainError::io(path, cause))
     }
+}
+
+/// The folder of the run whose checkpoint or model directory is `path`.
+fn run_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    if folder.ends_with("checkpoints") { folder.parent().unwrap_or(folder) } else { folder }
 }
 
 /// The error without its remedy.

@@ -104,7 +104,8 @@ fn a_run_that_diverges_for_good_says_what_to_lower() {
     let wild = ["--set", "schedule.factor=1e25", "--set", "recovery.rollbacks=2"];
     let output = toy.train("run", &wild);
     let last = "diverged again after going back 2 times, with the learning rate lowered to 0.25";
-    refused(&output, &[last, "lower schedule.factor", "optimizer.clip_norm"]);
+    let resume = format!("continue with --out {} --resume", toy.path("run").display());
+    refused(&output, &[last, "lower schedule.factor", "optimizer.clip_norm", &resume]);
     let metrics = fs::read_to_string(toy.path("run/metrics.jsonl")).unwrap();
     let count = |answer: &str| metrics.matches(&format!("\"answer\":\"{answer}\"")).count();
     assert_eq!((count("skip"), count("roll-back"), count("stop")), (15, 2, 1), "{metrics}");

@@ -43,7 +43,8 @@ impl Learner {
             self.report_divergence(Answer::Stop, divergence, None)?;
             let (loss, norm) = divergence.loss_and_norm();
             let Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
-            return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
+            let run = self.setup.run.path().into();
+            return Err(TrainError::Diverged { run, step, loss, norm, rollbacks, rate_scale });
         };
         // A loss that is finite was computed with the weights before its update.
         let last_finite = step - self.state.recovery.skipped.min(step);

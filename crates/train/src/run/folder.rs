@@ -215,6 +215,21 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_cannot_be_saved_names_the_run_to_continue() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let run = home.path().join("runs/best");
+        fs::create_dir_all(run.join("checkpoints")).expect("makes");
+        for folder in ["checkpoints/step-000100", "best", "last", "average", "start"] {
+            let full = |folder: &Path| {
+                Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
+            };
+            let error = save_folder(&run.join(folder), full).unwrap_err().to_string();
+            let remedy = format!("then continue with --out {} --resume;", run.display());
+            assert!(error.contains(&remedy), "{folder}: {error}");
+        }
+    }
+
+    #[test]
     fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (path, new) = (home.path().join("best"), home.path().join("best.partial"));

@@ -8,7 +8,7 @@ mod test;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use burnformer_train::config::MixedText;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
@@ -123,8 +123,7 @@ impl Trainer<'_> {
                 })?)
             })
         });
-        let outcome = outcome.map_err(|error| naming(folder, error))?;
-        match outcome.reason {
+        match outcome?.reason {
             StopReason::Interrupted => {
                 note(format_args!("to go on: burnformer train {}", resume(folder)));
                 Err(self.signals.stopped().into())
@@ -137,13 +136,6 @@ impl Trainer<'_> {
 /// The options with which the run in `folder` goes on.
 fn resume(folder: &Path) -> String {
     format!("--out {} --resume", folder.display())
-}
-
-/// An error whose remedy is `--resume`, with the folder to resume.
-fn naming(folder: &Path, error: Error) -> Error {
-    let message = error.to_string();
-    let named = message.replace("with --resume", &format!("with {}", resume(folder)));
-    if named == message { error } else { Error::msg(named) }
 }
 
 /// What to do if the device fails while the run in `folder` trains.
