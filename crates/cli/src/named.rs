@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversion;
 use crate::output::note;
 
-/// What is known of a model that was converted: the file beside its directory.
+/// The origin of a model that was converted: the file beside its directory.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Origin {
     /// The name that it was asked for by.
@@ -66,7 +66,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
 /// Fetches the files of the model `name`, with a line about each large one.
 ///
 /// # Errors
-/// Those of [`burnformer_hub::fetch`].
+/// The errors of [`burnformer_hub::fetch`].
 pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Fetched> {
     let mut said = Instant::now();
     let mut watch = |Progress { file, done, size }: Progress| {

@@ -35,7 +35,7 @@ pub struct Stopped(pub i32);
 pub struct NoModel {
     /// The cause.
     pub cause: anyhow::Error,
-    /// Whether it is one to fetch: the network or the disk is at fault, and not the command line.
+    /// If true, it is one to fetch: the network or the disk is at fault, and not the command line.
     pub is_fetched: bool,
 }
 
@@ -67,7 +67,7 @@ impl Output {
     /// Opens a file that appears at `path` when it is [published](Self::take_unfinished).
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     pub fn create_whole(path: &Path, inputs: &[&Path]) -> Result<Self> {
         check_name(path, inputs)?;
         let name = path.display().to_string();
@@ -79,7 +79,7 @@ impl Output {
     /// The finished file of [`create_whole`](Self::create_whole), which its owner publishes.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// The errors of [`flush`](Self::flush).
     pub fn take_unfinished(&mut self) -> Result<Option<Temporary>> {
         self.flush()?;
         Ok(self.unfinished.take())
@@ -102,7 +102,7 @@ impl Output {
     /// Writes `text` without a line end.
     ///
     /// # Errors
-    /// As [`line`](Self::line).
+    /// The errors of [`line`](Self::line).
     pub fn text(&mut self, text: &str) -> Result<()> {
         self.writer.write_all(text.as_bytes()).map_err(|cause| self.failed(cause))
     }
@@ -160,7 +160,7 @@ const SHOWN_LETTERS: usize = 8;
 /// does not draw.
 ///
 /// # Errors
-/// Those of [`Picture::save`].
+/// The errors of [`Picture::save`].
 pub fn draw(picture: &impl Picture, paths: &[PathBuf]) -> Result<()> {
     paths.iter().try_for_each(|path| {
         picture.save(path)?;
@@ -206,7 +206,7 @@ pub fn say(text: impl Display) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Whether the user wants results, warnings and errors only.
+/// If true, the user wants results, warnings and errors only.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Keeps remarks from standard error from now on, if `quiet` says so.
@@ -214,7 +214,7 @@ pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether remarks are kept from standard error (`--quiet`).
+/// Returns whether remarks are kept from standard error (`--quiet`).
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
@@ -254,8 +254,8 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
     usage.print().and_then(|()| io::stdout().flush()).map_err(|cause| output.failed(cause))
 }
 
-/// What to write instead of an unknown option that is the name of a setting of training runs, here
-/// or in another toolkit.
+/// The option to write instead of an unknown one that is the name of a setting of training runs,
+/// here or in another toolkit.
 fn setting_meant(usage: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
         return None;

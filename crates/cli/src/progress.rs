@@ -1,4 +1,4 @@
-//! How far a work of many sentences is, on standard error from time to time.
+//! Progress of the work on many sentences, on standard error from time to time.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::output::{Output, Stopped, say};
 
-/// What the signals have requested so far.
+/// The requests of the signals so far.
 #[derive(Clone, Default)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
     received: Arc<AtomicI32>,
-    /// Whether the running work looks at `stop`. If not, a signal ends the process at once.
+    /// If true, the running work looks at `stop`. If not, a signal ends the process at once.
     patient: Arc<AtomicBool>,
-    /// What is said then; empty for nothing.
+    /// The line that is printed then; empty for none.
     farewell: Arc<Mutex<&'static str>>,
 }
 

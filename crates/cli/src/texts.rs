@@ -40,7 +40,7 @@ impl Unnamed {
         let mut unnamed = Vec::new();
         for (place, (key, paths)) in data.texts_mut().into_iter().enumerate() {
             let part = match key.rsplit('.').next().unwrap_or(key) {
-                // Of these there may be several.
+                // There may be several texts of this kind.
                 "mix" => format!("mix-{}", place - 2),
                 part => part.to_string(),
             };
@@ -58,7 +58,7 @@ impl Unnamed {
         Ok(Self(unnamed))
     }
 
-    /// Whether any of them comes through a pipe, and so can be read only once.
+    /// Returns whether any of them comes through a pipe, and so can be read only once.
     pub fn has_pipe(&self) -> bool {
         self.0.iter().any(|source| is_pipe(&source.from))
     }
@@ -140,7 +140,7 @@ impl ReadTexts {
 /// its configuration.
 ///
 /// # Errors
-/// Those of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
+/// The errors of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
 pub fn of_command(
     data: &mut DataSettings,
     folder: &Path,
@@ -186,7 +186,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     }
 }
 
-/// Whether a text begins as gzip or zstd does.
+/// Returns whether a text begins as gzip or zstd does.
 fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }

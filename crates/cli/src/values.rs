@@ -71,8 +71,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that of a
-/// damaged directory of our own has not.
+/// Returns whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that
+/// of a damaged directory of our own has not.
 fn names_a_type(dir: &Path) -> bool {
     let text = std::fs::read_to_string(dir.join("config.json")).unwrap_or_default();
     text.contains("\"model_type\"")

@@ -3,7 +3,7 @@
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translation, Translator};
 
-/// What a translated document begins with: its text, its format, and the language by whose
+/// The source of a translated document: its text, its format, and the language by whose
 /// abbreviations it is split into sentences.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -19,7 +19,7 @@ pub struct Source<'a> {
 /// Once `cancel` says so, no further sentence is translated, and the result is worth nothing.
 ///
 /// # Errors
-/// Those of [`Translator::translate`] and [`Translator::links`].
+/// The errors of [`Translator::translate`] and [`Translator::links`].
 pub fn translate(
     translator: &Translator,
     source: Source,

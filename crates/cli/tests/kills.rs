@@ -36,7 +36,7 @@ const SETTINGS: [&str; 12] = [
     "optimizer.clip_norm=1.0",
 ];
 
-/// What a kill waits for.
+/// The event that a kill waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     /// A time drawn from the whole length of a run.
@@ -104,7 +104,7 @@ impl Place {
             Moment::AnyTime => draw.random_range(0..(whole.as_micros() as u64).max(1)),
             _ => draw.random_range(0..2_000),
         };
-        // Which of the writings, which of the validations.
+        // The number of the writing or of the validation.
         let nth = draw.random_range(1..5);
         let end = Instant::now() + 2 * whole;
         let mut seen = Seen::default();
@@ -121,7 +121,7 @@ impl Place {
     }
 }
 
-/// How often what is waited for has come up.
+/// The numbers of the events so far.
 #[derive(Default)]
 struct Seen {
     count: usize,
@@ -362,7 +362,7 @@ fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
 
 #[test]
 fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
-    // Its many searches take long after the last update.
+    // The many searches of this run take long after the last update.
     let alphas = "validation.test_alphas=[0.2, 0.4, 0.6, 0.8]";
     let place = Place::new(&["training.max_updates=40", "validation.test_beam=100", alphas]);
     let run = place.run_dir("stopped");

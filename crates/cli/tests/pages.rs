@@ -94,7 +94,7 @@ fn commands_of(page: &str) -> Vec<PageCommand> {
 struct Reader {
     home: tempfile::TempDir,
     cache: PathBuf,
-    /// What runs until the end of a block, and its address.
+    /// The server that runs until the end of a block, and its address.
     server: Option<(Child, String)>,
 }
 

@@ -2,8 +2,7 @@ use burn::tensor::{Bool, Device, Tensor};
 
 use crate::window::{Window, WindowBlocks};
 
-/// What attention does to its scores before the softmax: it hides keys from queries, or adds
-/// numbers.
+/// A change of attention scores before the softmax: it hides keys from queries, or adds numbers.
 ///
 /// Masks are boolean, `true` hides. A mask with a dimension `heads` hides other keys from each
 /// head.
@@ -11,8 +10,8 @@ use crate::window::{Window, WindowBlocks};
 /// ```
 /// use burnformer_core::{AttentionBias, look_ahead_mask};
 ///
-/// let mask = look_ahead_mask(0, 5, &Default::default()); // [1, 1, 5, 5]: a position does not see later ones
-/// assert!(matches!(AttentionBias::from(Some(mask)), AttentionBias::Mask(_)));
+/// let mask = look_ahead_mask(0, 5, &Default::default()); // [1, 1, 5, 5]: a position does not see
+/// later ones assert!(matches!(AttentionBias::from(Some(mask)), AttentionBias::Mask(_)));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub enum AttentionBias {
@@ -26,7 +25,8 @@ pub enum AttentionBias {
     /// Numbers that are added to the scores, such as those of relative positions. They get
     /// gradients. This attention is computed in plain tensors.
     Additive {
-        /// What is added, `[batch or 1, heads or 1, query_len or 1, key_len or 1]`; finite numbers.
+        /// The numbers that are added, `[batch or 1, heads or 1, query_len or 1, key_len or 1]`;
+        /// finite.
         scores: Tensor<4>,
         /// A mask, `[batch or 1, heads or 1, query_len or 1, key_len]`; `None` hides nothing.
         mask: Option<Tensor<4, Bool>>,

@@ -42,13 +42,13 @@ pub struct TransformerConfig {
     pub norm: NormPosition,
     /// Number added to the variance in layer normalisation.
     pub layer_norm_eps: f64,
-    /// Whether each head normalises its queries and keys; the queries of the cross-attention are
+    /// If true, each head normalises its queries and keys; the queries of the cross-attention are
     /// normalised over all heads together.
     #[serde(default)]
     pub qk_norm: bool,
     /// Activation function of the feed-forward networks (paper §3.3).
     pub activation: Activation,
-    /// How the model knows the position of a token (paper §3.5).
+    /// The positional encoding (paper §3.5).
     pub positions: Positions,
     /// Number of positions that learned positions have a vector for.
     pub max_positions: usize,
@@ -62,7 +62,7 @@ pub struct TransformerConfig {
     pub bos: u32,
     /// Id that closes a sentence.
     pub eos: u32,
-    /// Where the model departs from the paper as models of other systems do.
+    /// The differences from the paper that models of other systems have.
     #[serde(default, skip_serializing_if = "Conventions::are_the_papers")]
     pub conventions: Conventions,
 }
@@ -81,7 +81,7 @@ pub enum ConfigError {
     TooLarge {
         /// The field's name.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         value: usize,
         /// The largest value taken.
         limit: usize,
@@ -91,7 +91,7 @@ pub enum ConfigError {
     Rate {
         /// The field's name.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         value: f64,
     },
     /// Embeddings are shared between vocabularies of different sizes.

@@ -21,7 +21,7 @@ use crate::random::Mode;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Whether the pass is part of training, and the key of its random numbers.
+    /// The mode of the pass: training, with the key of its random numbers, or inference.
     pub mode: Mode,
     /// The position of the first query, and in self-attention of the first new key.
     pub start: usize,

@@ -1,4 +1,4 @@
-//! Where the Transformers of other systems differ from the paper's.
+//! Differences between the Transformers of other systems and the paper's.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Conventions {
-    /// How the sines and cosines of fixed positions are laid out.
+    /// The layout of the sines and cosines of fixed positions.
     pub sinusoids: Sinusoids,
     /// The position of the first token; the paper counts from 0, M2M100 and NLLB from 2.
     pub position_offset: usize,
-    /// What embeddings are multiplied by.
+    /// The factor of embeddings.
     pub embedding_scale: EmbeddingScale,
-    /// What the decoder sees before the first token.
+    /// The input of the decoder before the first token.
     pub decoder_start: DecoderStart,
-    /// Whether logits have a bias.
+    /// The bias of logits, if there is one.
     pub output_bias: OutputBias,
-    /// How the decoder knows the target before a position.
+    /// The layer by which the decoder knows the target before a position.
     pub target_history: TargetHistory,
-    /// Whether the encoder sees the `</s>` at the end of a source.
+    /// The visibility of the `</s>` at the end of a source to the encoder.
     pub source_end: SourceEnd,
     /// The number of heads in the decoder's attentions, which together are as wide as those of the
     /// encoder; `None` for as many as there.
@@ -34,13 +34,13 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// Whether all of them are the paper's.
+    /// Returns whether all of them are the paper's.
     pub fn are_the_papers(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How the sines and cosines of fixed positions are laid out (paper §3.5).
+/// The layout of the sines and cosines of fixed positions (paper §3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +58,7 @@ pub enum Sinusoids {
     HalvesToEnd,
 }
 
-/// What embeddings are multiplied by before positions are added (paper §3.4).
+/// The factor of embeddings before positions are added (paper §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -70,7 +70,7 @@ pub enum EmbeddingScale {
     One,
 }
 
-/// What the decoder sees before the first token.
+/// The input of the decoder before the first token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -82,7 +82,7 @@ pub enum DecoderStart {
     Zero,
 }
 
-/// Whether logits have a bias.
+/// The bias of logits, if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -94,7 +94,7 @@ pub enum OutputBias {
     PerPiece,
 }
 
-/// How the decoder knows the target before a position.
+/// The layer by which the decoder knows the target before a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -106,7 +106,7 @@ pub enum TargetHistory {
     Ssru,
 }
 
-/// Whether the encoder sees the `</s>` at the end of a source.
+/// The visibility of the `</s>` at the end of a source to the encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

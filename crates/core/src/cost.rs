@@ -1,9 +1,9 @@
-//! What modules cost. Each module states it once, beside its shapes; the cost of a model is a sum
-//! over its modules.
+//! The costs of modules. Each module states its cost once, beside its shapes; the cost of a model
+//! is a sum over its modules.
 
 use std::ops::{Add, Mul};
 
-/// What a module costs. A model checks its memory with these numbers before it is built.
+/// The cost of a module. A model checks its memory with these numbers before it is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// The number of trained values.

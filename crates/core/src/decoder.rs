@@ -36,7 +36,7 @@ impl DecoderCache {
         self.len
     }
 
-    /// Whether nothing has been decoded yet.
+    /// Returns whether nothing has been decoded yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -22,9 +22,9 @@ use crate::ssru::{Ssru, SsruState};
 /// use burn::tensor::Device;
 /// use burnformer_core::{DecoderLayerConfig, MultiHeadAttentionConfig, PositionWiseFeedForwardConfig};
 ///
-/// let attention = MultiHeadAttentionConfig::new(64, 4);
-/// // A layer of a language model; `with_cross_attention(Some(attention.clone()))` makes one of a translation model.
-/// let config = DecoderLayerConfig::new(attention, PositionWiseFeedForwardConfig::new(64, 256));
+/// let attention = MultiHeadAttentionConfig::new(64, 4); // A layer of a language model;
+/// `with_cross_attention(Some(attention.clone()))` makes one of a translation model. let config =
+/// DecoderLayerConfig::new(attention, PositionWiseFeedForwardConfig::new(64, 256));
 /// assert!(config.init(&Device::default()).cross_attention.is_none());
 /// ```
 #[derive(Config, Debug)]
@@ -35,10 +35,10 @@ pub struct DecoderLayerConfig {
     pub feed_forward: PositionWiseFeedForwardConfig,
     /// The attention to the encoded source; `None` in a decoder-only model.
     pub cross_attention: Option<MultiHeadAttentionConfig>,
-    /// What stands in the place of the self-attention, if it is not the self-attention itself.
+    /// The layer that reads the target before a position: self-attention, or another one instead.
     #[config(default = "TargetHistory::SelfAttention")]
     pub history: TargetHistory,
-    /// Where layer normalisation stands around each sub-layer.
+    /// The position of layer normalisation around each sub-layer.
     #[config(default = "NormPosition::Post")]
     pub norm: NormPosition,
     /// The rate of dropout on the output of each sub-layer.
@@ -177,9 +177,9 @@ impl TargetSublayer {
 /// The biases of both attentions of a decoder.
 #[derive(Clone, Debug, Default)]
 pub struct DecoderBias {
-    /// That of the attention to the target so far.
+    /// The bias of the attention to the target so far.
     pub target: AttentionBias,
-    /// That of the attention to the source.
+    /// The bias of the attention to the source.
     pub source: AttentionBias,
 }
 
@@ -189,7 +189,7 @@ pub struct LayerCache {
     /// Keys and values of the target so far; with an attention window, only of the positions within
     /// it.
     pub target: KvCache,
-    /// The state of the recurrent unit, where one stands in the place of self-attention.
+    /// The state of the recurrent unit, if the layer has one instead of self-attention.
     pub recurrent: SsruState,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`; `None` in a layer without
     /// cross-attention.

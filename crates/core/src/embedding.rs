@@ -15,7 +15,7 @@ pub struct TokenEmbeddingConfig {
     pub vocab: usize,
     /// The number of features of a token.
     pub d_model: usize,
-    /// What rows are multiplied by.
+    /// The factor of rows.
     #[config(default = "EmbeddingScale::SqrtWidth")]
     pub scale: EmbeddingScale,
 }

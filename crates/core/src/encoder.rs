@@ -33,12 +33,11 @@ pub struct EncodedSource {
 ///     AttentionBias, EncoderLayerConfig, Mode, MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig,
 /// };
 ///
-/// let device = Device::default();
-/// let attention = MultiHeadAttentionConfig::new(64, 4);
-/// let network = PositionWiseFeedForwardConfig::new(64, 256);
-/// let layer = EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre).init(&device);
-/// let x = Tensor::<3>::ones([2, 10, 64], &device);
-/// assert_eq!(layer.forward(x, &AttentionBias::None, Mode::Inference).dims(), [2, 10, 64]);
+/// let device = Device::default(); let attention = MultiHeadAttentionConfig::new(64, 4); let
+/// network = PositionWiseFeedForwardConfig::new(64, 256); let layer =
+/// EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre).init(&device); let x =
+/// Tensor::<3>::ones([2, 10, 64], &device); assert_eq!(layer.forward(x, &AttentionBias::None,
+/// Mode::Inference).dims(), [2, 10, 64]);
 /// ```
 #[derive(Config, Debug)]
 pub struct EncoderLayerConfig {
@@ -46,7 +45,7 @@ pub struct EncoderLayerConfig {
     pub attention: MultiHeadAttentionConfig,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForwardConfig,
-    /// Where layer normalisation stands around each sub-layer.
+    /// The position of layer normalisation around each sub-layer.
     #[config(default = "NormPosition::Post")]
     pub norm: NormPosition,
     /// The rate of dropout on the output of each sub-layer.

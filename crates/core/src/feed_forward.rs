@@ -23,11 +23,11 @@ pub struct PositionWiseFeedForwardConfig {
     /// The rate of dropout after the activation function; the paper has no such dropout.
     #[config(default = 0.0)]
     pub dropout: f64,
-    /// Whether a third map gates the network, `act(x·W_g)·(x·W₁)·W₂` (Shazeer, 2020): SwiGLU with
+    /// If true, a third map gates the network, `act(x·W_g)·(x·W₁)·W₂` (Shazeer, 2020): SwiGLU with
     /// [`Activation::Silu`], GEGLU with [`Activation::Gelu`]. The paper has none.
     #[config(default = false)]
     pub gated: bool,
-    /// Whether the maps have a bias.
+    /// If true, the maps have a bias.
     #[config(default = true)]
     pub bias: bool,
 }

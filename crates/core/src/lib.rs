@@ -88,7 +88,8 @@ pub mod model_dir;
 pub mod rnn;
 pub mod ssru;
 
-/// How the C library of Linux keeps freed memory, on which the speed of training depends.
+/// The memory that the C library of Linux keeps after it is freed. The speed of training depends on
+/// it.
 pub mod allocator {
     pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
 }

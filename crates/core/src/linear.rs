@@ -15,7 +15,7 @@ pub struct LinearConfig {
     pub input: usize,
     /// The number of features of the output.
     pub output: usize,
-    /// Whether the map has a bias.
+    /// If true, the map has a bias.
     #[config(default = true)]
     pub bias: bool,
 }
@@ -132,8 +132,8 @@ impl Linear {
         self.product.pack(&self.weight, compute);
     }
 
-    /// Rearranges the weight in its own memory, if that is possible. Who asks for it afterwards
-    /// gets it from there.
+    /// Rearranges the weight in its own memory, if that is possible. Reading the parameter later
+    /// unpacks it.
     fn pack_in_place(&mut self) -> bool {
         if self.weight.adapter().is_some() {
             return false;
@@ -172,8 +172,7 @@ impl Linear {
     }
 }
 
-/// How products with a weight are computed: in which type, and from which packed copy, if there is
-/// one.
+/// The settings of products with a weight: their type, and its packed copy, if there is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Product {
     pub precision: Precision,

@@ -22,12 +22,12 @@ use crate::window::window_attention;
 /// use burn::tensor::{Device, Tensor};
 /// use burnformer_core::{Mode, MultiHeadAttentionConfig};
 ///
-/// let device = Device::default();
-/// // A decoder of width 32 attends to the features of a picture, which have width 48. No projection has a bias.
-/// let config = MultiHeadAttentionConfig::new(32, 4).with_memory_width(Some(48)).with_bias(false);
-/// let attention = config.init(&device);
-/// let (query, picture) = (Tensor::<3>::ones([2, 5, 32], &device), Tensor::<3>::ones([2, 9, 48], &device));
-/// assert_eq!(attention.forward(query, picture, None, Mode::Inference).dims(), [2, 5, 32]);
+/// let device = Device::default(); // A decoder of width 32 attends to the features of a picture,
+/// which have width 48. No projection has a bias. let config = MultiHeadAttentionConfig::new(32,
+/// 4).with_memory_width(Some(48)).with_bias(false); let attention = config.init(&device); let
+/// (query, picture) = (Tensor::<3>::ones([2, 5, 32], &device), Tensor::<3>::ones([2, 9, 48],
+/// &device)); assert_eq!(attention.forward(query, picture, None, Mode::Inference).dims(), [2, 5,
+/// 32]);
 /// ```
 #[derive(Config, Debug)]
 pub struct MultiHeadAttentionConfig {
@@ -41,7 +41,7 @@ pub struct MultiHeadAttentionConfig {
     pub d_v: Option<usize>,
     /// The number of features of what is attended to; `None` for `d_model`.
     pub memory_width: Option<usize>,
-    /// Whether the four projections have a bias. The paper's formulas have none.
+    /// If true, the four projections have a bias. The paper's formulas have none.
     #[config(default = true)]
     pub bias: bool,
     /// The rate of dropout on the attention weights; the paper has no such dropout.
@@ -50,7 +50,7 @@ pub struct MultiHeadAttentionConfig {
     /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation;
     /// Henry et al., 2020); `None` for none, as in the paper.
     pub qk_norm: Option<f64>,
-    /// Whether that normalises the queries of all heads together instead of each by itself.
+    /// If true, that normalises the queries of all heads together instead of each by itself.
     #[config(default = false)]
     pub joint_query_norm: bool,
     /// The number of heads of keys and values, which groups of query heads share (Ainslie et al.,
@@ -66,7 +66,7 @@ impl MultiHeadAttentionConfig {
     /// `device.seed(…)` repeats them.
     ///
     /// # Panics
-    /// As [`init_with_key`](Self::init_with_key).
+    /// The panics of [`init_with_key`](Self::init_with_key).
     pub fn init(&self, device: &Device) -> MultiHeadAttention {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -224,7 +224,7 @@ pub struct KeyValues {
 /// The keys and values to which queries attend.
 #[derive(Clone, Debug)]
 pub enum AttentionSource<'a> {
-    /// Those of one tensor, see [`MultiHeadAttention::key_values`].
+    /// The keys and values of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),
     /// The same for a few queries, as a step of decoding has them. At inference each query is
     /// computed by itself, which is faster for a few of them; a mask must have the shape

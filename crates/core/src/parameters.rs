@@ -8,7 +8,7 @@ use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
 use crate::names::Path;
 
-/// Why named values cannot be loaded into a model.
+/// An error in loading named values into a model.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// A parameter of the model has no value.
@@ -17,7 +17,7 @@ pub enum LoadError {
         /// Name of the parameter.
         name: String,
     },
-    /// There is a value for a name that the model does not have.
+    /// A value has a name that the model does not have.
     #[error("parameter {name} does not exist in this model")]
     Unknown {
         /// The unknown name.
@@ -41,7 +41,7 @@ pub trait Parameter {
     fn shape(&self) -> Vec<usize>;
     /// The device that holds it.
     fn device(&self) -> Device;
-    /// Whether gradients are computed for it.
+    /// Returns whether gradients are computed for the parameter.
     fn is_trained(&self) -> bool;
     /// Its numbers on the host.
     fn value(&self) -> TensorData;
@@ -101,7 +101,7 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
 
     fn set(&mut self, data: TensorData) {
         if !self.is_initialized() {
-            // Its initial values are never drawn.
+            // The initial values of the parameter are never drawn.
             *self = Param::from_tensor(Tensor::from_data(data, &self.lazy_device()));
             return;
         }

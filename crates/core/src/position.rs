@@ -10,7 +10,7 @@ use crate::conventions::Sinusoids;
 use crate::cost::Cost;
 use crate::init;
 
-/// How positions enter the model (paper §3.5).
+/// The positional encoding (paper §3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -30,7 +30,7 @@ pub struct PositionalEncodingConfig {
     /// The number of positions that have a trained vector; `None` for sinusoids, which serve any
     /// length.
     pub learned: Option<usize>,
-    /// How sines and cosines are laid out.
+    /// The layout of sines and cosines.
     #[config(default = "Sinusoids::Interleaved")]
     pub sinusoids: Sinusoids,
     /// The position of the first token.

@@ -35,7 +35,7 @@ impl Precision {
         }
     }
 
-    /// Whether `device` can compute in this type.
+    /// Returns whether `device` can compute in this type.
     pub fn is_supported_on(self, device: &Device) -> bool {
         self.half().is_none_or(|dtype| device.supports_dtype(dtype))
     }

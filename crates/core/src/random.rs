@@ -1,6 +1,6 @@
 use burnformer_kernels::RandomKey;
 
-/// Whether a forward pass is part of training, and if so, the key of its random numbers.
+/// The mode of a forward pass: training, with the key of its random numbers, or inference.
 ///
 /// Dropout acts only under [`Mode::Training`]. Each part of the model derives a key of its own with
 /// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place

@@ -8,7 +8,7 @@ use crate::dropout::Dropout;
 use crate::norm::{LayerNorm, LayerNormConfig};
 use crate::random::Mode;
 
-/// Where layer normalisation stands (paper §3.1 against its successors).
+/// The position of layer normalisation (paper §3.1 against its successors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -86,7 +86,7 @@ impl dyn Seq2SeqConfig {
     }
 }
 
-/// Whether both describe the same model.
+/// Two configurations are equal if they describe the same model.
 impl PartialEq for dyn Seq2SeqConfig {
     fn eq(&self, other: &Self) -> bool {
         self.architecture() == other.architecture() && self.to_json() == other.to_json()

@@ -12,7 +12,7 @@ use crate::linear::Linear;
 use crate::names::NamedAs;
 use crate::precision::Precision;
 
-/// Which of the two embeddings and the output projection are one matrix (paper §3.4).
+/// The sharing of one matrix among the two embeddings and the output projection (paper §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -33,13 +33,13 @@ pub struct SharedEmbeddingsConfig {
     pub vocabularies: [usize; 2],
     /// The number of features of a token.
     pub d_model: usize,
-    /// Which matrices are one.
+    /// The sharing of the matrices.
     #[config(default = "EmbeddingSharing::All")]
     pub sharing: EmbeddingSharing,
-    /// What embeddings are multiplied by.
+    /// The factor of embeddings.
     #[config(default = "EmbeddingScale::SqrtWidth")]
     pub scale: EmbeddingScale,
-    /// Whether logits have a bias, which starts at zero.
+    /// The bias of logits, if there is one. It starts at zero.
     #[config(default = "OutputBias::None")]
     pub output_bias: OutputBias,
 }

@@ -1,4 +1,4 @@
-//! A recurrent unit in the place of a decoder's self-attention.
+//! A recurrent unit instead of a decoder's self-attention.
 
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};

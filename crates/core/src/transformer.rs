@@ -241,7 +241,7 @@ impl Seq2Seq for Transformer {
     }
 }
 
-/// `x` (`[rows, len, d_model]`) with zeros in the place of each row's first vector.
+/// `x` (`[rows, len, d_model]`) with zeros instead of each row's first vector.
 fn with_first_zero(x: Tensor<3>) -> Tensor<3> {
     let [rows, len, d_model] = x.dims();
     let zeros = Tensor::zeros([rows, 1, d_model], &x.device());

@@ -20,13 +20,13 @@ const FEWEST_BLOCKS: usize = 4;
 pub struct Window {
     /// The largest distance that a position sees, r.
     pub radius: usize,
-    /// Whether later positions are hidden too, which the decoder needs.
+    /// If true, later positions are hidden too, which the decoder needs.
     pub causal: bool,
 }
 
 impl Window {
-    /// Whether attention over `len` positions is computed in blocks: the sequence is long compared
-    /// with the window.
+    /// Returns whether attention over `len` positions is computed in blocks: the sequence is long
+    /// compared with the window.
     pub(crate) fn is_in_blocks(self, len: usize) -> bool {
         len >= FEWEST_BLOCKS * self.block()
     }

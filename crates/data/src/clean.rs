@@ -10,7 +10,7 @@ use crate::corpus::{LinePair, Utf8Policy};
 use crate::error::{DataError, Result};
 use crate::hash::key_of;
 
-/// Which pairs are dropped. Lengths are in tokens, without `</s>`.
+/// The rules by which pairs are dropped. Lengths are in tokens, without `</s>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleaningSettings {
@@ -101,7 +101,7 @@ impl Cleaner {
         Self { settings: settings.clone(), seen: HashSet::new(), report: CleaningReport::default() }
     }
 
-    /// Whether the pair, with `source` and `target` tokens, is kept.
+    /// Returns whether the pair, with `source` and `target` tokens, is kept.
     pub fn keeps(&mut self, pair: &LinePair, source: usize, target: usize) -> bool {
         let reason = self.reason(pair, source, target);
         self.report.read += 1;

@@ -1,4 +1,4 @@
-//! What became of the pairs of a corpus.
+//! A report of the pairs that cleaning kept and dropped.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::counted;
 
-/// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a
-/// pair, the first one in the order of the fields counts.
+/// The numbers of pairs that were read, kept, and dropped for each reason. If several reasons apply
+/// to a pair, the first one in the order of the fields counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CleaningReport {
     /// Number of pairs in the corpus.

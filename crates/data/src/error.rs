@@ -243,9 +243,9 @@ pub enum DataError {
     SpecialIdsDiffer {
         /// The token.
         token: &'static str,
-        /// Its id on the source side.
+        /// The id of the token on the source side.
         source_id: u32,
-        /// Its id on the target side.
+        /// The id of the token on the target side.
         target_id: u32,
     },
     /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it
@@ -256,7 +256,7 @@ pub enum DataError {
         path: PathBuf,
         /// The part, by its name in the file.
         part: String,
-        /// What is wrong with the part, and what to change.
+        /// The problem of the part, and its remedy.
         message: String,
     },
     /// A SentencePiece model cannot be used.
@@ -269,7 +269,7 @@ pub enum DataError {
     VocabularyFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the file.
         message: String,
     },
     /// Cleaning dropped all pairs.
@@ -277,7 +277,7 @@ pub enum DataError {
         "no sentence pair is left after cleaning ({report}); relax the limits or check that the text is what you meant"
     )]
     NothingLeft {
-        /// How many pairs were dropped for which reason.
+        /// The numbers of dropped pairs by reason.
         report: Box<crate::CleaningReport>,
     },
     /// No pair fits the token budget.

@@ -5,7 +5,7 @@
 //! nothing of tensors, devices or models: a [`Batch`] consists of plain arrays, and the training
 //! code makes tensors of them.
 //!
-//! Everything is a pure function of the bytes of the input and the settings:
+//! All results are a pure function of the bytes of the input and the settings:
 //!
 //! - Text is streamed and hashed, and never identified by its name or date.
 //! - A vocabulary is trained by this crate's own trainer, which orders ties. A faster trainer

@@ -44,7 +44,7 @@ pub struct PrepareSettings {
     pub corpus: CorpusPaths,
     /// The tokenisers.
     pub tokenizer: TokenizerSource,
-    /// Which pairs are dropped.
+    /// The rules by which pairs are dropped.
     pub cleaning: CleaningSettings,
     /// The folder for trained tokenisers and tokenised corpora; it is created if it does not exist.
     pub cache_dir: PathBuf,
@@ -77,11 +77,11 @@ pub struct Prepared {
     pub tokenizers: Tokenizers,
     /// The tokenised corpus.
     pub corpus: TokenizedCorpus,
-    /// How many pairs were dropped, and why.
+    /// The numbers of dropped pairs by reason.
     pub report: CleaningReport,
-    /// Whether the tokenisers existed already: loaded, given or cached.
+    /// If true, the tokenisers existed already: loaded, given or cached.
     pub tokenizer_reused: bool,
-    /// Whether the tokenised corpus was in the cache already.
+    /// If true, the tokenised corpus was in the cache already.
     pub corpus_reused: bool,
 }
 

@@ -107,7 +107,7 @@ static UNIGRAM: LazyLock<Tokenizer> = LazyLock::new(|| {
     Tokenizer::train(TEXT.split(['\n', '\t']), &settings).unwrap()
 });
 
-/// What loads can encode and decode anything, in ids below its size.
+/// Asserts that a tokeniser which loads can encode and decode anything, in ids below its size.
 fn use_tokenizer(bytes: &[u8]) {
     let loaded = within(200 << 20, || Tokenizer::from_bytes(Path::new("tokenizer.json"), bytes));
     let Ok(tokenizer) = loaded else { return };
@@ -137,7 +137,8 @@ crate::fuzz_test!(
 const MODEL: &[u8] = include_bytes!("fixtures/ten.spm");
 const VOCABULARY: &[u8] = include_bytes!("fixtures/ten.json");
 
-/// What loads can encode and decode anything, in ids below its size, and gives its files back.
+/// Asserts that a vocabulary which loads can encode and decode anything, in ids below its size, and
+/// gives its files back.
 fn use_vocabulary(bytes: &[u8]) {
     let (model, vocabulary) = (Path::new("source.spm"), Path::new("vocab.json"));
     let loaded = within(64 * bytes.len() + (1 << 20), || {

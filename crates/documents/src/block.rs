@@ -11,7 +11,8 @@ use crate::words::{moved, within};
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// Its bytes of the document, which are its translation where each sentence is its own.
+    /// The bytes of the block in the document. They are also its translation if each sentence is
+    /// its own.
     pub(crate) source: Range<usize>,
     /// Plain text. White space before, between and after the sentences is kept as it is.
     pub(crate) text: String,
@@ -62,7 +63,7 @@ pub(crate) struct Atom {
     pub(crate) range: Range<usize>,
     /// The index of the node that the document has instead of the text, if there is one.
     pub(crate) node: Option<usize>,
-    /// How it is kept; symbols, byte for byte too.
+    /// The rule by which it is kept; symbols are kept byte for byte too.
     pub(crate) kind: PartKind,
     /// The arms of a message, as ranges of its text.
     pub(crate) arms: Vec<(Range<usize>, Block)>,
@@ -103,7 +104,7 @@ impl Atom {
 }
 
 impl Node {
-    /// Whether it is a link of HTML or Markdown around text.
+    /// Returns whether it is a link of HTML or Markdown around text.
     pub(crate) fn is_link(&self) -> bool {
         let Kind::Element { open, .. } = &self.kind else {
             return false;
@@ -114,8 +115,8 @@ impl Node {
 }
 
 impl Block {
-    /// Whether each sentence is its own translation. All white space and control characters are the
-    /// same.
+    /// Returns whether each sentence is its own translation. All white space and control characters
+    /// are the same.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.atoms.iter().all(|atom| atom.written.is_none())
             && self.segments.iter().all(|Segment { range, state }| match state {

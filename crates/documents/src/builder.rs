@@ -1,4 +1,4 @@
-//! From the pieces of a document, in their order, to a [`Block`].
+//! Building a [`Block`] from the pieces of a document, in their order.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -24,7 +24,7 @@ pub(crate) enum Space {
 pub(crate) struct Builder {
     text: String,
     space: Space,
-    /// Whether the text has anything but white space.
+    /// If true, the text has more than white space.
     begun: bool,
     /// White space that is not yet in the text.
     pending: String,
@@ -79,7 +79,7 @@ impl Builder {
         self.text.push(' ');
     }
 
-    /// Whether a line break is the last that was added.
+    /// Returns whether a line break is the last that was added.
     fn is_behind_break(&self) -> bool {
         let end = self.text.len();
         self.pending.is_empty()
@@ -138,7 +138,7 @@ impl Builder {
         }
     }
 
-    /// Whether an element is open.
+    /// Returns whether an element is open.
     pub(crate) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

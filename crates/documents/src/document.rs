@@ -18,7 +18,7 @@ use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// How often the blocks of a document are compared.
+/// The most comparisons of the blocks of a document.
 const MOST_REPAIRS: usize = 8;
 
 /// A document with the translations that it has so far.
@@ -179,7 +179,7 @@ fn sentences(block: &Block) -> Vec<PendingSentence> {
     arms.chain(block.segments.iter().filter_map(sentence)).collect()
 }
 
-/// Whether markup begins or ends between the first and the last word of `range`.
+/// Returns whether markup begins or ends between the first and the last word of `range`.
 fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool {
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
@@ -268,7 +268,7 @@ fn divide(block: &mut Block) {
     }
 }
 
-/// Whether no word is cut at `at`.
+/// Returns whether no word is cut at `at`.
 fn is_edge(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
@@ -329,7 +329,7 @@ fn with_stop_of(source: &str, translated: Translated) -> Translated {
     Translated { text, links }
 }
 
-/// Everything in its place.
+/// The layout of all parts of the block.
 fn layout(block: &Block) -> Layout {
     let mut alignment = Alignment::default();
     let mut atoms = Vec::new();

@@ -54,7 +54,7 @@ struct Mark<'a> {
     /// The word before the mark, and whether it is the first of its sentence.
     word: &'a str,
     is_first: bool,
-    /// Behind the mark and white space.
+    /// The text after the mark and white space.
     next: &'a str,
 }
 
@@ -102,7 +102,7 @@ impl Ends {
                         self.is_unseen(&mark, word, next)
                     }
                 }
-                // Behind a bracket or a quotation, a dash or a small letter goes on.
+                // After a bracket or a quotation, a dash or a small letter continues the sentence.
                 Some(_) => {
                     let whole = text[start..].starts_with(|c| words::mark(c) == words::Mark::Open);
                     let next = text[at..].trim_start_matches(['-', '–', '—', ' ']);
@@ -119,8 +119,8 @@ impl Ends {
         ends
     }
 
-    /// Whether the sentence goes on behind `mark`, although a capital follows: an initial, an
-    /// abbreviation, an ordinal number.
+    /// Returns whether the sentence goes on behind `mark`, although a capital follows: an initial,
+    /// an abbreviation, an ordinal number.
     fn is_within(&self, mark: &Mark<'_>) -> bool {
         let small = mark.next.starts_with(char::is_lowercase);
         let initial = mark.word.starts_with(char::is_uppercase) && mark.is_letter();
@@ -128,8 +128,8 @@ impl Ends {
         mark.mark == "." && (word || small && self.is_abbreviation(mark)) && !self.begins(mark)
     }
 
-    /// Whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an atom, a
-    /// small letter, a number. `is_code` says whether the word is in an atom.
+    /// Returns whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an
+    /// atom, a small letter, a number. `is_code` says whether the word is in an atom.
     fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
         let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
             return false;
@@ -152,8 +152,8 @@ impl Ends {
         }
     }
 
-    /// Whether a word follows that is capitalised only where a sentence begins. Behind a title, it
-    /// is a name.
+    /// Returns whether a word follows that is capitalised only where a sentence begins. Behind a
+    /// title, it is a name.
     fn begins(&self, mark: &Mark<'_>) -> bool {
         let next = mark.next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_first_word = is_word(&format!("{}^", self.code), next)
@@ -183,8 +183,8 @@ impl Ends {
             || self.is_listed(mark)
     }
 
-    /// Whether the word is in the list, or has no vowel and is neither an acronym nor a unit behind
-    /// a number.
+    /// Returns whether the word is in the list, or has no vowel and is neither an acronym nor a
+    /// unit behind a number.
     fn is_listed(&self, mark: &Mark<'_>) -> bool {
         const CONSONANTS: &str = "bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ";
         let small = mark.word.to_lowercase();
@@ -223,7 +223,7 @@ impl<'a> Mark<'a> {
         !self.word.is_empty() && self.word.chars().all(|c| c.is_ascii_digit())
     }
 
-    /// Whether the mark is in brackets or in a quotation.
+    /// Returns whether the mark is in brackets or in a quotation.
     fn is_open(&self) -> bool {
         let (mut brackets, mut is_quoted) = (0usize, false);
         for c in self.before.chars().filter(|c| !"¿¡'‘’‚".contains(*c)) {
@@ -242,9 +242,9 @@ fn is_word(list: &str, word: &str) -> bool {
     WORDS.get(list).is_some_and(|words| words.contains(word))
 }
 
-/// Whether a sentence can end at `at`: behind white space, in a script that has none, or between a
-/// closing quote and the beginning of another sentence. A particle behind a quotation (Korean,
-/// Japanese) belongs to its sentence.
+/// Returns whether a sentence can end at `at`: behind white space, in a script that has none, or
+/// between a closing quote and the beginning of another sentence. A particle behind a quotation
+/// (Korean, Japanese) belongs to its sentence.
 fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
     let next = atoms.partition_point(|atom| atom.end <= at);
     let (before, after) = text.split_at(at);

@@ -31,12 +31,12 @@ pub(crate) struct Entities {
     pub(crate) bare: Vec<char>,
 }
 
-/// Which characters of a Markdown block get a backslash.
+/// The rules by which characters of a Markdown block get a backslash.
 #[derive(Clone, Debug)]
 pub(crate) struct Markdown {
     pub(crate) level: Level,
     pub(crate) place: Position,
-    /// Whether it is a part of a paragraph, in whose other parts markup can end.
+    /// If true, the block is a part of a paragraph, in whose other parts markup can end.
     pub(crate) is_part: bool,
     pub(crate) references: Arc<References>,
 }
@@ -46,13 +46,13 @@ pub(crate) struct Markdown {
 pub(crate) struct References {
     /// The labels of links in one case.
     pub(crate) labels: HashSet<String>,
-    /// Whether a line begins as the definition of a note.
+    /// If true, a line begins as the definition of a note.
     pub(crate) notes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// Those that divide cells of a table, and backslashes.
+    /// Characters that divide cells of a table, and backslashes.
     Bare,
     /// The characters that would begin markup in most places.
     Light,
@@ -89,7 +89,7 @@ impl Position {
 }
 
 impl Escape {
-    /// Whether `c` stands in an atom as it is.
+    /// Returns whether `c` stands in an atom as it is.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
         match self {
             Self::Markdown(own) => own.level != Level::Full && c != '|',
@@ -143,7 +143,7 @@ impl Entities {
         if let Some(name) = self.names.get(&c) {
             return out.push_str(name);
         }
-        // Behind a bare one, a letter would make a tag or a reference of it.
+        // After a bare character, a letter would make it a tag or a reference.
         let harmless = after.is_none_or(|c| !c.is_ascii_alphanumeric() && !"/!?#".contains(c));
         match c {
             '<' | '&' if self.bare.contains(&c) && harmless && after.is_some() => out.push(c),

@@ -65,8 +65,8 @@ pub use format::{Format, UnknownFormat};
 pub struct PendingSentence {
     /// The text.
     pub text: String,
-    /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are
-    /// estimated from the order of words.
+    /// If true, [`Translated::links`] are needed to put markup back. If they are missing, positions
+    /// are estimated from the order of words.
     pub links: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct PendingSentence {
 pub struct Translated {
     /// The translated text.
     pub text: String,
-    /// Its alignment. May be empty; links with ranges outside of the texts are ignored.
+    /// The alignment. It may be empty; links with ranges outside of the texts are ignored.
     pub links: Vec<Link>,
 }
 

@@ -1,4 +1,4 @@
-//! From a block and the places of its markup to text.
+//! Rendering of a block and the positions of its markup as text.
 
 use std::ops::Range;
 
@@ -135,15 +135,15 @@ struct Writer<'a> {
     out: Written,
     /// The place at which the line begins.
     line: usize,
-    /// Whether a line break must come before what follows.
+    /// If true, a line break must come before the next text.
     owes_line: bool,
     /// The last character of the text, without markup.
     last: Option<char>,
-    /// Whether white space must follow the last point.
+    /// If true, white space must follow the last point.
     owes_space: bool,
-    /// Whether the last point replaces the space that follows.
+    /// If true, the last point replaces the space that follows.
     has_space: bool,
-    /// Whether an atom is written.
+    /// If true, an atom is written.
     is_verbatim: bool,
 }
 

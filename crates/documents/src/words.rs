@@ -11,7 +11,7 @@ pub(crate) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a valid pattern")
 }
 
-/// Whether `text` holds something that a model could translate.
+/// Returns whether `text` holds something that a model could translate.
 pub(crate) fn has_letters(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
 }
@@ -84,8 +84,8 @@ pub(crate) fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether no space stands beside this character: a script without spaces, or punctuation of
-/// Chinese and Japanese.
+/// Returns whether no space stands beside this character: a script without spaces, or punctuation
+/// of Chinese and Japanese.
 pub(crate) fn is_unspaced(c: char) -> bool {
     burnformer_glossary::is_unspaced(c)
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')

@@ -21,8 +21,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-/// What the compiler calls at each branch, and once before. In Rust, such a function would call
-/// itself at its own branches.
+/// Functions that the compiler calls at each branch, and once before. In Rust, such a function
+/// would call itself at its own branches.
 #[cfg(target_arch = "x86_64")]
 mod branches {
     use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -70,7 +70,7 @@ fn steps() -> u64 {
 /// Translates `text`, word by word and into nothing. Sentences of 200 letters fit.
 fn translate(text: &str, format: Format) {
     let fits = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count() <= 200;
-    // What is its own translation would not be written anew.
+    // A sentence that is its own translation would not be written anew.
     let other = |sentence: &PendingSentence| {
         let Translated { text, links } = reverse(sentence);
         Translated { text: text.to_ascii_uppercase(), links }
@@ -89,14 +89,14 @@ fn translate(text: &str, format: Format) {
     }
 }
 
-/// How long documents are compared: the bytes of the short one, how many times as long the other
-/// is, and the most that its steps may be a multiple of those of the first. Text without sentences
-/// is read in parts of 4 KB, within which work may grow faster.
+/// The lengths that are compared: the bytes of the short document, the factor between both lengths,
+/// and the largest ratio of their steps. Text without sentences is read in parts of 4 KB, within
+/// which work may grow faster.
 fn lengths() -> (usize, usize, f64) {
     if are_counted() { (16_000, 2, 2.5) } else { (5_000, 8, 20.0) }
 }
 
-/// How many times as many steps the longer document takes, if the short one has `bytes`.
+/// The ratio of the steps of the longer document to those of the short one, which has `bytes`.
 fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     let (_, times, _) = lengths();
     let [short, long] = [1, times].map(|times| {
@@ -123,7 +123,7 @@ fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), T
     Ok(())
 }
 
-/// What is hard to read, written over and over.
+/// Text that is hard to read, repeated many times.
 const PIECES: &[&str] = &[
     "1",
     "1-",
@@ -410,7 +410,7 @@ const PIECES: &[&str] = &[
     "U.S. ",
 ];
 
-/// What documents begin with.
+/// The beginnings of documents.
 const STARTS: &[&str] = &["", "a ", "<p>a ", "# a ", "|a|\n|-|\n|", "> ", "[a](", "*a "];
 const SUBTITLE: &str = "1\n00:00:00,000 --> 00:00:01,000\n";
 

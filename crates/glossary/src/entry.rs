@@ -12,9 +12,9 @@ pub struct Entry {
     pub(crate) source: String,
     pub(crate) targets: Vec<String>,
     pub(crate) words: Vec<Word>,
-    /// Whether the term is in lower case; it is then found in any case.
+    /// If true, the term is in lower case; it is then found in any case.
     pub(crate) any_case: bool,
-    /// Whether its last word may go on in any way.
+    /// If true, its last word may have any ending.
     pub(crate) is_open: bool,
 }
 
@@ -58,8 +58,8 @@ impl Entry {
         (self.words.len(), last, !self.any_case, !self.is_open)
     }
 
-    /// Whether the last of its words may stand for `word`, which begins with it, where `text` is
-    /// compared.
+    /// Returns whether the last of its words may stand for `word`, which begins with it, where
+    /// `text` is compared.
     pub(crate) fn ends_with(&self, word: &Word, text: fn(&Word) -> &str) -> bool {
         let last = self.words.last().map_or("", text);
         let rest = text(word).strip_prefix(last);

@@ -43,7 +43,7 @@ pub enum GlossaryError {
     Entry {
         /// The place at which it was given.
         place: EntryPlace,
-        /// What is wrong with it, and the remedy.
+        /// The problem of the entry, and its remedy.
         problem: EntryProblem,
     },
 }

@@ -55,7 +55,7 @@ impl Terms {
     fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
         let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
         let mut own: Vec<(usize, &Entry)> = own.collect();
-        // Of the same words, those before any ending come last.
+        // Entries of the same words are sorted so that those that match any ending come last.
         own.sort_by_key(|(_, entry)| entry.is_open);
         let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) =
             own.into_iter().map(|(number, entry)| (number, backwards(&entry.words, text))).unzip();

@@ -71,7 +71,7 @@ impl Glossary {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -116,7 +116,7 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
     let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut place = 0;
     while place < words.len() {
-        // Of equals, the last one is taken, which is in the first glossary.
+        // The last of equal entries is chosen, which is in the first glossary.
         let best = found.iter().rev().filter_map(|own| own[place]).max_by_key(|entry| entry.rank());
         let Some(entry) = best else {
             place += 1;

@@ -16,8 +16,8 @@ const SYLLABLES: usize = 10;
 /// After one syllable, short particles make other words (`수도`, `길이`), but these.
 const OF_OBJECTS: [&str; 2] = ["을", "를"];
 
-/// Whether `rest`, which is written to a word that ends in `word`, consists of particles that agree
-/// with it in sound. The sound of a word in another script is unknown.
+/// Returns whether `rest`, which is written to a word that ends in `word`, consists of particles
+/// that agree with it in sound. The sound of a word in another script is unknown.
 pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
     let Some(last) = word.chars().next_back() else { return false };
     let is_syllable = final_of(last).is_some() && word.chars().nth(1).is_none();
@@ -27,7 +27,7 @@ pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
         && follow(last, rest, IN_A_ROW)
 }
 
-/// Whether `rest` consists of at most `most` particles, the first of which follows `last`.
+/// Returns whether `rest` consists of at most `most` particles, the first of which follows `last`.
 fn follow(last: char, rest: &str, most: usize) -> bool {
     let class = |is_after: [bool; 5]| PARTICLES.into_iter().zip(is_after);
     let classes = match final_of(last) {

@@ -4,19 +4,19 @@ use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether this character is a part of a word: a letter, a digit or a combining mark of a script
-/// that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese,
-/// Khmer) every character counts as a word.
+/// Returns whether this character is a part of a word: a letter, a digit or a combining mark of a
+/// script that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao,
+/// Burmese, Khmer) every character counts as a word.
 pub fn is_in_word(c: char) -> bool {
     is_letter(c) && !is_unspaced(c)
 }
 
-/// Whether this character is a part of a word of any script.
+/// Returns whether this character is a part of a word of any script.
 pub(crate) fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// Whether words of this character's script are written without spaces between them.
+/// Returns whether words of this character's script are written without spaces between them.
 pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
@@ -39,7 +39,7 @@ pub enum Mark {
     Terminal,
     /// A comma, a colon or a semicolon.
     Separator,
-    /// Everything else, letters too.
+    /// Other characters, letters too.
     Other,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Word {
     pub text: String,
     /// `text` in lower case.
     pub folded: String,
-    /// Whether there is white space before it.
+    /// If true, there is white space before the word.
     pub spaced: bool,
 }
 

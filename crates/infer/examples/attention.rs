@@ -1,6 +1,7 @@
 //! Translates a sentence and shows which source word each target word attends to most.
 //!
-//! `cargo run --release -p burnformer-infer --example attention -- runs/mine/best "Ein kleines Haus."`
+//! `cargo run --release -p burnformer-infer --example attention -- runs/mine/best "Ein kleines
+//! Haus."`
 
 use std::error::Error;
 use std::io::Write;

@@ -1,6 +1,7 @@
 //! The best translations of a sentence with their scores, found by beam search.
 //!
-//! `cargo run --release -p burnformer-infer --example n_best -- runs/mine/best 5 "Ein kleines Haus."`
+//! `cargo run --release -p burnformer-infer --example n_best -- runs/mine/best 5 "Ein kleines
+//! Haus."`
 
 use std::error::Error;
 use std::io::Write;

@@ -1,7 +1,8 @@
 //! Translates standard input, one sentence per line, with a model directory that `burnformer train`
 //! wrote.
 //!
-//! `cargo run --release -p burnformer-infer --example translate -- runs/mine/best < input.de > output.en`
+//! `cargo run --release -p burnformer-infer --example translate -- runs/mine/best < input.de >
+//! output.en`
 
 use std::error::Error;
 use std::io::{BufRead, Write};

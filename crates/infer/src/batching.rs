@@ -1,7 +1,8 @@
 use crate::error::InferError;
 use crate::settings::check;
 
-/// How many sentences go through the model together. This changes speed and memory, but no result.
+/// The number of sentences that go through the model together. It changes speed and memory, but no
+/// result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest number of sentences in a batch.

@@ -8,16 +8,16 @@ const MOST_STEPS: usize = 100;
 /// The largest change of a parameter by which it has converged.
 const CONVERGED: f64 = 1e-9;
 
-/// How the confidence in a translation follows from the probability that the model gives it: 1 / (1 +
-/// e^−(`offset` + `slope` · p)), where p is the geometric mean of the probabilities of its tokens.
-/// Training fits it to the validation text, and `eval-bleu --calibrate` to any other, so that
-/// translations of confidence 0.7 have 70 chrF on average.
+/// The function from the probability that the model gives to a translation to the confidence in it:
+/// 1 / (1 + e^−(`offset` + `slope` · p)), where p is the geometric mean of the probabilities of its
+/// tokens. Training fits it to the validation text, and `eval-bleu --calibrate` to any other, so
+/// that translations of confidence 0.7 have 70 chrF on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Calibration {
     /// The logit of the confidence in a translation of probability 0.
     pub offset: f64,
-    /// How much larger that logit is for probability 1.
+    /// The increase of that logit from probability 0 to 1.
     pub slope: f64,
 }
 

@@ -7,7 +7,7 @@ const TIMES: usize = 4;
 /// The number of words from which on a translation that is its source counts as a copy: names and
 /// numbers are shorter.
 const WORDS: usize = 4;
-/// How many times as long as the other side a sentence may be, beside [`SLACK`] characters.
+/// The largest ratio of the lengths of both sides, beside [`SLACK`] characters.
 const LONGER: usize = 3;
 /// The characters by which sentences of any length may differ.
 const SLACK: usize = 40;
@@ -35,7 +35,8 @@ impl Doubt {
     }
 }
 
-/// The signs that `text` is a wrong translation of `source`, whose invisible characters are no text.
+/// The signs that `text` is a wrong translation of `source`, whose invisible characters are no
+/// text.
 pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
     let [source, text] = [source, text].map(burnformer_text::visible);
     let [source, text] = [&*source, &*text];
@@ -54,8 +55,8 @@ fn folded(text: &str) -> String {
     text.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Whether some words, or some letters of one long word or of a script without spaces, are repeated
-/// in a row.
+/// Returns whether some words, or some letters of one long word or of a script without spaces, are
+/// repeated in a row.
 fn text_repeats(text: &str) -> bool {
     let word = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -68,8 +69,8 @@ fn text_repeats(text: &str) -> bool {
     repeats(&words) || words.iter().any(letters)
 }
 
-/// Whether a sequence of at most [`LONGEST_UNIT`] parts occurs [`TIMES`] times in a row; one of a
-/// single part twice as often.
+/// Returns whether a sequence of at most [`LONGEST_UNIT`] parts occurs [`TIMES`] times in a row;
+/// one of a single part twice as often.
 pub(crate) fn repeats<T: PartialEq>(parts: &[T]) -> bool {
     (1..=LONGEST_UNIT).any(|unit| {
         let needed = unit * (TIMES - 1) + if unit == 1 { TIMES } else { 0 };

@@ -59,7 +59,7 @@ pub enum InferError {
     SettingsFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with line and column if the parser knows them.
+        /// The problem, with line and column if the parser knows them.
         message: String,
     },
     /// The device has no matrix products of this type.
@@ -75,7 +75,7 @@ pub enum InferError {
         name: &'static str,
         /// The given value.
         value: String,
-        /// Which values are allowed.
+        /// The allowed values.
         remedy: &'static str,
     },
     /// A source is too long for the options or for the model's learned positions.
@@ -109,7 +109,7 @@ pub enum InferError {
     Language {
         /// `source` or `target`.
         side: &'static str,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         what: String,
     },
     /// A forced prefix is longer than a translation may be.
@@ -140,7 +140,7 @@ pub enum InferError {
     Terms {
         /// The number of the sentence, from 1.
         sentence: usize,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         what: &'static str,
     },
     /// The terms that a translation has to contain do not fit into it.
@@ -161,7 +161,7 @@ pub enum InferError {
         the model's vocabulary",
         place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
     TermText {
-        /// Where the glossary has it, if it was checked as a whole.
+        /// The position of the entry in the glossary, if the glossary was checked as a whole.
         place: Option<EntryPlace>,
         /// The term.
         term: String,
@@ -189,7 +189,7 @@ pub enum InferError {
         sources: usize,
         /// Number of the others.
         others: usize,
-        /// What the others are.
+        /// The kind of the other entries.
         what: &'static str,
     },
     /// The model's output is NaN or infinite.
@@ -216,7 +216,7 @@ pub enum InferError {
     Ensemble {
         /// The number of the member, from 1.
         member: usize,
-        /// What differs.
+        /// The difference.
         what: &'static str,
     },
 }

@@ -22,12 +22,13 @@ pub struct Hypothesis {
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// Whether the first search found a loop, or lost a number or a placeholder, and this was found
-    /// by another one; see [`SearchSettings::second_search`](crate::SearchSettings::second_search)
-    /// and [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
+    /// If true, the first search found a loop, or lost a number or a placeholder, and this was
+    /// found by another one; see
+    /// [`SearchSettings::second_search`](crate::SearchSettings::second_search) and
+    /// [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
     pub is_second: bool,
-    /// Whether the source was in capitals and this is a translation of its small letters, of which
-    /// the text is raised again; see
+    /// If true, the source was in capitals and this is a translation of its small letters, whose
+    /// text is written in capitals again; see
     /// [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
     pub is_raised: bool,
     /// The text of the source that each unknown token stands for.

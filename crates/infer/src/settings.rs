@@ -18,8 +18,8 @@ const MOST_TOKENS: usize = 1_000_000;
 /// The largest number of tokens per source token that a limit may allow.
 const MOST_FACTOR: f64 = 1000.0;
 
-/// How translations are searched. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
-/// tokens more than the source.
+/// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
+/// more than the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
@@ -27,7 +27,7 @@ pub struct SearchSettings {
     /// find more probable translations and take more time; beyond 5 or so BLEU seldom rises.
     /// Sampling ignores it.
     pub beam_size: usize,
-    /// How the scores of hypotheses make up for their length. Without it, short translations win,
+    /// The correction of scores for the length of hypotheses. Without it, short translations win,
     /// since each token lowers the probability.
     pub length_penalty: LengthPenalty,
     /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or
@@ -52,9 +52,9 @@ pub struct SearchSettings {
     pub no_repeat_ngram: usize,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
-    /// Which hypotheses a beam search closes, and when it stops, where systems differ.
+    /// The rule by which a beam search closes hypotheses and stops, where systems differ.
     pub beam_rule: BeamRule,
-    /// What happens to hypotheses that reach the length limit.
+    /// The treatment of hypotheses that reach the length limit.
     pub at_limit: AtLimit,
     /// Draws translations at random by these settings instead of searching for the most probable
     /// one; for back-translation, for example.
@@ -72,12 +72,12 @@ pub struct SearchSettings {
     /// or an address, and has them prescribed then, as terms are. Models that are trained here do;
     /// it has no effect on draws.
     pub keep_parts: bool,
-    /// How the confidence in a translation follows from its probability; without it, translations
-    /// have none.
+    /// The function from the probability of a translation to the confidence in it; without it,
+    /// translations have no confidence.
     pub calibration: Option<Calibration>,
 }
 
-/// Which hypotheses a beam search closes, and when it stops, where systems differ.
+/// The rule by which a beam search closes hypotheses and stops, where systems differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BeamRule {
@@ -86,9 +86,9 @@ pub enum BeamRule {
     /// one even at the length limit.
     #[default]
     Gnmt,
-    /// That of `gnmt`, but the search does not wait for hypotheses that are more than half as long
-    /// again as a closed one, and two tokens. It takes a quarter to a third fewer steps, and what
-    /// it leaves out is mostly rambling. Models that are trained here have it.
+    /// The rule `gnmt`, but the search does not wait for hypotheses that are more than half as long
+    /// again as a closed one, and two tokens. It takes a quarter to a third fewer steps, and the
+    /// hypotheses that it leaves out are mostly rambling. Models that are trained here have it.
     Near,
     /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the
     /// best k extensions closes a hypothesis, and the search stops when no live hypothesis, scored
@@ -97,7 +97,7 @@ pub enum BeamRule {
     Transformers,
 }
 
-/// What happens to hypotheses that reach the length limit.
+/// The treatment of hypotheses that reach the length limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtLimit {
@@ -109,7 +109,7 @@ pub enum AtLimit {
     Close,
 }
 
-/// How tokens are drawn. Scores remain those of the model's own distribution.
+/// The distribution from which tokens are drawn. Scores remain those of the model's distribution.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {

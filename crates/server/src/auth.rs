@@ -11,13 +11,13 @@ impl Keys {
         Self(keys.iter().map(|key| Sha256::digest(key).into()).collect())
     }
 
-    /// Whether a key is needed.
+    /// Returns whether a key is needed.
     pub fn are_required(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Whether `key` may ask. It takes the same time for every wrong key: the digests of all keys
-    /// are compared, each to its end.
+    /// Returns whether `key` may send requests. It takes the same time for every wrong key: the
+    /// digests of all keys are compared, each to its end.
     pub fn allow(&self, key: &str) -> bool {
         let digest: [u8; 32] = Sha256::digest(key).into();
         let found =

@@ -30,8 +30,8 @@ const SMALL_BODY: usize = 16 << 10;
 /// So many more bytes of a body are progress of its client, or else a sixteenth of it, so that
 /// nobody holds much room by sending little.
 const PROGRESS: usize = 1 << 10;
-/// How long a body may wait for room, and how long it may keep its room without progress when
-/// less than half is left.
+/// The time that a body may wait for room, and that it may keep its room without progress when less
+/// than half is left.
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
 /// Room for the bodies of all requests, each of up to `most` bytes, and for large answers.

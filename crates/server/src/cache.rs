@@ -28,7 +28,7 @@ impl Cache {
         Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    /// What the model for `pair` translated `work` by.
+    /// The candidates that the model for `pair` found for `work`.
     pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;

@@ -29,11 +29,11 @@ const MOST: usize = 1024;
 const SPARE: usize = 8;
 /// The file descriptors that are left to everything else, such as loading models.
 const RESERVED: u64 = 24;
-/// How long a server that is stopped waits for requests that have not come whole, and for clients
-/// that read slowly.
+/// The time that a server which is stopped waits for requests that have not come whole, and for
+/// clients that read slowly.
 const BRIEF: Duration = Duration::from_secs(3);
-/// How long a connection may be without a whole request before it can be closed for another one, so
-/// that a request on its way arrives however many clients connect at once.
+/// The time that a connection may be without a whole request before it can be closed for another
+/// one, so that a request on its way arrives however many clients connect at once.
 const GRACE: Duration = Duration::from_millis(100);
 /// The same after a part of a body has come, as long as no more than half of the connections are
 /// so.
@@ -44,7 +44,7 @@ pub(crate) fn room_for_requests() -> Arc<Room> {
     Room::new(most())
 }
 
-/// What is told of its connection with each request.
+/// The connection of a request, for its handlers.
 #[derive(Clone)]
 pub(crate) struct Connection {
     /// The address of the client, or of the proxy before it.
@@ -73,7 +73,7 @@ struct Open {
 }
 
 impl Open {
-    /// Whether the server waits for the client.
+    /// Returns whether the server waits for the client.
     fn is_idle(&self) -> bool {
         locked(&self.waiting).is_some() && !self.task.is_finished()
     }
@@ -121,7 +121,7 @@ pub(crate) async fn serve(
     }
     drop(listener);
     tracing::info!("stopping: no new connection is taken");
-    // Nobody listens any more if there is no connection.
+    // Without a connection there is no receiver.
     let _ = closing.send(true);
     end(tasks, open, drain).await;
 }

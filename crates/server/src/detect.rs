@@ -1,4 +1,4 @@
-//! Which language a text is in.
+//! Detection of a text's language.
 
 use burnformer_documents::{Document, Format};
 use burnformer_glossary::is_unspaced;
@@ -15,8 +15,8 @@ const MOST_BYTES: usize = 4_000;
 /// Below this, what a short text is found to be tells nothing.
 const LEAST_CONFIDENCE: f64 = 10.0;
 
-/// From this on it is sure: of 1,000 texts of one to four words in German and English, 2 of 394
-/// above it were in the other language, and 186 of 606 below it.
+/// The confidence from which on a language is sure: of 1,000 texts of one to four words in German
+/// and English, 2 of 394 above it were in the other language, and 186 of 606 below it.
 const SURE: f64 = 50.0;
 
 /// A language that a text may be in.
@@ -24,9 +24,9 @@ const SURE: f64 = 50.0;
 pub struct Detection {
     /// The code, as the models name it if one takes the language.
     pub language: String,
-    /// How sure that is, from 0 to 100.
+    /// The confidence in the language, from 0 to 100.
     pub confidence: f64,
-    /// Whether a model takes the language.
+    /// If true, a model translates the language.
     #[serde(skip)]
     pub served: bool,
 }
@@ -78,8 +78,8 @@ fn without(text: &str, open: &str, close: &str) -> String {
     kept + rest
 }
 
-/// Whether `text`, which has no white space, is a word, and no number, address, placeholder or name
-/// of code.
+/// Returns whether `text`, which has no white space, is a word, and no number, address, placeholder
+/// or name of code.
 fn is_word(text: &str) -> bool {
     let core = text.trim_matches(|c: char| !c.is_alphanumeric());
     let joins = |(a, b): (char, char)| match a {
@@ -132,8 +132,7 @@ impl<'a> Known<'a> {
     pub fn told(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();
-        // Of a short text nobody can tell which of all languages it is in, but often which of a
-        // few.
+        // The language of a short text cannot be found among all languages, but often among a few.
         let among = self.among(text, &[]);
         let among = among.filter(|_| !is_reliable || self.code(any.lang()).is_some());
         let found = among.unwrap_or(any);

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::language::LanguagePair;
 
-/// Why a server cannot start, or a model cannot be loaded.
+/// An error that prevents a server from starting, or a model from being loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// There is nothing to serve.
@@ -19,7 +19,7 @@ pub enum ServerError {
     Load {
         /// The model's folder.
         name: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         cause: String,
     },
     /// The address cannot be listened at.
@@ -27,13 +27,13 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The origin of `--cors` is none.
     #[error("{origin:?} is no origin such as https://example.org, and not *")]
     Cors {
-        /// What was given.
+        /// The given value.
         origin: String,
     },
     /// The path of `--url-prefix` is none.
@@ -41,7 +41,7 @@ pub enum ServerError {
         "{prefix:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
     )]
     Prefix {
-        /// What was given.
+        /// The given value.
         prefix: String,
     },
     /// The system failed.

@@ -10,7 +10,7 @@ use crate::sender::Sender;
 
 /// Something that waits for turns.
 pub(crate) trait Waiter {
-    /// What its next turn costs; `None` where it needs none.
+    /// The cost of its next turn; `None` if it needs none.
     fn next_cost(&self) -> Option<u64>;
 }
 
@@ -143,7 +143,7 @@ mod tests {
         turns.add(&Sender::Key(sender.into()), costs);
     }
 
-    /// Whose turns come first, `count` of them.
+    /// The keys of the first `count` turns.
     fn order(turns: &mut Fair<Vec<u64>>, count: usize) -> String {
         let one = |_| {
             let (key, _) = turns.find(|_| true).expect("one that waits");

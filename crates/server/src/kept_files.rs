@@ -8,13 +8,13 @@ use lru::LruCache;
 use crate::lock::locked;
 use crate::sender::{Room, Sender, Share};
 
-/// How many bytes of translated files are kept.
+/// The most bytes of translated files that are kept.
 pub(crate) const MOST_KEPT: usize = 64 << 20;
 
-/// How long a translated file can be fetched.
+/// The time for which a translated file can be fetched.
 const KEPT: Duration = Duration::from_secs(600);
 
-/// How long a file is safe from the files of other senders.
+/// The time for which a file is safe from the files of other senders.
 const SAFE: Duration = Duration::from_secs(60);
 
 /// The translated files that wait to be fetched. A sender's oldest files make room for its newer

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use isolang::Language;
 
-/// From which language to which a model translates.
+/// The source and the target language of a model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LanguagePair {
     /// The code of the source language, such as `de`.
@@ -36,7 +36,8 @@ impl FromStr for LanguagePair {
     }
 }
 
-/// Whether `code` can be a language's: letters, digits and `-` or `_` (`de`, `pt-BR`, `zh_Hans`).
+/// Returns whether `code` can be a language's: letters, digits and `-` or `_` (`de`, `pt-BR`,
+/// `zh_Hans`).
 pub(crate) fn is_code(code: &str) -> bool {
     let valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (2..=16).contains(&code.len()) && code.chars().all(valid)
@@ -62,8 +63,8 @@ pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
     (Language::from_639_1(base).or_else(|| Language::from_639_3(base)), region)
 }
 
-/// Which of `known` codes `code` means: itself in any case, or the only one of the same language,
-/// where one of the two names no region (`de-DE`, `deu` and `ger` mean `de`).
+/// The code among `known` to which `code` refers: itself in any case, or the only one of the same
+/// language, where one of the two names no region (`de-DE`, `deu` and `ger` mean `de`).
 pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |code: &str| code.replace('_', "-").to_ascii_lowercase();
     let same = known.iter().find(|known| **known == code);

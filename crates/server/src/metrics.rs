@@ -1,4 +1,4 @@
-//! What `/metrics` tells, in Prometheus' text format.
+//! The metrics of `/metrics`, in Prometheus' text format.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::lock::locked;
 
-/// Which requests a number is about.
+/// The labels of a metric: the requests that it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Route {
     path: String,

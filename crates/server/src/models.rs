@@ -17,17 +17,17 @@ use crate::lock::locked;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
-/// How long requests may keep a model after another one was asked for that has no memory beside it.
-/// Sentences whose translation has begun by then are translated to the end; the others wait until
-/// the model is loaded again.
+/// The time for which requests may keep a model after another one was requested that has no memory
+/// beside it. Sentences whose translation has begun by then are translated to the end; the others
+/// wait until the model is loaded again.
 const LONGEST_HELD: Duration = Duration::from_secs(2);
 
-/// Where a model comes from.
+/// The source of a model.
 #[derive(Clone)]
 pub struct ModelSource {
-    /// What it translates.
+    /// The languages of the model.
     pub pair: LanguagePair,
-    /// What messages call it: its folder.
+    /// The name of the model in messages: its folder.
     pub name: PathBuf,
     /// About the bytes that it takes when it is loaded.
     pub bytes: u64,
@@ -55,7 +55,7 @@ struct Slot {
     source: ModelSource,
     used: AtomicU64,
     state: Mutex<State>,
-    /// Whether it could not be loaded when that was last tried.
+    /// If true, the last attempt to load it failed.
     failed: AtomicBool,
 }
 
@@ -116,7 +116,7 @@ impl Models {
         self.slots.get(pair)?.source.glossary.clone()
     }
 
-    /// Whether all models may be loaded at the same time.
+    /// Returns whether all models may be loaded at the same time.
     pub fn fit(&self) -> bool {
         self.slots.values().map(|slot| slot.source.bytes).sum::<u64>() <= self.memory
     }

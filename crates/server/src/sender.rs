@@ -1,4 +1,4 @@
-//! Who sends a request, and the room that senders share.
+//! The senders of requests, and the room that they share.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,7 +13,7 @@ use crate::api::body::key_of_head;
 use crate::auth::Keys;
 use crate::lock::locked;
 
-/// Who sends a request: its key, or else its address.
+/// The sender of a request: its key, or else its address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Sender {
     Key(String),
@@ -43,9 +43,9 @@ impl Sender {
     }
 }
 
-/// Whether a sender who has `held` of a room, of which `free` is left, may take `more`: not more
-/// than it leaves to the others. So one sender has half of a room at most, and each of several as
-/// much as is left for the next.
+/// Returns whether a sender who holds `held` of a room, of which `free` is left, may take `more`:
+/// not more than it leaves to the others. So one sender has half of a room at most, and each of
+/// several as much as is left for the next.
 pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
     held + more <= free
 }
@@ -63,7 +63,7 @@ pub(crate) struct Share {
     pub amount: usize,
 }
 
-/// How long someone waits before looking for room again.
+/// The time after which a waiting sender looks for room again.
 const AGAIN: Duration = Duration::from_millis(20);
 
 impl Room {
@@ -84,7 +84,7 @@ impl Room {
 }
 
 impl Share {
-    /// Whether less than half of the room is left.
+    /// Returns whether less than half of the room is left.
     pub fn is_short(&self) -> bool {
         2 * locked(&self.room.taken).values().sum::<usize>() > self.room.most
     }

@@ -67,7 +67,7 @@ impl Server {
         Ok(Self { listener, service, router, preload, drain })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     ///
     /// # Errors
     /// If the system does not tell.

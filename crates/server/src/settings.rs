@@ -38,10 +38,10 @@ impl Default for Limits {
     }
 }
 
-/// What a [`Server`](crate::Server) is made of.
+/// The settings of a [`Server`](crate::Server).
 #[derive(Clone)]
 pub struct ServerSettings {
-    /// Where to listen; port 0 takes a free one.
+    /// The address on which to listen; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The models.
     pub models: Vec<ModelSource>,
@@ -54,8 +54,8 @@ pub struct ServerSettings {
     /// The most bytes of model files that are loaded at the same time. A model beyond it waits
     /// until others, the least recently used first, are unloaded.
     pub memory: u64,
-    /// Whether to load all models before the first request; otherwise each is loaded when it is
-    /// first asked for.
+    /// If true, all models are loaded before the first request; otherwise each is loaded at its
+    /// first request.
     pub preload: bool,
     /// The keys of which a request has to name one; empty where everybody may ask.
     pub keys: Vec<String>,
@@ -66,10 +66,11 @@ pub struct ServerSettings {
     /// is the root. Requests may have it or not, since proxies take it away or leave it. A proxy
     /// may also tell it as `X-Forwarded-Prefix`.
     pub prefix: String,
-    /// What the page says of the models, such as what they have learnt from; may be empty.
+    /// The text of the page about the models, such as the source of their training text; may be
+    /// empty.
     pub about: String,
-    /// How long the server answers what it has accepted after it is stopped. What takes longer is
-    /// cut off.
+    /// The time that a stopped server has to answer the requests that it has accepted. Longer ones
+    /// are cut off.
     pub drain: Duration,
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
 use crate::queue::Queue;
 
-/// What the sentences of a request go through.
+/// The path of the sentences of a request: the queue of its model, and its glossaries.
 pub(crate) struct Path<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
@@ -63,7 +63,7 @@ impl Client {
         self.in_time(translated).await
     }
 
-    /// What the sentences of a request go through: the queue of the model for `pair`, searched by
+    /// The path of the sentences of a request: the queue of the model for `pair`, searched by
     /// `choice`, with the glossary of the request before the one of the model.
     pub async fn path(
         &self,

@@ -69,7 +69,7 @@ pub enum TrainError {
     FolderTaken {
         /// The folder.
         path: PathBuf,
-        /// What would be overwritten.
+        /// The file that would be overwritten.
         found: PathBuf,
     },
     /// Another process trains in the run directory.
@@ -87,7 +87,7 @@ pub enum TrainError {
     CannotResume {
         /// The checkpoint.
         path: PathBuf,
-        /// What changed.
+        /// The change.
         what: String,
     },
     /// All checkpoints of the run are damaged.
@@ -96,7 +96,7 @@ pub enum TrainError {
     AllDamaged {
         /// The run directory.
         path: PathBuf,
-        /// What is wrong with each checkpoint, the newest first.
+        /// The damage of each checkpoint, the newest first.
         damage: Vec<String>,
     },
     /// A checkpoint or model directory could not be written.
@@ -106,21 +106,21 @@ pub enum TrainError {
     NotSaved {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: Box<TrainError>,
     },
     /// The memory that the process uses, or is about to use, is above the limit.
     #[error("{what} {:.2} GB, above {limit_name} {:.2} GB; {advice}", *bytes as f64 / 1e9, *limit as f64 / 1e9)]
     Memory {
-        /// What needs the memory.
+        /// The part that needs the memory.
         what: &'static str,
-        /// How much it needs.
+        /// The memory that it needs.
         bytes: u64,
-        /// Where the limit comes from.
+        /// The name of the limit.
         limit_name: &'static str,
         /// The limit.
         limit: u64,
-        /// Which setting to lower.
+        /// The setting to lower.
         advice: String,
     },
     /// A model of several languages, whose texts begin with tokens that training does not write.
@@ -170,7 +170,7 @@ pub enum TrainError {
     Checkpoint {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// The run has already reached its limit.
@@ -224,7 +224,7 @@ pub enum TrainError {
         loss: f64,
         /// The norm of the gradient of the update.
         norm: f64,
-        /// How many times the run went back.
+        /// The number of times that the run went back.
         rollbacks: u64,
         /// The factor by which the schedule's learning rate was multiplied.
         rate_scale: f64,
@@ -285,7 +285,7 @@ fn bare(error: &TrainError) -> String {
     }
 }
 
-/// What to do about an error of the operating system.
+/// The remedy for an error of the operating system.
 fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk",

@@ -15,7 +15,7 @@
 //! | [`checkpoint`] | all a run needs to go on |
 //! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
 
-// What a run says goes through its report, which a stream that fails does not stop.
+// Lines of a run go through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod advice;

@@ -63,7 +63,7 @@ pub(crate) enum Subject {
 /// Measures models by loss, perplexity, and the BLEU and chrF of real translations.
 pub struct Validator {
     settings: ValidationSettings,
-    /// How the target text is written, which decides the scores that fit it.
+    /// The writing system of the target text, which decides the scores that fit it.
     writing: WritingSystem,
     recipe: Recipe,
     tokenizers: Tokenizers,
@@ -72,7 +72,7 @@ pub struct Validator {
     longest: usize,
     source: Vec<String>,
     references: Vec<String>,
-    /// How the run's models are searched.
+    /// The search settings for the run's models.
     search: SearchSettings,
 }
 
@@ -113,12 +113,12 @@ impl Validator {
         self.settings.metric.resolved(self.writing)
     }
 
-    /// How translations are scored.
+    /// The metric for translations.
     fn score(&self) -> Box<dyn Metric> {
         self.settings.metric.of_translations(self.writing)
     }
 
-    /// How translations are searched and scored, in a sentence.
+    /// The search and the metric, in a sentence.
     pub(crate) fn announcement(&self) -> Option<String> {
         let ValidationSettings { bleu, beam, alpha, .. } = self.settings;
         let metric = self.score();

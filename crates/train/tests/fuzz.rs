@@ -18,7 +18,8 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
-/// What resolves is a model whose size is a number, and survives being written and read.
+/// Asserts that a configuration which resolves is a model whose size is a number, and survives
+/// being written and read.
 fn check(config: &TrainConfig) {
     let vocab = config.tokenizer.train.vocab_size;
     let shape = config.model.over([vocab; 2], SpecialIds::OURS);

@@ -24,7 +24,7 @@ const GERMAN: [&str; 10] =
 const ENGLISH: [&str; 10] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/// What the run differs in from the preset `tiny`. The size of the model is not among it.
+/// The differences of the run from the preset `tiny`. They leave the size of the model.
 const SETTINGS: [&str; 10] = [
     "tokenizer.train.vocab_size=300",
     "tokenizer.train.allow_smaller=true",

@@ -89,7 +89,7 @@ fn describe(line: &Line) -> String {
     format!("{:<10} {}{driver}{memory}, {}{test}", line.name, line.part, line.precision.join(" "))
 }
 
-/// Which devices are missing, and how to get them.
+/// The missing devices, and the remedies.
 fn missing(wanted: &[Backend]) -> Vec<String> {
     let of_system = wanted.iter().filter(|backend| backend.facts().is_of_this_system);
     let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {

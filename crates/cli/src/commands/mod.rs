@@ -64,9 +64,9 @@ impl Computing {
         })
     }
 
-    /// What decides translations by the `models` (without any, by the one inside the program)
-    /// beside the text: the models by their manifests, which hold the hashes of their files, and
-    /// the options. `languages` are those of the command line.
+    /// The inputs that decide translations by the `models` (without any, by the one inside the
+    /// program) beside the text: the models by their manifests, which hold the hashes of their
+    /// files, and the options. `languages` are those of the command line.
     fn identity(
         &self,
         models: &[PathBuf],
@@ -112,8 +112,8 @@ struct Searching {
     /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Whether a translation that is a loop is searched for once more, without loops [default: the
-    /// model's; false of imported ones]
+    /// Search once more, without loops, for a translation that is a loop [default: the model's;
+    /// false of imported ones]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
     /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as
@@ -170,8 +170,8 @@ impl Searching {
 /// the folder `run`.
 ///
 /// # Errors
-/// Those of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so that
-/// the command line is at fault.
+/// The errors of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so
+/// that the command line is at fault.
 fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,

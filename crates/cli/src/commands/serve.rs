@@ -37,8 +37,8 @@ pub struct Args {
     /// of the pair and with which a large vocabulary is faster; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
-    /// Where to listen: an address and a port, or a port of this machine alone; port 0 takes a free
-    /// one. Traffic is not encrypted: leave TLS to a proxy
+    /// The address on which to listen: an address and a port, or a port of this machine alone; port
+    /// 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
     listen: SocketAddr,
     /// A file of keys, one per line, of which each request has to name one; lines that begin with #
@@ -141,7 +141,7 @@ fn files_of_pairs<T, E: std::error::Error + Send + Sync + 'static>(
     Ok(files)
 }
 
-/// What the page says of the models inside the program.
+/// The text of the page about the models inside the program.
 const ABOUT_EMBEDDED: &str = "The two small models inside this program have learnt from short everyday \
      sentences, those of Tatoeba. They translate such sentences well, and long, technical or literary ones badly.";
 

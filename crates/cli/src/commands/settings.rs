@@ -62,7 +62,7 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.trim()));
     match path.split_once('.') {
         None => all[path.as_str()] = value,
-        // Of a penalty there is one, of a table there are several values.
+        // A penalty has one value, a table several.
         Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
         Some((table, name)) => all[table][name] = value,
     }

@@ -41,7 +41,8 @@ pub fn choose() -> Result<Device> {
     gpu.open()
 }
 
-/// Whether the system shows a GPU at all. Asking every driver for one would take half a second.
+/// Returns whether the system shows a GPU at all. Asking every driver for one would take half a
+/// second.
 fn has_gpu() -> bool {
     let nodes = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"];
     !cfg!(target_os = "linux") || nodes.into_iter().any(|node| std::path::Path::new(node).exists())

@@ -20,16 +20,16 @@ pub enum Backend {
     Rocm,
 }
 
-/// What is to be known of a backend.
+/// The properties of a backend.
 pub struct Facts {
     backend: Backend,
     /// The name on the command line, which is also the name of its cargo feature.
     pub name: &'static str,
-    /// Whether this build contains it.
+    /// If true, this build contains it.
     pub is_built_in: bool,
-    /// Whether this operating system can have a device of it.
+    /// If true, this operating system can have a device of it.
     pub is_of_this_system: bool,
-    /// What to install if a build with it finds no device.
+    /// The package to install if a build with it finds no device.
     pub remedy: &'static str,
 }
 
@@ -68,12 +68,12 @@ impl Backend {
         FACTS.iter().map(|facts| facts.backend)
     }
 
-    /// What is to be known of it.
+    /// The properties of the backend.
     pub fn facts(self) -> &'static Facts {
         FACTS.iter().find(|facts| facts.backend == self).expect("every backend has its facts")
     }
 
-    /// Whether its devices are the CPU.
+    /// Returns whether its devices are the CPU.
     pub fn is_cpu(self) -> bool {
         matches!(self, Self::Cpu | Self::NdArray)
     }

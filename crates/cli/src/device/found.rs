@@ -17,7 +17,7 @@ pub struct Found {
     pub driver: Option<String>,
     /// The memory in bytes, if it is known.
     pub memory: Option<u64>,
-    /// Whether this is a graphics driver that computes on the CPU.
+    /// If true, this is a graphics driver that computes on the CPU.
     pub is_software: bool,
     pub(super) device: Device,
 }
@@ -43,7 +43,7 @@ impl Found {
     }
 }
 
-/// Whether `device` computes anything at all.
+/// Returns whether `device` computes anything at all.
 fn adds(device: &Device) -> Result<(), String> {
     let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
     let sum: Vec<f32> = sum.iter().collect();

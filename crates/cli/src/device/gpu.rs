@@ -15,7 +15,7 @@ use crate::output::say;
 /// the user take precedence.
 pub fn keep_tuning() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
-    // Its own default is a `target` folder where the program stands.
+    // The default of the library is a `target` folder beside the program.
     if matches!(config.environment.path, CacheConfig::Target) {
         config.environment.path = CacheConfig::Global;
     }
@@ -93,7 +93,7 @@ fn nvidia_memory(address: &str) -> Option<u64> {
 /// The memory, in bytes, of the card at `address`, from lines such as `00000000:01:00.0, 24576`,
 /// which are in MiB.
 fn nvidia_line(text: &str, address: &str) -> Option<u64> {
-    // Its domains have eight digits, those of the system four.
+    // The domains of `nvidia-smi` have eight digits, those of the system four.
     let line = text.lines().find(|line| {
         let bus = line.split(',').next().unwrap_or_default().trim();
         bus.to_lowercase().ends_with(&address.to_lowercase())
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_an_nvidia_card_is_found_by_its_place_on_the_bus() {
-        // What `nvidia-smi` prints for two cards.
+        // The output of `nvidia-smi` for two cards.
         let text = "00000000:01:00.0, 24576\n00000000:C1:00.0, 81559\n";
         assert_eq!(nvidia_line(text, "0000:c1:00.0"), Some(81_559 << 20));
         assert_eq!(nvidia_line(text, "0000:02:00.0"), None);

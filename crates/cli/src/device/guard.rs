@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow};
 
-/// Whether another device than the CPU is in use. Its failures are not bugs of this program.
+/// If true, another device than the CPU is in use. Its failures are not bugs of this program.
 static IS_FOREIGN: AtomicBool = AtomicBool::new(false);
 
 /// Must be called when a device other than the CPU is opened.
@@ -24,7 +24,7 @@ fn is_foreign() -> bool {
 /// error with `advice`.
 ///
 /// # Errors
-/// Those of `work`, and the failure of a device.
+/// The errors of `work`, and the failure of a device.
 pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let earlier = Arc::new(take_hook());
     let print = Arc::clone(&earlier);

@@ -1,4 +1,4 @@
-//! Which devices this build and this machine have.
+//! The devices of this build and this machine.
 
 use anyhow::{Result, ensure};
 use burn::tensor::Device;

@@ -1,4 +1,4 @@
-//! How fast a device multiplies matrices, with which everything else that it does is compared.
+//! The speed at which a device multiplies matrices. All other speeds are compared with it.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use burnformer_core::Precision;
 use burnformer_kernels::is_fused_on;
 
-/// How long a product is repeated.
+/// The time for which a product is repeated.
 const TIMED: Duration = Duration::from_millis(300);
 /// Products of the next size are tried while one product takes less than this.
 const SHORT: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! Where to compute: the names of devices, which of them this build and this machine have, and
+//! The devices on which to compute: their names, those that this build and this machine have, and
 //! whether they compute correctly.
 
 mod auto;

@@ -47,7 +47,7 @@ pub(super) enum Several {
 }
 
 impl DeviceNames {
-    /// Whether `backend` is one of the named backends, or may be chosen by `auto`.
+    /// Returns whether `backend` is one of the named backends, or may be chosen by `auto`.
     pub fn names(&self, backend: Backend) -> bool {
         self.0.iter().any(|name| match name {
             Several::One(DeviceName::Auto) => true,
@@ -55,7 +55,7 @@ impl DeviceNames {
         })
     }
 
-    /// Whether a backend is named.
+    /// Returns whether a backend is named.
     pub fn are_explicit(&self) -> bool {
         !self.0.contains(&Several::One(DeviceName::Auto))
     }

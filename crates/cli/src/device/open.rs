@@ -25,7 +25,7 @@ impl DeviceNames {
     /// The devices in the given order; at least one.
     ///
     /// # Errors
-    /// Those of [`DeviceName::open`].
+    /// The errors of [`DeviceName::open`].
     pub fn open(&self) -> Result<Vec<Device>> {
         let mut devices = Vec::new();
         for name in &self.0 {

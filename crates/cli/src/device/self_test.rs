@@ -35,7 +35,7 @@ pub struct Verdict {
 /// gradients.
 ///
 /// # Errors
-/// What went wrong, also if the device panics.
+/// A message with the failure, also if the device panics.
 pub fn in_process(device: &Device) -> Result<Verdict, String> {
     quietly(|| {
         let expected = loss_and_gradients(&Device::flex());
@@ -77,7 +77,7 @@ fn program() -> Result<Command, String> {
 /// process.
 ///
 /// # Errors
-/// What went wrong.
+/// A message with the failure.
 pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     let output = program()?.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| e.to_string())?;

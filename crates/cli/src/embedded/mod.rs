@@ -1,5 +1,4 @@
-//! What the binary contains beside code: a corpus and two models, unpacked into the user's cache
-//! when they are asked for.
+//! A corpus and two models inside the binary, unpacked into the user's cache at their first use.
 
 mod corpus;
 mod models;

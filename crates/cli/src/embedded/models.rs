@@ -14,7 +14,7 @@ pub const PAIRS: [&str; 2] = ["de-en", "en-de"];
 /// The model of a command that names none.
 pub const DEFAULT_MODEL: &str = "embedded:de-en";
 
-/// What the name of a model inside the binary begins with, where others are folders.
+/// The prefix of the name of a model inside the binary; other names are folders.
 const PREFIX: &str = "embedded:";
 
 /// A file of a model directory: its name and its bytes.
@@ -39,8 +39,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[place], &user_cache())
 }
 
-/// Whether `folder` is one into which a model inside the binary is unpacked, and in which no change
-/// lasts.
+/// Returns whether `folder` is one into which a model inside the binary is unpacked, and in which
+/// no change lasts.
 pub fn is_unpacked(folder: &Path) -> bool {
     folder.starts_with(user_cache().join("models"))
 }

@@ -27,13 +27,13 @@ pub use shard::ShardArgs;
 pub use stamp::digest_of_file;
 use stamp::{TEXT, trusted, what_differs, write_stamp};
 
-/// What a process does: the whole text, or a shard.
+/// The part of the text that a process translates: all of it, or a shard.
 pub struct Part {
     /// The lines, counted from 0. Those of a whole text have no known end.
     pub lines: Range<u64>,
     /// The output; `None` is standard output.
     pub output: Option<PathBuf>,
-    /// What the output of a shard is made from.
+    /// The inputs from which the output of a shard is made.
     made_from: Option<Value>,
 }
 
@@ -94,7 +94,7 @@ impl Part {
     /// Opens the output: that of a shard appears when it is [finished](Self::finish).
     ///
     /// # Errors
-    /// Those of [`Output::create`].
+    /// The errors of [`Output::create`].
     pub fn create_output(&self, inputs: &[&Path]) -> Result<Output> {
         match (&self.output, &self.made_from) {
             (Some(path), Some(_)) => Output::create_whole(path, inputs),
@@ -106,7 +106,7 @@ impl Part {
     /// gets its name, and then a stamp with what it was made from.
     ///
     /// # Errors
-    /// Those of [`complete`](Self::complete); if the output cannot be written.
+    /// The errors of [`complete`](Self::complete); if the output cannot be written.
     pub fn finish(&self, output: &mut Output, end: u64) -> Result<()> {
         output.flush()?;
         self.made_from.as_ref().map_or(Ok(()), |_| {
@@ -123,7 +123,7 @@ impl Part {
     /// `end`, and return its hash, which a shard needs for its stamp.
     ///
     /// # Errors
-    /// Those of `publish`; if the text has become shorter since its lines were counted, or the
+    /// The errors of `publish`; if the text has become shorter since its lines were counted, or the
     /// stamp cannot be written.
     pub fn complete(
         &self,

@@ -28,7 +28,7 @@ pub struct ShardArgs {
 }
 
 impl ShardArgs {
-    /// Whether the command does the whole text.
+    /// Returns whether the command does the whole text.
     pub fn is_whole(&self) -> bool {
         self.shard.is_none()
     }
@@ -37,7 +37,7 @@ impl ShardArgs {
 /// One of several parts of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shard {
-    /// From 1 to `count`.
+    /// The number of the shard, from 1 to `count`.
     pub(super) number: u64,
     pub(super) count: u64,
 }
@@ -72,8 +72,8 @@ impl Shard {
         }
     }
 
-    /// Of `all` lines, counted from 0, those of this shard: whole chunks of `chunk` lines, of which
-    /// each shard has as many as the others, or one more.
+    /// The lines of this shard among `all` lines, counted from 0: whole chunks of `chunk` lines, of
+    /// which each shard has as many as the others, or one more.
     pub(super) fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
         let chunks = u128::from(all.div_ceil(chunk));
         let end = |number: u64| {

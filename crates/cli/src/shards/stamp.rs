@@ -23,8 +23,8 @@ fn stamp_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What differs between the output that is at `path` and one that is `made_from` this: nothing if
-/// the output can be used, whose stamp then says so of the whole text too. `None` if there is none.
+/// The difference between the inputs of the output at `path` and `made_from`: empty if the output
+/// can be used, whose stamp then says so of the whole text too. `None` if there is none.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);
@@ -54,7 +54,7 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     }))
 }
 
-/// What the shard at `path` was made from.
+/// The inputs from which the shard at `path` was made.
 pub(super) fn trusted(path: &Path) -> Result<Value> {
     let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
     let stamp: Value = serde_json::from_str(&stamp).unwrap_or_default();

@@ -23,7 +23,7 @@ pub fn check_halves(server: &Server) {
     during(server, "half requests", || {
         for number in 0..70 {
             let mut stream = TcpStream::connect(&server.address).unwrap();
-            // What has been closed for others, or is not read, cannot be written to.
+            // A connection that has been closed for others, or is not read, cannot be written to.
             stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
             let _ = stream.write_all(halves[number % halves.len()].as_bytes());
             open.push(stream);
@@ -33,7 +33,7 @@ pub fn check_halves(server: &Server) {
     assert!(server.has_logged("too many connections"));
 }
 
-/// As many whole requests as a client can have: it is told to come again, the state is told, and
+/// A client that has as many whole requests as it can is told to come again; the state is told, and
 /// other clients are answered.
 pub fn check_whole(server: &Server) {
     let long = hostile().json("/v1/sentences", &long_sentences(6, 20));

@@ -58,7 +58,7 @@ pub fn check_left(server: &Server) {
     assert!(used < SECOND / 2, "nobody waits, but {used:?} were computed in a second");
 }
 
-/// What cannot be searched is refused before it gets into a batch with others.
+/// A sentence that cannot be searched is refused before it gets into a batch with others.
 pub fn check_bad_terms(server: &Server) {
     let bad = json!({"sentences": ["Das Haus"], "source": "de", "target": "en", "glossary": [["Haus", "a\u{1}b"]]});
     let bad = hostile().json("/v1/sentences", &bad);

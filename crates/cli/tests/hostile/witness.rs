@@ -1,4 +1,4 @@
-//! What honest clients wait for during attacks.
+//! The waiting times of honest clients during attacks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ pub fn during(server: &Server, name: &str, attack: impl FnOnce()) {
     }
 }
 
-/// How long the client with this wish waits at most until all is `done`.
+/// The longest wait of the client with this wish until all is `done`.
 fn longest_wait(address: &str, path: &str, wish: Wish, done: &AtomicBool) -> Duration {
     let mut longest = Duration::ZERO;
     for number in 0.. {

@@ -214,7 +214,7 @@ fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
     let all = lines[0]["n_best"].as_array().unwrap();
     let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
     let different: HashSet<&str> = texts.collect();
-    // Of the 320 tokens, those of single bytes have no text of their own.
+    // The tokens of single bytes among the 320 have no text of their own.
     assert!((100..320).contains(&different.len()), "{}", different.len());
     assert!(
         all.len() == 600

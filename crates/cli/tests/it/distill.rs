@@ -133,7 +133,7 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
     assert!(!again.exists());
     let work = file("again.tsv.work");
     assert_eq!(lines(&work).len(), 11);
-    // As a process that was killed while it wrote.
+    // The file ends like that of a process that was killed while it wrote.
     let mut half = fs::read(&work).unwrap();
     half.truncate(half.len() - 20);
     fs::write(&work, half).unwrap();

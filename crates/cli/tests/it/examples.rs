@@ -10,7 +10,7 @@ use burnformer_data::{LineReader, Utf8Policy};
 
 use crate::common::{Untrained, run, stdout};
 
-/// How long an example may run that is not made to end soon; it is stopped then.
+/// The time after which an example is stopped that is not made to end soon.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An address that nobody answers.
@@ -116,7 +116,7 @@ fn every_command_has_examples_and_they_run() {
             };
             let line = if command == "serve" { format!("exec {line}") } else { line };
             let (code, said) = outcome(&line, folder.path(), endless);
-            // What would be fetched is checked for its form alone.
+            // Names of models to fetch are checked for their form alone.
             let good = match code {
                 Some(code) if line.contains("hf:") || line.contains("firefox:") => code != 2,
                 Some(code) => code == 0,

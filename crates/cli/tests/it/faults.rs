@@ -1,5 +1,4 @@
-//! What the disk, the machine and the user can do to a run: each is named, and earlier work is
-//! whole.
+//! Faults of the disk, the machine and the user: each is named, and earlier work is whole.
 
 use std::fs;
 use std::path::Path;

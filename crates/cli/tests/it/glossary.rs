@@ -15,7 +15,7 @@ fn glossary(folder: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
-/// What `translate` gives for [`INPUT`] with these terms.
+/// The output of `translate` for [`INPUT`] with these terms.
 fn translate(terms: &str, more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (model, file) = (Trained::get().model(), glossary(folder.path(), terms));

@@ -1,4 +1,4 @@
-//! What a user does who has not read the manual, and the sentence that helps.
+//! Mistakes of a user who has not read the manual, and the sentence that helps.
 
 use crate::common;
 use std::fs;
@@ -276,7 +276,7 @@ fn presets_are_listed_and_a_commented_file_is_written_that_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let run_in = |arguments: &[&str]| burnformer(arguments).current_dir(&folder).output().unwrap();
     stdout(&run_in(&["config", "init", "--preset", "small"]));
-    // What is measured stands in comments.
+    // Measured values stand in comments.
     let settings = |output| -> Vec<String> {
         let text = stdout(&output);
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

@@ -222,7 +222,7 @@ fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its
     assert_refused(&run_with(&other, b"the house\n"), 2, &["fra, ron", "\"de\""]);
 }
 
-/// What cannot be used is not written.
+/// A model that cannot be used is not written.
 #[test]
 fn an_import_translates_once_before_it_is_there() {
     let folder = tempfile::tempdir().unwrap();

@@ -90,7 +90,7 @@ fn a_run_is_not_overwritten_and_nothing_is_not_resumed() {
     assert!(stderr(&nothing).contains("no checkpoint"), "{}", stderr(&nothing));
 }
 
-/// What `metrics.jsonl` says of the validations, in its order.
+/// The records of the validations in `metrics.jsonl`, in its order.
 fn validations(run: &std::path::Path) -> Vec<Value> {
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let records = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

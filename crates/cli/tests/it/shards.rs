@@ -47,7 +47,7 @@ impl Place {
         run(&self.arguments(more))
     }
 
-    /// What `shard` says, which must succeed.
+    /// The output of `shard`, which must succeed.
     fn shard(&self, shard: &str, more: &[&str]) -> String {
         let output = self.translate(&[&["--shard", shard], more].concat());
         assert_eq!(stdout(&output), "", "results go to the file");

@@ -1,4 +1,4 @@
-//! What a training is given: texts and settings.
+//! Inputs of a training: texts and settings.
 
 use crate::common;
 use std::fs;
@@ -19,7 +19,7 @@ fn a_dry_run_prints_a_configuration_that_can_be_used() {
     assert_eq!(settings(&again), settings(&text));
     assert_eq!(of(&again, "parameters"), of(&text, "parameters"));
     assert!(!toy.folder.path().join("dry").exists());
-    // What it measures: the updates of the run, its memory, and when it has a score.
+    // The plan tells the updates of the run, its memory, and the time of its score.
     let time = of(&text, "time");
     assert!(time.contains(" for 800 updates, the mean of 20 updates being 0."), "{time}");
     assert!(of(&text, "memory, with the worst batch").ends_with(" GB"));

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use crate::config::ConfigError;
 use crate::parameters::LoadError;
 
-/// Why a model directory cannot be written or read.
+/// An error in writing or reading a model directory.
 #[derive(thiserror::Error)]
 pub enum ModelDirError {
     /// The operating system reported an error on a file or folder.
@@ -20,7 +20,7 @@ pub enum ModelDirError {
         /// The folder.
         dir: PathBuf,
     },
-    /// There is a file in the place of the folder.
+    /// The path is a file instead of a folder.
     #[error("{}: is a file, but a model is a folder; give a model directory, such as runs/NAME/best", path.display())]
     NotADirectory {
         /// The file.
@@ -95,7 +95,7 @@ pub enum ModelDirError {
     Config {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error in the configuration.
         source: ConfigError,
     },
     /// The weights do not match the configuration.
@@ -103,7 +103,7 @@ pub enum ModelDirError {
     Parameters {
         /// The file.
         path: PathBuf,
-        /// What does not match.
+        /// The first name or shape that does not match.
         source: LoadError,
     },
     /// The configuration describes a model with another number of parameters than there are
@@ -123,7 +123,7 @@ pub enum ModelDirError {
     Tensors {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         message: String,
     },
     /// The weights hold numbers that no training leaves in a model that works.
@@ -139,7 +139,7 @@ pub enum ModelDirError {
     Tampered {
         /// The file.
         path: PathBuf,
-        /// What differs: `size` or `hash`.
+        /// The property that differs: `size` or `hash`.
         what: &'static str,
     },
     /// The manifest does not list a file that is needed.

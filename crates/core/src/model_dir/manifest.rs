@@ -41,7 +41,7 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
 /// see [`seal`]. Files that others put into `dir` stay unlisted, so that they may change.
 ///
 /// # Errors
-/// Those of [`seal`], and if the manifest cannot be read.
+/// The errors of [`seal`], and if the manifest cannot be read.
 pub fn seal_again(dir: &Path, new: &str) -> Result<(), ModelDirError> {
     let listed = read_manifest(dir)?.files;
     seal_those(dir, |name| name == new || listed.contains_key(name))
@@ -74,7 +74,7 @@ pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
 /// reads them: each file is read once.
 ///
 /// # Errors
-/// Those of [`verify`].
+/// The errors of [`verify`].
 pub fn verify_before_load(dir: &Path) -> Result<(), ModelDirError> {
     verify_all(dir, |name| name != WEIGHTS)
 }
@@ -117,8 +117,8 @@ pub(super) fn read_tensors_checked(
     if let Err(ModelDirError::Io { .. }) = tensors {
         return tensors;
     }
-    // What a damaged header left unread. That the file is not the one of the manifest says more
-    // than what is wrong in it.
+    // Reads the bytes that a damaged header left. A hash that is not the one of the manifest says
+    // more than the damage.
     io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
     match format!("{:x}", hash.finalize()) == entry.sha256 {
         true => tensors,

@@ -37,7 +37,7 @@ pub fn read_tensors(
 /// byte that is read, in order, while the next ones are read.
 ///
 /// # Errors
-/// Those of [`read_tensors`]; [`ModelDirError::Io`] if `file` yields an error or ends early.
+/// The errors of [`read_tensors`]; [`ModelDirError::Io`] if `file` yields an error or ends early.
 pub(super) fn read_from(
     path: &Path,
     file: &mut (impl Read + Send),

@@ -7,7 +7,7 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use super::error::ModelDirError;
 
-/// What follows a matrix's name in that of its scales.
+/// The suffix of a matrix's name in that of its scales.
 pub(super) const SCALE: &str = ".scale";
 
 /// One tensor of a file: name, type, shape, bytes.
@@ -41,7 +41,7 @@ pub fn write_quantized(
     write_stored(path, tensors.iter().flat_map(stored).collect())
 }
 
-/// Whether models multiply with a parameter: a matrix that is no table of positions.
+/// Returns whether models multiply with a parameter: a matrix that is no table of positions.
 fn is_multiplied(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && !name.contains("position")
 }

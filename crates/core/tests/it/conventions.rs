@@ -1,4 +1,4 @@
-//! Where models of other systems depart from the paper.
+//! Differences between models of other systems and the paper.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{

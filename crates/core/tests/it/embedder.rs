@@ -100,7 +100,7 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
     let by_hand = own.layers.iter().fold(x.clone(), |x, layer| layer.forward(x, &alibi, RUN));
     let by_hand = own.norm.as_ref().unwrap().forward(by_hand);
     assert_eq!(worst(own.forward(x.clone(), &alibi, RUN), by_hand), 0.0);
-    // Of a decoder, once as a whole and once step by step, with a bias of the source too.
+    // The decoder runs once as a whole and once step by step, with a bias of the source too.
     let states = random([2, source_len, WIDTH]);
     let padding = mask([2, 1, source_len], |row, _, key| row == 0 && key > 4);
     let source = EncodedSource { states, padding };

@@ -46,7 +46,7 @@ fn a_packed_weight_can_still_be_read_and_saved() {
     }
 }
 
-/// Its memory is the packed one until somebody asks for the weight.
+/// The memory is the packed one until the weight is read.
 #[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn a_weight_that_nobody_shares_is_packed_in_its_own_memory() {

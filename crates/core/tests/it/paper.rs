@@ -1,4 +1,4 @@
-//! What the paper states about its parts, checked by that name.
+//! Statements of the paper about its parts, checked by that name.
 
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;

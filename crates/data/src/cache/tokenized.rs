@@ -42,9 +42,9 @@ enum Tokens {
 /// One of the corpora of a mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixedPart {
-    /// Its pairs in the mixture.
+    /// The range of its pairs in the mixture.
     pub pairs: Range<u32>,
-    /// How many pairs are drawn from it, relative to the other parts.
+    /// The number of pairs that are drawn from it, relative to the other parts.
     pub weight: f64,
 }
 
@@ -131,7 +131,7 @@ impl TokenizedCorpus {
         self.pairs
     }
 
-    /// Whether there is no pair.
+    /// Returns whether there is no pair.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -163,7 +163,7 @@ impl TokenizedCorpus {
     /// The numbers of source and target tokens of `pairs`, without `</s>`.
     ///
     /// # Errors
-    /// Those of [`pair`](Self::pair).
+    /// The errors of [`pair`](Self::pair).
     ///
     /// # Panics
     /// If `pairs` reach beyond [`TokenizedCorpus::len`].
@@ -192,7 +192,7 @@ impl TokenizedCorpus {
         number * BLOCK..((number + 1) * BLOCK).min(self.pairs)
     }
 
-    /// Where each sentence of `pairs` begins and the last one ends, in tokens.
+    /// The positions at which each sentence of `pairs` begins and the last one ends, in tokens.
     fn places(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         assert!(pairs.end <= self.pairs, "pairs {pairs:?} of {}", self.pairs);
         match &self.tokens {
@@ -208,7 +208,7 @@ impl TokenizedCorpus {
         self.hash.clone()
     }
 
-    /// How many pairs cleaning dropped, and why.
+    /// The number of pairs that cleaning dropped, by reason.
     pub fn report(&self) -> &CleaningReport {
         &self.report
     }
@@ -255,7 +255,7 @@ fn damaged(path: &Path, message: String) -> DataError {
     DataError::DamagedCache { path: path.into(), message }
 }
 
-/// What is kept of the content of a cache file.
+/// The parts of a cache file that stay in memory.
 struct Verified {
     header: Header,
     highest: u32,

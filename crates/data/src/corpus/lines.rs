@@ -62,7 +62,7 @@ impl LineReader {
     /// TSV, otherwise the whole lines.
     ///
     /// # Errors
-    /// Those of [`LineReader::open`]. A line of TSV without exactly two columns is an error of
+    /// The errors of [`LineReader::open`]. A line of TSV without exactly two columns is an error of
     /// [`LineReader::next_line`].
     pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
         let column = is_tsv(path).then_some(side);
@@ -72,7 +72,7 @@ impl LineReader {
     /// Reads lines from any reader; `name` is its name in error messages.
     ///
     /// # Errors
-    /// Those of [`LineReader::open`].
+    /// The errors of [`LineReader::open`].
     pub fn from_reader(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -144,7 +144,7 @@ impl LineReader {
     /// Reads to the end without decoding, and returns the number of lines of the whole text.
     ///
     /// # Errors
-    /// Those of [`LineReader::next_line`], except for UTF-8.
+    /// The errors of [`LineReader::next_line`], except for UTF-8.
     pub fn count_rest(&mut self) -> Result<u64> {
         self.skip_lines(u64::MAX)?;
         Ok(self.number)
@@ -154,7 +154,7 @@ impl LineReader {
     /// are fewer.
     ///
     /// # Errors
-    /// Those of [`LineReader::next_line`], except for UTF-8.
+    /// The errors of [`LineReader::next_line`], except for UTF-8.
     pub fn skip_lines(&mut self, count: u64) -> Result<()> {
         for _ in 0..count {
             if self.read_bytes()?.is_none() {
@@ -204,8 +204,8 @@ impl LineReader {
         Ok(self.bytes.last() == Some(&self.line_end))
     }
 
-    /// Whether `\r` ends the lines of the text, as in old Macintosh files: there is one before its
-    /// end, and no `\n`. If so, the bytes that were read are read again.
+    /// Returns whether `\r` ends the lines of the text, as in old Macintosh files: there is one
+    /// before its end, and no `\n`. If so, the bytes that were read are read again.
     fn has_only_carriage_returns(&mut self) -> bool {
         let before_end = self.bytes.len().saturating_sub(1);
         if !self.bytes[..before_end].contains(&b'\r') {

@@ -23,7 +23,7 @@ pub use open::read_text;
 pub use parallel::{LinePair, ParallelReader};
 pub use pipes::{is_pipe, repeated_pipe};
 
-/// What to do with a line that is not valid UTF-8.
+/// The policy for a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Utf8Policy {
@@ -84,8 +84,8 @@ pub enum Side {
     Target,
 }
 
-/// Whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also compressed
-/// (`.tsv.gz`).
+/// Returns whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also
+/// compressed (`.tsv.gz`).
 pub fn is_tsv(path: &Path) -> bool {
     let extension = |path: &Path| path.extension().map(|name| name.to_ascii_lowercase());
     match extension(path) {
@@ -96,7 +96,7 @@ pub fn is_tsv(path: &Path) -> bool {
     }
 }
 
-/// Whether `path` is `-`, which means standard input.
+/// Returns whether `path` is `-`, which means standard input.
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

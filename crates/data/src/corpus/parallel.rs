@@ -35,8 +35,8 @@ impl ParallelReader {
     /// read.
     ///
     /// # Errors
-    /// Those of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe;
-    /// [`DataError::TwoTables`] if they are two TSV files.
+    /// The errors of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same
+    /// pipe; [`DataError::TwoTables`] if they are two TSV files.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -48,7 +48,7 @@ impl ParallelReader {
     /// Reads the next pair; `None` at the end.
     ///
     /// # Errors
-    /// Those of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line
+    /// The errors of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line
     /// without exactly two columns.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let pair = match &mut self.input {
@@ -65,7 +65,7 @@ impl ParallelReader {
     /// Passes over the next `count` pairs, as [`LineReader::skip_lines`] does.
     ///
     /// # Errors
-    /// Those of [`LineReader::skip_lines`].
+    /// The errors of [`LineReader::skip_lines`].
     pub fn skip_pairs(&mut self, count: u64) -> Result<()> {
         match &mut self.input {
             Input::Pair(source, target) => {

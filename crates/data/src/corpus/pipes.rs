@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::is_standard_input;
 
-/// Whether the text at `path` can be read only once, or its name means nothing to another process:
-/// standard input (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as
+/// Returns whether the text at `path` can be read only once, or its name means nothing to another
+/// process: standard input (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as
 /// `/dev/fd/63` for `<(command)` in a shell).
 pub fn is_pipe(path: &Path) -> bool {
     let is_special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
@@ -60,7 +60,8 @@ fn node(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// Whether `path` is an open file of this process. Reading it may move the position of that file.
+/// Returns whether `path` is an open file of this process. Reading it may move the position of that
+/// file.
 fn is_descriptor(path: &Path) -> bool {
     let folders = ["/dev/fd", "/proc/self/fd"];
     path == Path::new("/dev/stdin")

@@ -61,7 +61,7 @@ pub struct BatchSampler {
     known: Arc<Mutex<Known>>,
 }
 
-/// What was planned last.
+/// The last plan.
 #[derive(Default)]
 struct Known {
     /// A window by seed, epoch and number.
@@ -152,7 +152,7 @@ impl BatchSampler {
     /// validation and scoring.
     ///
     /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`].
+    /// The errors of [`TokenizedCorpus::lengths`].
     pub fn ordered(&self) -> Result<EpochPlan> {
         Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
@@ -166,7 +166,7 @@ impl BatchSampler {
     /// Reads the pairs of one planned batch.
     ///
     /// # Errors
-    /// Those of [`TokenizedCorpus::pair`].
+    /// The errors of [`TokenizedCorpus::pair`].
     ///
     /// # Panics
     /// If an index is not below the number of pairs in the corpus.

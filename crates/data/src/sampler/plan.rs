@@ -35,7 +35,7 @@ impl EpochPlan {
         self.batches.len()
     }
 
-    /// Whether there is no batch.
+    /// Returns whether there is no batch.
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
@@ -82,7 +82,7 @@ pub(super) fn cut(entries: &[Entry], settings: &SamplerSettings) -> EpochPlan {
     plan
 }
 
-/// Whether a batch may have `rows` rows of at most `longest` columns.
+/// Returns whether a batch may have `rows` rows of at most `longest` columns.
 fn fits(rows: usize, longest: usize, settings: &SamplerSettings) -> bool {
     rows * longest <= settings.budget && settings.max_sentences.is_none_or(|most| rows <= most)
 }

@@ -1,4 +1,4 @@
-//! How a corpus is divided into batches.
+//! Settings for dividing a corpus into batches.
 
 use serde::{Deserialize, Serialize};
 

@@ -43,7 +43,7 @@ impl BatchStream {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Whether no batch of the epoch is left.
+    /// Returns whether no batch of the epoch is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.state.next_batch >= self.batches()
     }

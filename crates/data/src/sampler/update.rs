@@ -16,7 +16,7 @@ impl Rank {
     /// A process that is alone.
     pub const ALONE: Self = Self { number: 0, count: 1 };
 
-    /// Whether the batch with number `place` of an update belongs to this process.
+    /// Returns whether the batch with number `place` of an update belongs to this process.
     pub fn has(self, place: usize) -> bool {
         place % self.count == self.number
     }

@@ -24,7 +24,7 @@ impl BatchSampler {
     /// `epoch` and `number`.
     ///
     /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// The errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
         // The lock is not held during the work, in which other threads take part.
         let key = [seed, epoch, number as u64];
@@ -71,7 +71,7 @@ impl BatchSampler {
     /// The number of batches of an epoch.
     ///
     /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// The errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn batches_in(&self, seed: u64, epoch: u64) -> Result<u64> {
         Ok(self.ends(seed, epoch)?.last().copied().unwrap_or(0))
     }

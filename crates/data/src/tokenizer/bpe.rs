@@ -274,8 +274,8 @@ mod tests {
         let alphabet: Vec<char> = "deilnorstw·".chars().collect();
         let learnt = learn(&words, vec![], &alphabet, alphabet.len() + 4, 16);
         let merges: Vec<String> = learnt.merges.iter().map(|(a, b)| format!("{a}+{b}")).collect();
-        // e+s, s+t and t+· tie at 9, and e is the lowest id; then t+· (ids 8, 10) and es+t (ids 11, 8)
-        // tie at 9.
+        // e+s, s+t and t+· tie at 9, and e is the lowest id; then t+· (ids 8, 10) and es+t (ids 11,
+        // 8) tie at 9.
         assert_eq!(merges, ["e+s", "t+·", "es+t·", "l+o"].map(String::from));
     }
 

@@ -1,4 +1,4 @@
-//! What a tokeniser is made of.
+//! The files of a tokeniser.
 
 /// The files that a tokeniser is made of, by their content.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ use word_cache::WordCache;
 pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
-    /// Whether it encodes invisible characters too.
+    /// If true, invisible characters are encoded too.
     keeps_invisible: bool,
     /// The words of texts that came in large numbers, if the tokeniser allows it.
     words: Arc<OnceLock<Option<WordCache>>>,
@@ -59,7 +59,7 @@ pub struct Tokenizer {
 const MANY: usize = 1024;
 const TOGETHER: usize = 256;
 
-/// Whose files a tokeniser is made of.
+/// The library that wrote the files of a tokeniser.
 #[derive(Clone)]
 enum Kind {
     HuggingFace(Box<tokenizers::Tokenizer>),
@@ -356,7 +356,7 @@ impl Tokenizers {
         Ok(SpecialIds { pad: target.pad, bos, eos: target.eos })
     }
 
-    /// Whether both sides share one vocabulary.
+    /// Returns whether both sides share one vocabulary.
     pub fn is_joint(&self) -> bool {
         Arc::ptr_eq(&self.source, &self.target)
     }

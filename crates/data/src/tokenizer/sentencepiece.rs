@@ -125,7 +125,7 @@ impl SentencePieceTokenizer {
         self.tokens.iter().filter_map(code).collect()
     }
 
-    /// Whether no text may have this id.
+    /// Returns whether no text may have this id.
     fn is_special(&self, id: u32) -> bool {
         let TokenizerSpecialIds { pad, eos, unk, .. } = self.special;
         [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
@@ -193,7 +193,7 @@ fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> 
     named.map(|(_, &id)| id).collect()
 }
 
-/// Whether a token names a target language, which counts at the start of a text only.
+/// Returns whether a token names a target language, which counts at the start of a text only.
 fn is_language(token: &str) -> bool {
     token.starts_with(">>") && token.ends_with("<<")
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// Which subword model to train.
+/// The kind of subword model to train.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenizerKind {
@@ -23,14 +23,15 @@ pub enum TokenizerKind {
 pub struct TokenizerSettings {
     /// The subword model to train.
     pub kind: TokenizerKind,
-    /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least 261.
-    /// The trained vocabulary has exactly this size, or training it fails: see `allow_smaller`. The
-    /// paper has 37,000 (§5.1); 4,000 to 16,000 suit corpora below a million pairs.
+    /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least
+    /// 261. The trained vocabulary has exactly this size, or training it fails: see
+    /// `allow_smaller`. The paper has 37,000 (§5.1); 4,000 to 16,000 suit corpora below a million
+    /// pairs.
     pub vocab_size: usize,
-    /// Whether both languages share one vocabulary, which is the paper's choice (§5.1), or each has
-    /// its own, which suits languages of different scripts; then `model.sharing` cannot be `all`.
+    /// If true, both languages share one vocabulary, as in the paper (§5.1). If false, each has its
+    /// own, which suits languages of different scripts; then `model.sharing` cannot be `all`.
     pub joint: bool,
-    /// Whether every digit is a token of its own, so that numbers are copied digit by digit;
+    /// If true, every digit is a separate token, so that numbers are copied digit by digit;
     /// otherwise runs of digits are treated like words.
     pub split_digits: bool,
     /// The share of the text's characters that get a token of their own, above 0 and at most 1; the
@@ -42,7 +43,7 @@ pub struct TokenizerSettings {
     /// longer text a sample is taken over its whole length, pair by pair. This bounds memory and
     /// time; more text changes little.
     pub max_training_chars: usize,
-    /// Whether a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead
+    /// If true, a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead
     /// of an error.
     pub allow_smaller: bool,
 }

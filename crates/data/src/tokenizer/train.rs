@@ -20,7 +20,7 @@ impl TokenizerTrainer {
     /// A trainer without text.
     ///
     /// # Errors
-    /// Those of [`TokenizerSettings::validate`].
+    /// The errors of [`TokenizerSettings::validate`].
     pub fn new(settings: TokenizerSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
@@ -66,7 +66,7 @@ impl Tokenizer {
     /// Trains a tokeniser on `lines`, which are streamed.
     ///
     /// # Errors
-    /// Those of [`TokenizerTrainer::train`].
+    /// The errors of [`TokenizerTrainer::train`].
     pub fn train<S: AsRef<str>>(
         lines: impl IntoIterator<Item = S>,
         settings: &TokenizerSettings,

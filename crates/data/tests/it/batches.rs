@@ -254,7 +254,7 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
         let resumed = taken(&windowed(), whole[at - 1].next, count - at);
         assert_eq!(resumed, whole[at..], "at {at}");
     }
-    // Of two processes each reads its half of every update.
+    // Each of two processes reads its half of every update.
     let of = |number| {
         let updates =
             sampler.stream(sampler.start()).unwrap().updates(2, Rank { number, count: 2 });

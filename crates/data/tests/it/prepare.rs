@@ -184,7 +184,7 @@ fn separate_vocabularies_see_one_side_each() {
     assert_eq!(pairs(&first), pairs(&second));
 }
 
-/// How many pieces of the vocabulary are Greek, and how many Latin; bytes and special tokens are
+/// The numbers of Greek and of Latin pieces in the vocabulary; bytes and special tokens are
 /// neither.
 fn pieces_by_script(tokenizer: &Tokenizer) -> [usize; 2] {
     let pieces = (260..tokenizer.vocab_size() as u32).filter_map(|id| tokenizer.token(id));

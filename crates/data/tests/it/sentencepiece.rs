@@ -104,7 +104,7 @@ fn the_files_are_given_back_and_make_the_same_tokeniser() {
 #[test]
 fn without_a_vocabulary_pieces_have_their_own_ids() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sentencepiece/tests/fixtures");
-    // Its special pieces are called [P] [B] [E] [UNK].
+    // The special pieces of this model are called [P] [B] [E] [UNK].
     let tokenizer = Tokenizer::load(&fixtures.join("bpe-suffix.model")).unwrap();
     let expected = TokenizerSpecialIds { pad: 0, bos: None, eos: 2, unk: 3 };
     assert_eq!(tokenizer.special_ids(), expected);

@@ -273,7 +273,7 @@ fn a_piece_of_white_space_belongs_to_the_word_after_it_and_the_last_word_exists(
     assert_eq!(tokenizer.words_of(&[special::BOS]), [0]);
 }
 
-/// Of each kind of invisible character several: controls, marks of direction, fillers, joiners,
+/// Several invisible characters of each kind: controls, marks of direction, fillers, joiners,
 /// selectors, tags.
 const INVISIBLE: &str = "\0\u{1}\u{7F}\u{9F}\u{AD}\u{34F}\u{61C}\u{115F}\u{1160}\u{17B4}\u{180E}\u{200B}\u{200C}\
     \u{200D}\u{200E}\u{200F}\u{202A}\u{202E}\u{2060}\u{2061}\u{2064}\u{2066}\u{2069}\u{206A}\u{206F}\u{3164}\

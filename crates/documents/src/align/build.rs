@@ -128,7 +128,7 @@ impl Alignment {
             *of_piece.entry(piece).or_insert(0) += weight;
             *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
         }
-        // Of equals, the first.
+        // The first of equal pieces is chosen.
         let sums =
             |&&(piece, _): &&(usize, usize)| (of_word[&self.pieces[piece].word], of_piece[&piece]);
         votes.iter().rev().max_by_key(sums).map(|&(piece, _)| piece)

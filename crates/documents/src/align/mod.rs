@@ -96,7 +96,7 @@ impl Alignment {
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
         let next = self.sentences.partition_point(|(source, _)| source.end < at);
         let Some((range, target)) = self.sentences.get(next) else {
-            // Behind the last sentence, white space is the same as in the source.
+            // The white space after the last sentence is the same as in the source.
             let last = self.sentences.last();
             let (end, target) = last.map_or((0, 0), |(source, target)| (source.end, target.end));
             return (target + (at - end)).min(self.target.len());
@@ -143,7 +143,7 @@ impl Alignment {
         Some(self.units[unit].range.end)
     }
 
-    /// Whether `at` is between the ends of a sentence of the source.
+    /// Returns whether `at` is between the ends of a sentence of the source.
     pub(crate) fn is_in_sentence(&self, at: usize) -> bool {
         let next = self.sentences.partition_point(|(source, _)| source.end <= at);
         self.sentences.get(next).is_some_and(|(source, _)| source.start < at)

@@ -81,7 +81,7 @@ pub(super) fn inline_element(raw: &str, builder: &mut Builder) {
     builder.atom(&content, raw);
 }
 
-/// Whether the tag `raw` divides text into blocks.
+/// Returns whether the tag `raw` divides text into blocks.
 pub(super) fn divides(raw: &str) -> bool {
     match lex(raw).tokens.as_slice() {
         [Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }] => {
@@ -164,8 +164,8 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on
-    /// behind it; or has no end.
+    /// Returns whether the comment or instruction `range` is alone on its lines, and no sentence
+    /// goes on behind it; or has no end.
     fn stands_alone(&self, range: &Range<usize>) -> bool {
         let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         let blank = [' ', '\t'];
@@ -174,7 +174,7 @@ impl Parser<'_> {
             && before.trim_end_matches(blank).ends_with(ends)
             && after.trim_start_matches(blank).starts_with(ends);
         let goes_on = |c: char| c.is_alphanumeric() || mark(c) == Mark::Separator;
-        // Behind a comment without an end, everything would be a part of it.
+        // After a comment without an end, the rest would be a part of it.
         let unclosed = after.is_empty() && !self.text.ends_with('>');
         unclosed
             || alone
@@ -182,7 +182,7 @@ impl Parser<'_> {
                     && after.trim_start().starts_with(char::is_lowercase))
     }
 
-    /// Whether there is another line break beside `index`. Two of them divide paragraphs.
+    /// Returns whether there is another line break beside `index`. Two of them divide paragraphs.
     fn is_repeated(&self, index: usize) -> bool {
         let tokens = &self.lexed.tokens;
         let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. }, .. }) if name == "br");
@@ -229,8 +229,8 @@ impl Parser<'_> {
         end + 1
     }
 
-    /// Whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only disturb
-    /// the model.
+    /// Returns whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only
+    /// disturb the model.
     fn is_note(&self, index: usize, end: usize) -> bool {
         let content = content(self.text, &self.lexed.tokens[index..=end]);
         !has_letters(&content)

@@ -58,7 +58,7 @@ impl Format {
         known.map(|&(_, format)| format)
     }
 
-    /// Its name: `text`, `html`, `markdown` or `srt`.
+    /// The name of the format: `text`, `html`, `markdown` or `srt`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -68,8 +68,8 @@ impl Format {
         }
     }
 
-    /// Whether `text`, which is written for `source`, has the same blocks; else the place of the
-    /// first other one.
+    /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
+    /// position of the first other block.
     pub(crate) fn has_shape_of(self, source: &str, text: &str) -> Result<(), usize> {
         if self == Self::Markdown { markdown::has_shape_of(source, text) } else { Ok(()) }
     }

@@ -22,7 +22,7 @@ pub(super) struct Pieces {
     pub(super) written: usize,
     /// The block that is being read, with its start.
     pub(super) block: Option<(usize, Builder)>,
-    /// Whether blocks without letters are kept.
+    /// If true, blocks without letters are kept.
     has_all_blocks: bool,
 }
 

@@ -38,8 +38,8 @@ impl Family<'_> {
         }
     }
 
-    /// How much of the white space at `at` in the translation goes before the element at `source`.
-    /// With `space_after`, white space followed it that the text does not have.
+    /// The length of the white space at `at` in the translation that goes before the element at
+    /// `source`. With `space_after`, white space followed it that the text does not have.
     fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
         let (before, after) = self.block.text.split_at(source);
         let before = before.len() - before.trim_end().len();

@@ -17,7 +17,8 @@ use crate::align::Alignment;
 use crate::block::{Block, Kind, Node};
 use crate::words::{trim, within};
 
-/// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at 512.
+/// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at
+/// 512.
 const DEEPEST: usize = 100;
 
 /// For each node of `block`, its bytes in the translation. `atoms` says where the atoms are there.

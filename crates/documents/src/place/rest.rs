@@ -6,7 +6,7 @@ use super::Family;
 use super::taken::Taken;
 use crate::words::{floor, has_words};
 
-/// How far from its expected place a mark is looked for, in bytes.
+/// The distance from its expected position within which a mark is looked for, in bytes.
 const REACH: usize = 256;
 
 impl Family<'_> {

@@ -65,7 +65,7 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
     let [left_sign, right_sign] = [left, right].map(Option::unwrap_or_default);
     let touch = format!("{left_sign}{part}{right_sign}");
     let text = format!("{before}{}{touch}{}{after}", spaced(left), spaced(right));
-    // Behind a letter, `%s` may be a percentage.
+    // After a letter, `%s` may be a percentage.
     let start = before.len() + spaced(left).len() + left_sign.len();
     let is_part = |own: burnformer_glossary::Part| own.range.start < start + part.len();
     if !burnformer_glossary::parts(&text).into_iter().any(is_part) {

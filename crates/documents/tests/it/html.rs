@@ -84,7 +84,7 @@ fn children_stay_in_their_parents_when_words_are_scattered() {
     );
 }
 
-/// As models do with a menu in one sentence, and with a word that the other language does not
+/// Models do so with a menu in one sentence, and with a word that the other language does not
 /// write.
 #[test]
 fn a_sentence_in_which_an_element_would_lose_its_words_is_translated_piece_by_piece() {

@@ -107,8 +107,8 @@ fn lines_of_a_quotation_keep_their_marks() {
     assert_eq!(markdown("> one two\n> three four\n", &reverse), "> four\n> three two one\n");
 }
 
-/// What begins a line of the translation begins no heading, although several spaces stood before
-/// it.
+/// The first word of a line of the translation begins no heading, although several spaces stood
+/// before it.
 #[test]
 fn a_line_does_not_begin_with_a_space() {
     assert_eq!(markdown("> a\n> a\n", &says("w \0# x")), "> w\n> \\# x\n");

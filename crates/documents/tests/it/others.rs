@@ -6,7 +6,7 @@ use crate::common::{Model, identity, markup, reverse, translate, unlinked, upper
 use crate::pages::{letters, tree, untranslated};
 use burnformer_documents::{Format, PendingSentence, Translated};
 
-/// What is wrong with `page` behind models that return it, that change letters, order and places.
+/// The faults of `page` behind models that return it, that change letters, order and positions.
 fn faults(page: &str) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut check = |holds: bool, fault: &'static str| {
@@ -53,7 +53,7 @@ fn faults(page: &str) -> Vec<&'static str> {
     all
 }
 
-/// Whether white space is single, which is then promised to stay.
+/// Returns whether white space is single, which is then promised to stay.
 fn is_single_spaced(page: &str) -> bool {
     !page.contains(['\n', '\r', '\t', '\x0c']) && !page.contains("  ") && {
         let text = html5gum::Tokenizer::new(page).filter_map(|Ok(token)| match token {
@@ -87,7 +87,8 @@ fn html5lib_inputs_keep_their_trees_tags_and_words() {
     assert!(report("html5lib", named) <= 6);
 }
 
-/// `PAGES=/usr/share/doc PAGES_STEP=50 cargo test --release -p burnformer-documents --test it pages_of -- --ignored --nocapture`
+/// `PAGES=/usr/share/doc PAGES_STEP=50 cargo test --release -p burnformer-documents --test it
+/// pages_of -- --ignored --nocapture`
 #[test]
 #[ignore = "reads the pages below a folder"]
 fn pages_of_a_folder_keep_their_trees_tags_and_words() {

@@ -144,7 +144,7 @@ struct Seen {
     node: Handle,
     /// The elements around it and itself, the outermost first.
     path: Vec<String>,
-    /// Whether it is in something that must not be translated.
+    /// If true, the text is in something that must not be translated.
     kept: bool,
 }
 

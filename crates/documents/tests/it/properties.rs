@@ -1,4 +1,4 @@
-//! What holds for every document and every translator.
+//! Properties of every document and every translator.
 
 use crate::common::{identity, markup, reverse, translate, unlinked, upper};
 use burnformer_documents::{Format, Link, PendingSentence, Translated};
@@ -67,7 +67,7 @@ fn garbage() -> impl Strategy<Value = Translated> {
     })
 }
 
-/// Whether every tag that is closed closes the last one that is open.
+/// Returns whether every tag that is closed closes the last one that is open.
 fn is_well_nested(html: &str) -> bool {
     let mut open = Vec::new();
     for token in html5gum::Tokenizer::new(html) {
@@ -198,8 +198,8 @@ fn markdown_document() -> impl Strategy<Value = String> {
         .prop_map(|blocks| blocks.join("\n\n") + "\n\n[ref]: http://e.f\n")
 }
 
-/// Everything but text, in the order of the document, the children of a block sorted. Emphasis may
-/// be written as HTML.
+/// The markup of the document in order, without text and with the children of a block sorted.
+/// Emphasis may be written as HTML.
 fn structure(markdown: &str) -> Vec<String> {
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
     let mut all = Vec::new();

@@ -90,7 +90,7 @@ fn wrap(sentence: &PendingSentence) -> Translated {
     Translated { text: format!("[{}]", sentence.text), links: Vec::new() }
 }
 
-/// As `wrap`, with characters that begin markup.
+/// Like `wrap`, with characters that begin markup.
 fn hostile(sentence: &PendingSentence) -> Translated {
     let text = format!("# *{}_ | <b> ~~ $ ` ![1. {{x}}", sentence.text);
     Translated { text, links: Vec::new() }
@@ -179,8 +179,8 @@ pub fn tree(markdown: &str) -> Vec<String> {
     all
 }
 
-/// How many documents of `suite` are `same` after a translation by `model`; prints the names of the
-/// others.
+/// The number of documents of `suite` that are `same` after a translation by `model`; prints the
+/// names of the others.
 fn count(suite: &Suite, name: &str, model: Model<'_>, same: &dyn Fn(&str, &str) -> bool) -> usize {
     let is_same = |(document, text): &&(String, String)| {
         let after = translate(text, Format::Markdown, model);

@@ -1,11 +1,12 @@
-//! Whether a translation keeps the values of the numbers of its source.
+//! Comparison of the values of the numbers in a source and its translation.
 
 use std::collections::HashMap;
 
 use super::number::{Kind, Number, numbers};
 use super::words::{Spelled, has_percent};
 
-/// Whether the numbers of `translation` have the values of those of `source`, each as often.
+/// Returns whether the numbers of `translation` have the values of those of `source`, each as
+/// often.
 ///
 /// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is
 /// 2:30 p.m. Words may stand for whole numbers up to twelve, and numbers for words. A number that
@@ -80,12 +81,12 @@ fn flat(all: Vec<Number>) -> Vec<Number> {
 }
 
 impl Number {
-    /// Whether it is a whole number up to 12.
+    /// Returns whether it is a whole number up to 12.
     fn is_small(&self) -> bool {
         self.kind == Kind::Whole && self.values[0].parse().is_ok_and(|value: u64| value <= 12)
     }
 
-    /// Whether a word stands for it, or may do so with `large`.
+    /// Returns whether a word stands for it, or may do so with `large`.
     pub(super) fn is_spelled(&self, words: Option<&Spelled>, large: bool) -> bool {
         let spelled = |words: &Spelled| words.has(&self.values[0], large);
         self.kind == Kind::Whole && words.is_some_and(spelled)

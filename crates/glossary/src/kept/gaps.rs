@@ -30,11 +30,12 @@ pub struct Gapped<'a> {
 /// Parts of a sentence with nothing but punctuation between them, and what is glued to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gap {
-    /// Its place in [`Gapped::text`].
+    /// The position of the gap in [`Gapped::text`].
     at: usize,
-    /// Its bytes of the source.
+    /// The bytes of the part in the source.
     range: Range<usize>,
-    /// Whether it belongs to the word after it, as a number does to what it counts.
+    /// If true, the part belongs to the word after it, as a number belongs to the noun that it
+    /// counts.
     counts: bool,
 }
 
@@ -165,7 +166,7 @@ impl<'a> Gapped<'a> {
 }
 
 impl Filled {
-    /// Where `part` of the source is in the text, if it is in a gap.
+    /// The position of `part` of the source in the text, if it is in a gap.
     pub fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
         let Link { source, target } = &self.gaps[next.checked_sub(1)?];
@@ -216,7 +217,8 @@ impl<'a> Places<'a> {
         same.then(|| floor(self.translation, target.start + at - source.start))
     }
 
-    /// Behind the translation of the last word before `at`, and the marks between the two.
+    /// The position after the translation of the last word before `at`, and after the marks between
+    /// the two.
     fn behind_last(&self, at: usize) -> Option<usize> {
         let next = self.by_end.partition_point(|link| link.source.end <= at);
         let Link { source, target } = self.by_end[next.checked_sub(1)?];
@@ -235,17 +237,18 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether a word needs no space before `c`.
+/// Returns whether a word needs no space before `c`.
 fn closes(c: char) -> bool {
     matches!(mark(c), Mark::Terminal | Mark::Separator | Mark::Close)
 }
 
-/// Whether nothing but punctuation is between two parts, a list for example.
+/// Returns whether nothing but punctuation is between two parts, a list for example.
 fn joins(source: &str, end: usize, start: usize) -> bool {
     start <= end || source[end..start].chars().all(|c| !is_letter(c))
 }
 
-/// Whether the part is a number that counts something, and no year, or a placeholder for one.
+/// Returns whether the part is a number that counts something, and no year, or a placeholder for
+/// one.
 fn counts(part: &str) -> bool {
     let is_year =
         part.len() == 4 && part.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));

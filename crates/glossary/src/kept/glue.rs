@@ -63,13 +63,13 @@ fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
     part.start - width(&left, has_left)..part.end + width(&right, right.letters <= SHORT)
 }
 
-/// What is glued to one side of a part.
+/// The neighbours that are glued to one side of a part.
 struct Beside {
     /// Bytes of the signs that belong to the part.
     signs: usize,
     /// Bytes of the word behind them, if it may belong to it.
     word: usize,
-    /// Its characters.
+    /// The number of characters.
     letters: usize,
 }
 
@@ -109,9 +109,9 @@ pub(super) fn around(source: &str, range: &Range<usize>) -> [Option<char>; 2] {
     [source[..range.start].chars().next_back(), source[range.end..].chars().next()]
 }
 
-/// Whether white space is needed between a part and `neighbour`, the character of the translation
-/// on its left or, with `right`, on its right. `edges` are the neighbour in the source and the
-/// character of the part beside it. A neighbour that touched the part does so again.
+/// Returns whether white space is needed between a part and `neighbour`, the character of the
+/// translation on its left or, with `right`, on its right. `edges` are the neighbour in the source
+/// and the character of the part beside it. A neighbour that touched the part does so again.
 pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, right: bool) -> bool {
     let Some(next) = neighbour.filter(|c| !c.is_whitespace()) else { return false };
     let [source, edge] = edges;
@@ -129,8 +129,8 @@ pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, rig
     !touches && !is_wide
 }
 
-/// Whether the neighbour of a part in the translation stands for that in the source: it is the same
-/// letter or kind of mark, or both are of scripts without case.
+/// Returns whether the neighbour of a part in the translation stands for the one in the source: it
+/// is the same letter or kind of mark, or both are of scripts without case.
 pub(super) fn is_alike(source: Option<char>, neighbour: Option<char>) -> bool {
     let (Some(source), Some(next)) = (source, neighbour) else { return false };
     let has_no_case =

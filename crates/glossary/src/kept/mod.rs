@@ -24,9 +24,9 @@ use compare::numbers_stay;
 use number::numbers;
 use words::Spelled;
 
-/// Whether `translation` has lost a placeholder or an address of `source`, or changed the value of
-/// a number: then the numbers of `source` as terms, or no terms if it is not numbers alone that are
-/// lost. Symbols may be: words replace them.
+/// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
+/// of its numbers. If only numbers have changed, returns those of `source` as terms, otherwise an
+/// empty list. Symbols may be lost: words replace them.
 pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
     if !may_have_parts(source) {
         return None;
@@ -80,7 +80,7 @@ pub fn places(
     stay.then_some(places)
 }
 
-/// As [`places`], whatever the numbers are.
+/// Like [`places`], whatever the numbers are.
 fn places_of_texts(
     source: &str,
     parts: &[Range<usize>],
@@ -102,7 +102,7 @@ fn places_of_texts(
     found.values().all(Vec::is_empty).then_some(places)
 }
 
-/// Whether `text[range]` is no part of a longer word.
+/// Returns whether `text[range]` is no part of a longer word.
 fn is_whole(text: &str, range: &Range<usize>) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (before, own, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);

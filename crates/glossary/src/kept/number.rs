@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Whole,
     /// One that they may not: it has a sign, a fraction or letters beside it.
     Exact,
-    /// Its parts may have another order.
+    /// A date, whose parts may have another order.
     Date,
     Sequence,
 }
@@ -88,7 +88,7 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     Number { range: start..range.end, text: text[word].into(), values, parts, kind }
 }
 
-/// Whether this separator stands between two numbers.
+/// Returns whether this separator stands between two numbers.
 fn is_between(separator: char) -> bool {
     matches!(separator, ':' | '/' | '-')
 }
@@ -123,7 +123,7 @@ fn values_of(groups: &[Group]) -> Vec<String> {
     values
 }
 
-/// Whether `groups` are those of one whole number: 1 234 567, or 12,34,567 as in India.
+/// Returns whether `groups` are those of one whole number: 1 234 567, or 12,34,567 as in India.
 fn are_thousands(groups: &[Group]) -> bool {
     let [first, rest @ ..] = groups else { return false };
     let Some((last, middle)) = rest.split_last() else { return true };
@@ -182,8 +182,8 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     }
 }
 
-/// Whether letters touch the number, and the range with those that belong to it: all before it
-/// (A4), a unit behind it (5m).
+/// Returns whether letters touch the number, and the range with those that belong to it: all before
+/// it (A4), a unit behind it (5m).
 fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start].chars().rev().take_while(in_word).take(MOST_LETTERS);

@@ -14,11 +14,11 @@ use crate::words::{Mark, floor, mark};
 pub struct Part {
     /// Bytes of the text.
     pub range: Range<usize>,
-    /// How it is kept.
+    /// The rule by which the part is kept.
     pub kind: PartKind,
 }
 
-/// How a translation keeps a part of its source.
+/// The rule by which a translation keeps a part of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// An address, a placeholder or code: byte for byte.
@@ -60,7 +60,7 @@ pub fn parts(text: &str) -> Vec<Part> {
         let Some(range) = found.get(0).map(|found| found.range()) else { break };
         if found.name("icu").is_none() {
             let part = part(text, &found, at, has_groups);
-            // What begins with a percentage may be something else behind its sign.
+            // Text that begins like a percentage may be another part after the sign.
             let is_sign = part.is_none() && text[range.start..].starts_with('%');
             at = if is_sign { range.start + 1 } else { range.end };
             all.extend(part);
@@ -110,12 +110,12 @@ fn without_closing(address: &str) -> usize {
 /// The least number of bytes that a search reads ahead.
 const REACH: usize = 1024;
 
-/// Whether `text` has `$1`, which is no amount.
+/// Returns whether `text` has `$1`, which is no amount.
 fn has_first_group(text: &str) -> bool {
     text.split("$1").skip(1).any(is_group)
 }
 
-/// Whether what stands before `after` is not the beginning of an amount: `$1.50`.
+/// Returns whether the text before `after` is not the beginning of an amount: `$1.50`.
 fn is_group(after: &str) -> bool {
     let rest = after.trim_start_matches(['.', ',']);
     !rest.starts_with(|c: char| c.is_ascii_digit())

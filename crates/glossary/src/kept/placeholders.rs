@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What has to be around a placeholder, without which its signs are prose.
+/// The neighbours that a placeholder must have; without them its signs are prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     Anything,

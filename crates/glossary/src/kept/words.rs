@@ -51,7 +51,8 @@ pub(super) fn scales(after: &str) -> Vec<usize> {
 #[derive(Default)]
 pub(super) struct Spelled {
     small: [bool; 12],
-    /// As those, and those that larger numbers begin with: of 20 or 200 it is 2.
+    /// Like `small`, with the words with which those of larger numbers begin: for 20 or 200 it is
+    /// 2.
     first: [bool; 12],
 }
 
@@ -77,8 +78,8 @@ impl Spelled {
         all
     }
 
-    /// Whether a word stands for the whole number `value`, or, with `large`, begins as its words do
-    /// if it is above 12.
+    /// Returns whether a word stands for the whole number `value`, or, with `large`, begins as its
+    /// words do if it is above 12.
     pub(super) fn has(&self, value: &str, large: bool) -> bool {
         let row = |digits: &str| digits.parse().ok().filter(|row: &usize| (1..=12).contains(row));
         let first = [2, 1].iter().find_map(|&length| value.get(..length).and_then(row));
@@ -90,13 +91,13 @@ impl Spelled {
     }
 }
 
-/// Whether `text` has a sign or a word for percent.
+/// Returns whether `text` has a sign or a word for percent.
 pub(super) fn has_percent(text: &str) -> bool {
     text.contains(['%', '％', '٪', '‰'])
         || PERCENT.split('|').any(|word| text.to_lowercase().contains(word))
 }
 
-/// Whether `before`, which ends where a number begins, ends with a minus.
+/// Returns whether `before`, which ends where a number begins, ends with a minus.
 pub(super) fn is_minus(before: &str) -> bool {
     let rest = before.trim_end_matches(['-', '−', '－']);
     match before[rest.len()..].chars().count() {
@@ -110,12 +111,12 @@ pub(super) fn is_minus(before: &str) -> bool {
     }
 }
 
-/// Whether a time of day stands before `after`.
+/// Returns whether a time of day stands before `after`.
 pub(super) fn is_clock(after: &str) -> bool {
     clock(after).is_some()
 }
 
-/// Whether a time after noon, on a clock of twelve hours, stands before `after`.
+/// Returns whether a time after noon, on a clock of twelve hours, stands before `after`.
 pub(super) fn is_afternoon(after: &str) -> bool {
     clock(after).is_some_and(|index| index < AFTER_NOON)
 }
@@ -135,8 +136,8 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Whether `word` is `stem`, or begins with it if it has more than `short` letters or is not of
-/// ASCII.
+/// Returns whether `word` is `stem`, or begins with it if it has more than `short` letters or is
+/// not of ASCII.
 fn begins(word: &str, stem: &str, short: usize) -> bool {
     word == stem.trim_end_matches('$')
         || (stem.len() > short || !stem.is_ascii()) && word.starts_with(stem)

@@ -67,9 +67,9 @@ pub struct Piece {
 pub struct Attention {
     /// The positions of the encoder; the last is `</s>`.
     pub source: Vec<Piece>,
-    /// What the decoder reads; the first token is `<s>`.
+    /// The input of the decoder; the first token is `<s>`.
     pub target_input: Vec<Piece>,
-    /// What the decoder predicts at the same positions; the last token is `</s>`.
+    /// The tokens that the decoder predicts at the same positions; the last token is `</s>`.
     pub target_output: Vec<Piece>,
     /// The weights of every layer and head.
     pub weights: AttentionWeights,

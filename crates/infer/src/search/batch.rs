@@ -64,7 +64,7 @@ fn start<'a>(
     model.start_listed(sources, &lists)
 }
 
-/// Which row of the model each row continues, and with which token.
+/// The row of the model that each row continues, and its new token.
 struct Plan {
     /// The sentences in the model's batch before the next step.
     sentences: usize,
@@ -107,7 +107,7 @@ impl Plan {
         self.width = width;
     }
 
-    /// What the model must reorder: nothing (`None`), only rows (`Some(None)`), or also the
+    /// The reordering of the model's state: nothing (`None`), only rows (`Some(None)`), or also the
     /// sentences, of which some stay.
     fn moves(&self) -> Option<Option<&[usize]>> {
         let all = self.kept.len() == self.sentences;

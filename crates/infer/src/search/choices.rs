@@ -42,7 +42,7 @@ impl Choices {
         }
     }
 
-    /// Where the logit of the token `id` is in a row, if it is a choice.
+    /// The index of the logit of the token `id` in a row, if it is a choice.
     pub fn place(&self, id: u32) -> Option<usize> {
         match self {
             Self::All(vocab) => Some(id as usize).filter(|place| place < vocab),

@@ -66,7 +66,7 @@ pub fn search(
     search_counting(model, requests, settings, batching, &|_| ())
 }
 
-/// What [`search`] does; calls `done` from any thread with the number of further requests whose
+/// Like [`search`], but calls `done` from any thread with the number of further requests whose
 /// search has ended.
 pub(crate) fn search_counting(
     model: &dyn StepModel,

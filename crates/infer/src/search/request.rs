@@ -19,7 +19,7 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`cancel`](Self::cancel) was called.
+    /// Returns whether [`cancel`](Self::cancel) was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -51,14 +51,14 @@ pub struct Request {
     /// certain. Constraints apply only to the tokens after them. An empty source is translated by
     /// its prefix and `</s>`.
     pub prefix: Vec<u32>,
-    /// Which tokens go on with words, where the prefix has to end with a whole word: no such token
+    /// The tokens that continue a word, if the prefix has to end with a whole word: no such token
     /// follows it then.
     pub prefix_edges: Option<Arc<WordEdges>>,
     /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the
     /// source, so that equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,
-    /// What the translation has to contain. A beam search or greedy search does it; sampling
-    /// cannot.
+    /// The terms that the translation has to contain. A beam search or greedy search does it;
+    /// sampling cannot.
     pub terms: Terms,
     /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the
     /// prefix and the tokens of the terms are allowed in any case. Probabilities are those among
@@ -92,7 +92,7 @@ impl Request {
         closed(&self.source, eos)
     }
 
-    /// Whether the source holds no token but `</s>`.
+    /// Returns whether the source holds no token but `</s>`.
     pub(crate) fn is_empty(&self, eos: u32) -> bool {
         self.source.is_empty() || self.source == [eos]
     }

@@ -48,7 +48,7 @@ fn candidates(
     })
 }
 
-/// How many of `best` it takes to reach the share `top_p` of `mass`, if they reach it.
+/// The number of entries of `best` that reach the share `top_p` of `mass`, if they reach it.
 fn nucleus(best: &[Placed], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
     let mut sum = 0.0;
     let reached = best.iter().position(|&(logit, _)| {

@@ -8,7 +8,7 @@ use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{AtLimit, BeamRule, Sampling};
 
-/// More than the rounding of a sum of a few logarithms in 64 bits.
+/// Tolerance above the rounding error of summed log-probabilities.
 const ROUNDING: f64 = 1e-9;
 
 /// The search for one sentence's translation: GNMT's beam search, or sampling.
@@ -171,7 +171,7 @@ impl<'a> SentenceSearch<'a> {
             }
             None => {
                 let count = self.task.candidates();
-                // What an extension of an earlier parent leaves behind is not looked at.
+                // The extensions that an earlier parent leaves over are not looked at.
                 let last = self.room.extensions.get(count - 1);
                 let floor = last.map_or(f64::NEG_INFINITY, |last| last.total - total + normaliser);
                 let floor = ((floor - ROUNDING) as f32).next_down();
@@ -198,7 +198,7 @@ impl<'a> SentenceSearch<'a> {
         std::mem::swap(&mut self.live, &mut self.room.spare);
         self.continuations.clear();
         let mut lives = 0;
-        // From which rank on `</s>` closes nothing.
+        // The rank from which on `</s>` closes no hypothesis.
         let closing = match self.task.rule() {
             BeamRule::Transformers => self.task.settings.width(),
             _ => usize::MAX,
@@ -244,8 +244,8 @@ impl<'a> SentenceSearch<'a> {
         insert(&mut self.finished, finished, self.task.settings.width());
     }
 
-    /// Whether the search can stop: no live hypothesis can displace one of the finished ones that
-    /// are asked for, even if all its further tokens have probability 1, up to the length that the
+    /// Returns whether the search can stop: no live hypothesis can displace one of the requested
+    /// finished ones, even if all its further tokens have probability 1, up to the length that the
     /// rule of the search allows.
     fn is_settled(&self) -> bool {
         let rule = self.task.rule();

@@ -9,7 +9,7 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{BeamRule, SearchSettings};
 
-/// What the search for one sentence is to do. No step changes it.
+/// The task of the search for one sentence. No step changes it.
 pub(super) struct Task<'a> {
     /// The index of the sentence in the caller's list.
     pub place: usize,
@@ -83,7 +83,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Whether the extension of this `rank`, the token of number `step` (from 1), ends, and why.
+    /// Returns the reason why the extension of this `rank`, the token of number `step` (from 1),
+    /// ends; `None` if it does not end.
     pub fn end_of(&self, extension: Extension, rank: usize, step: usize) -> Option<FinishReason> {
         let closed = extension.token == self.special.eos;
         let at_limit = self.rule() == BeamRule::Transformers && step >= self.limit;

@@ -19,9 +19,9 @@ impl Translator {
         forms + self.searches_for_parts(&source, options)
     }
 
-    /// Those of `requests` whose source is all in capitals, with their places, in small letters and
-    /// with a first capital, if `options` say so. What a prefix or terms prescribe must not be
-    /// raised, so that such a request is left out.
+    /// The requests whose source is all in capitals, with their indices, in small letters and with
+    /// a first capital, if `options` say so. A request with a prefix or terms is left out, since
+    /// they must not be written in capitals.
     pub(super) fn in_small_letters(
         &self,
         requests: &[Request],
@@ -96,9 +96,9 @@ impl Translator {
 /// are fewer.
 const WORD: usize = 6;
 
-/// Whether `text` is all in capitals: it has capital words and no small letter but ß, which has no
-/// capital, and letters of scripts without case are few beside the words. One short word beside a
-/// number is an acronym or a unit (`5 GB`).
+/// Returns whether `text` is all in capitals: it has capital words and no small letter but ß, which
+/// has no capital, and letters of scripts without case are few beside the words. One short word
+/// beside a number is an acronym or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
     // Cherokee is commonly written in its capitals alone.
     let is_capital = |c: &char| {

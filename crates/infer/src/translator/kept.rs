@@ -146,7 +146,7 @@ impl Translator {
 
 /// A sentence whose translation has lost a part.
 struct Lost {
-    /// Its index.
+    /// The index of the request.
     place: usize,
     source: String,
     /// The terms to search for if numbers alone are lost.

@@ -151,7 +151,8 @@ impl Code {
         Self { language: language_of(language), script, region }
     }
 
-    /// Whether both can be the same: they name one language, and no different scripts or regions.
+    /// Returns whether both can be the same: they name one language, and no different scripts or
+    /// regions.
     fn fits(&self, other: &Self) -> bool {
         let agree = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
         self.language == other.language
@@ -173,7 +174,7 @@ fn language_of(code: &str) -> String {
     entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
 }
 
-/// What `table`, a list of `code=meaning`, says of `code`.
+/// The meaning of `code` in `table`, a list of `code=meaning`.
 fn entry(table: &'static str, code: &str) -> Option<&'static str> {
     let mut pairs = table.split_whitespace().filter_map(|pair| pair.split_once('='));
     pairs.find(|(known, _)| *known == code).map(|(_, meaning)| meaning)

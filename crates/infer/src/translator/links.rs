@@ -1,4 +1,4 @@
-//! Which part of a source text each part of a translation comes from, in bytes of the texts.
+//! Links from each part of a translation to its part of the source text, in bytes of the texts.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ impl Translator {
     /// without cross-attention, for an ensemble, and where one of the texts is empty.
     ///
     /// # Errors
-    /// Those of [`attention`](Self::attention), except in these cases.
+    /// The errors of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
         if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
             // The model knows small letters better.
@@ -64,7 +64,7 @@ fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option
     (0..weights.queries).map(|query| strongest(&weights.row(query)[..words])).collect()
 }
 
-/// Where each token of `text`, up to `most`, stands in it, in bytes: from the end of the token
+/// The range of each token of `text`, up to `most` tokens, in bytes: from the end of the token
 /// before to its own end, without the white space between.
 fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
@@ -87,8 +87,8 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where the characters of `visible`, which is `text` without some of its own, stand in `text`: at
-/// the byte of each its place.
+/// The byte offset in `text` of each byte of `visible`, which is `text` without some of its
+/// characters.
 fn places_of(visible: &str, text: &str) -> Vec<usize> {
     let mut places = vec![text.len(); visible.len() + 1];
     let mut chars = visible.char_indices().peekable();

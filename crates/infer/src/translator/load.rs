@@ -26,7 +26,7 @@ pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
     pub(super) settings: SearchSettings,
-    /// Which tokens of the target begin and end within words, once terms have been asked for.
+    /// The target tokens that begin and end within words, once terms have been requested.
     pub(super) edges: OnceLock<Arc<WordEdges>>,
 }
 
@@ -47,7 +47,7 @@ impl Translator {
     /// that its directory names.
     ///
     /// # Errors
-    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
+    /// The errors of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
     /// [`InferError::Ensemble`] if the models do not share their vocabularies;
     /// [`InferError::ComputeType`] if `device` has no such products.
     pub fn load_as<P: AsRef<Path>>(

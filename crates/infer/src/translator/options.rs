@@ -11,7 +11,7 @@ use crate::settings::SearchSettings;
 /// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
 pub const LONGEST_SENTENCE: usize = 1024;
 
-/// What to do with a source that is too long.
+/// The policy for a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LongSources {
     /// Return the error [`InferError::SourceTooLong`](crate::InferError::SourceTooLong).
@@ -67,19 +67,19 @@ impl PartialEq for Tally {
     }
 }
 
-/// How a [`Translator`](crate::Translator) translates.
+/// The options of a [`Translator`](crate::Translator).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranslateOptions {
     /// The settings of the search. [`Translator::options`](crate::Translator::options) takes them
     /// from the model directory.
     pub search: SearchSettings,
-    /// How many sentences to translate together.
+    /// The number of sentences to translate together.
     pub batching: Batching,
     /// The length of the longest sentence, in tokens with `</s>`; a model with learned positions
     /// may allow less. Time and memory grow with the square of the length, so this bounds the cost
     /// of a line that is not a sentence.
     pub longest: usize,
-    /// What to do with sources that are longer.
+    /// The policy for sources that are longer.
     pub long_sources: LongSources,
     /// The languages to translate from and to, for a model that knows several.
     pub languages: Languages,

@@ -11,7 +11,7 @@ impl Translator {
     /// `options`. Sources are never truncated, because the score would be that of another sentence.
     ///
     /// # Errors
-    /// Those of [`score_ids`](Self::score_ids).
+    /// The errors of [`score_ids`](Self::score_ids).
     pub fn score<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -27,8 +27,8 @@ impl Translator {
     /// `options`.
     ///
     /// # Errors
-    /// Those of [`force_score`]; [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] for
-    /// a sentence of more than `options.longest` tokens.
+    /// The errors of [`force_score`]; [`InferError::SourceTooLong`] or
+    /// [`InferError::TargetTooLong`] for a sentence of more than `options.longest` tokens.
     pub fn score_ids(
         &self,
         sources: &[Vec<u32>],

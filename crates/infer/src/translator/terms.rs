@@ -20,10 +20,10 @@ const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'
 const WORD: &str = "a";
 
 impl Translator {
-    /// What a translation of `source` (its ids, without those of
-    /// [languages](TranslateOptions::languages)) needs in order to contain one of the translations
-    /// of each of `wanted`, as whole words. Of more than [`MOST_TERMS`](crate::MOST_TERMS) the
-    /// longest count.
+    /// The terms of a translation of `source` (its ids, without those of
+    /// [languages](TranslateOptions::languages)) that has to contain one of the translations of
+    /// each of `wanted`, as whole words. If there are more than [`MOST_TERMS`](crate::MOST_TERMS),
+    /// the longest count.
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
@@ -44,11 +44,10 @@ impl Translator {
         Ok(Terms { phrases, places, edges: Some(edges.clone()), left_out: all - wanted.len() })
     }
 
-    /// What a translation of `source`, whose ids are `ids`, needs to contain by the glossary of
-    /// `options`.
+    /// The terms of a translation of `source`, whose ids are `ids`, by the glossary of `options`.
     ///
     /// # Errors
-    /// Those of [`terms`](Self::terms).
+    /// The errors of [`terms`](Self::terms).
     pub fn terms_for(
         &self,
         source: &str,
@@ -99,7 +98,7 @@ fn places(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range
     wanted.iter().map(place).collect()
 }
 
-/// Where `text` first has `term` as a word of its own.
+/// The first position of `term` as a whole word in `text`.
 fn find(text: &str, term: &str) -> Option<usize> {
     let in_word = |c: Option<char>| c.is_some_and(is_in_word);
     let is_whole = |&(at, _): &(usize, &str)| {
@@ -156,8 +155,8 @@ fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase>
     Some(Phrase { tokens, begin, end: edge(last, text.chars().next_back()) })
 }
 
-/// Which tokens begin and end within words. A byte might, and so might a token without text. Bytes
-/// are decoded together with those beside them, and a wrong one spoils the others.
+/// The tokens that begin and end within words. A byte might, and so might a token without text.
+/// Bytes are decoded together with those beside them, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
     let texts: Vec<String> =
         (0..tokenizer.vocab_size() as u32).map(|id| text_of(tokenizer, id)).collect();

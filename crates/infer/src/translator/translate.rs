@@ -24,14 +24,15 @@ fn sort(all: &mut [Hypothesis]) {
 /// that was a loop.
 const WITHOUT_LOOPS: usize = 3;
 
-/// How many times as wide the searches are that fill a list in which texts were repeated.
+/// The widths, as multiples of the first, of the searches that fill a list in which texts were
+/// repeated.
 const WIDER: [usize; 3] = [2, 4, 8];
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
     /// # Errors
-    /// Those of [`search`](crate::search()), with sentences counted from 1;
+    /// The errors of [`search`](crate::search()), with sentences counted from 1;
     /// [`InferError::SourceTooLong`] for a source above [`longest_source`](Self::longest_source),
     /// unless it is to be truncated; those of [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
@@ -65,7 +66,7 @@ impl Translator {
     /// computes anything.
     ///
     /// # Errors
-    /// Those of [`translate_ids`](Self::translate_ids), except [`InferError::NotFinite`].
+    /// The errors of [`translate_ids`](Self::translate_ids), except [`InferError::NotFinite`].
     pub fn check_requests(
         &self,
         mut requests: Vec<Request>,
@@ -79,7 +80,7 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to text.
     ///
     /// # Errors
-    /// Those of [`translate_ids`](Self::translate_ids).
+    /// The errors of [`translate_ids`](Self::translate_ids).
     pub fn translate_requests(
         &self,
         requests: Vec<Request>,
@@ -91,7 +92,7 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
-    /// Those of [`search`](crate::search()); [`InferError::SourceTooLong`] for a source above
+    /// The errors of [`search`](crate::search()); [`InferError::SourceTooLong`] for a source above
     /// [`longest_source`](Self::longest_source), unless it is to be truncated.
     pub fn translate_ids(
         &self,
@@ -232,7 +233,7 @@ impl Translator {
         if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
         }
-        // What the source or a forced prefix repeats is no loop of the search.
+        // Repetitions in the source or in a forced prefix are no loop of the search.
         let is_loop = |place: &usize| {
             let Request { source, prefix, .. } = &requests[*place];
             repeats(&all[*place][0].tokens) && !repeats(source) && !repeats(prefix)

@@ -21,7 +21,7 @@ fn options(translator: &Translator, pairs: &[(&str, &str)], max: usize) -> Trans
     TranslateOptions { search, glossary: Some(Arc::new(glossary)), ..translator.options() }
 }
 
-/// Whether `text` has `term` with no letter or digit beside it.
+/// Returns whether `text` has `term` with no letter or digit beside it.
 fn has(text: &str, term: &str) -> bool {
     text.match_indices(term).any(|(at, _)| {
         let outer = [text[..at].chars().next_back(), text[at + term.len()..].chars().next()];

@@ -16,7 +16,7 @@ fn searches() -> Vec<SearchSettings> {
     let sampling = Sampling { seed: 5, top_k: 7, ..Sampling::default() };
     let sampled =
         SearchSettings { n_best: 2, sampling: Some(sampling), ..SearchSettings::default() };
-    // Of a beam only the best: the order of its equals may hang on the last bit.
+    // Only the best of a beam is compared: the order of its equals may depend on the last bit.
     let beam = SearchSettings { n_best: 1, ..SearchSettings::beam(4, 0.6) };
     vec![SearchSettings::greedy(), beam, sampled]
 }
@@ -42,8 +42,9 @@ fn translate(
     search(model, &requests, settings, &batching).unwrap()
 }
 
-/// How far a log-probability may stray. Padding changes how float32 sums are cut into vectors, so
-/// that their last bits differ: the first difference found was 7e-7 in one log-probability.
+/// The largest difference of two log-probabilities. Padding changes how float32 sums are cut into
+/// vectors, so that their last bits differ: the first difference found was 7e-7 in one
+/// log-probability.
 const TOLERANCE: f64 = 1e-4;
 
 fn agree(own: &[Hypothesis], expected: &[Hypothesis]) -> bool {

@@ -25,7 +25,7 @@ pub(crate) struct AttentionRequest {
     /// A sentence of up to 100 tokens.
     #[schema(example = "Guten Morgen!")]
     pub sentence: String,
-    /// Its translation; that of `/translate` unless it is given.
+    /// The translation of the text; that of `/translate` unless it is given.
     pub translation: Option<String>,
     /// The code of its language.
     #[schema(example = "de")]
@@ -44,7 +44,7 @@ pub(crate) struct AttentionRequest {
 pub(crate) struct AttentionResponse {
     /// The sentence.
     source: String,
-    /// Its translation.
+    /// The translation.
     target: String,
     /// Pairs of a word of the sentence and the word of the translation that comes from it, both
     /// counted from 0.

@@ -313,7 +313,7 @@ mod tests {
         for (sent, text) in [
             ("q=Gr%C3%B6%C3%9Fe+hier", "Größe hier"),
             ("q=Größe%20hier&alternatives=", "Größe hier"),
-            // As browsers do, a % that encodes nothing is kept.
+            // Browsers keep a % that encodes nothing, and so does the parser.
             ("q=100%&x=y", "100%"),
             ("q=50% %zz", "50% %zz"),
             ("q=a=b", "a=b"),

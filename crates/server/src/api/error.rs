@@ -16,15 +16,15 @@ use crate::queue::QueueError;
 /// After how many seconds to try again. Senders take turns, so it is not long however many wait.
 const LATER: u64 = 5;
 
-/// What every answer that is no success holds.
+/// The body of every response that is no success.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
-    /// What is wrong, in a sentence.
+    /// The problem, in a sentence.
     pub error: String,
     /// The field of the request that is at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What would be right.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -50,7 +50,7 @@ pub(crate) enum Refused {
     Busy(ErrorBody),
 }
 
-/// Why a request is not answered by a success.
+/// The reason why a request fails.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,

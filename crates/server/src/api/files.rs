@@ -22,7 +22,7 @@ use crate::text::best;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileResponse {
-    /// Where the translated file can be fetched for ten minutes.
+    /// The address from which the translated file can be fetched for ten minutes.
     pub translated_file_url: String,
 }
 
@@ -64,8 +64,8 @@ pub(crate) async fn translate_file(
     Ok(Json(FileResponse { translated_file_url }))
 }
 
-/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value
-/// that is no host is ignored.
+/// The address by which the client found the server: a proxy that ends TLS says so in
+/// `X-Forwarded-Proto`. A value that is no host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
@@ -82,7 +82,7 @@ pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a st
     told.filter(|text| text.is_empty() || is_prefix(text)).unwrap_or(&service.prefix)
 }
 
-/// Whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
+/// Returns whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
 pub(crate) fn is_prefix(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
     text.starts_with('/')
@@ -90,7 +90,7 @@ pub(crate) fn is_prefix(text: &str) -> bool {
         && !["//", ".."].iter().any(|s| text.contains(s))
 }
 
-/// Whether `text` is a host with or without a port, and nothing more.
+/// Returns whether `text` is a host with or without a port, and nothing more.
 fn is_host(text: &str) -> bool {
     let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~[]:".contains(c));
     is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())

@@ -138,9 +138,9 @@ pub(crate) async fn detect(
 /// A language that is served.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ServedLanguage {
-    /// Its code.
+    /// The code of the language.
     pub code: String,
-    /// Its English name.
+    /// The English name of the language.
     pub name: String,
     /// The codes of the languages that it can be translated into.
     pub targets: Vec<String>,
@@ -158,7 +158,7 @@ pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedL
     Json(service.all_codes().into_iter().map(language).collect())
 }
 
-/// What LibreTranslate's page asks its server for.
+/// The settings that LibreTranslate's page requests from its server.
 #[utoipa::path(get, path = "/frontend/settings", tag = "LibreTranslate",
     responses((status = 200, body = Object)))]
 pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {

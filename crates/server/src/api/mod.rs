@@ -35,7 +35,7 @@ use crate::settings::Limits;
 /// The code that asks for the language to be found out.
 pub(crate) const AUTO: &str = "auto";
 
-/// What every request needs.
+/// The state that all requests share.
 pub(crate) struct Service {
     pub models: Arc<Models>,
     pub cache: Cache,
@@ -51,7 +51,7 @@ pub(crate) struct Service {
     pub requests: Arc<Room>,
     /// The beginning of every path as clients see it, where no proxy tells it.
     pub prefix: String,
-    /// What the page says of the models.
+    /// The text of the page about the models.
     pub about: String,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the server lives, and how it does.
+//! The health and the state of the server.
 
 use axum::Json;
 use axum::extract::State;

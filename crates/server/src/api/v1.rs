@@ -86,7 +86,8 @@ pub(crate) struct SentencesRequest {
     /// The number of translations of each sentence beside the best one.
     #[serde(default, deserialize_with = "number")]
     pub alternatives: Option<usize>,
-    /// Whether to tell which part of a translation comes from which part of its sentence.
+    /// If true, the answer tells for each part of a translation the part of its sentence that it
+    /// translates.
     #[serde(default)]
     pub links: bool,
     /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
@@ -145,7 +146,7 @@ pub(crate) struct SentencesResponse {
 pub(crate) struct ScoredTranslation {
     /// The translation.
     pub text: String,
-    /// Its log-probability over the length penalty.
+    /// The log-probability over the length penalty.
     pub score: f64,
     /// For each token its place in the sentence and in the translation, where that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -158,7 +159,7 @@ pub(crate) struct ScoredTranslation {
     /// models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Whether it was found by a second search, because the first had found a loop.
+    /// If true, it was found by a second search, because the first had found a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
 }

@@ -1,4 +1,4 @@
-//! What translates sentences.
+//! Engines, which translate sentences.
 
 #[cfg(feature = "translator")]
 mod translator;
@@ -13,7 +13,7 @@ use burnformer_documents::Link;
 use burnformer_glossary::Wanted;
 use burnformer_view::Sentence;
 
-/// How the sentences of a request are searched. Sentences with the same choice can share a batch.
+/// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// The number of hypotheses of the beam search; the model's own where it is `None`.
@@ -30,12 +30,12 @@ pub struct Choice {
 pub struct Work {
     /// The sentence.
     pub text: String,
-    /// What its translation has to begin with; nothing where it is empty.
+    /// The text with which its translation has to begin; empty for none.
     pub prefix: String,
-    /// What its translation has to contain as whole words: terms with translations of which any one
-    /// will do.
+    /// The terms that its translation has to contain as whole words. One translation of each term
+    /// is enough.
     pub terms: Vec<Wanted>,
-    /// Whether the translations are to be linked to the sentence.
+    /// If true, the translations are linked to the sentence.
     pub links: bool,
 }
 
@@ -51,19 +51,19 @@ impl Work {
 pub struct Candidate {
     /// The translation.
     pub text: String,
-    /// Its log-probability over the length penalty.
+    /// The log-probability over the length penalty.
     pub score: f64,
-    /// Which part comes from which part of the sentence, where that was asked for.
+    /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     pub doubts: Vec<&'static str>,
     /// The confidence in it, from 0 to 1, where the model is calibrated.
     pub confidence: Option<f64>,
-    /// Whether it was found by a second search, because the first had found a loop.
+    /// If true, it was found by a second search, because the first had found a loop.
     pub is_second: bool,
 }
 
-/// Why sentences cannot be translated.
+/// An error that prevents sentences from being translated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The request is at fault.
@@ -74,8 +74,8 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// What translates sentences for a [`Queue`](crate::Queue). It is called from several threads at
-/// once.
+/// The engine of a [`Queue`](crate::Queue): it translates sentences. It is called from several
+/// threads at once.
 pub trait Engine: Send + Sync + 'static {
     /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in
     /// the order of `work`. A sentence that is too long is translated as far as it fits.
@@ -93,8 +93,8 @@ pub trait Engine: Send + Sync + 'static {
         left: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// What the search for `work` costs: its tokens times the hypotheses of the beam. It is asked
-    /// before `work` waits in the queue, and bounds what a batch has. This default counts four
+    /// The cost of the search for `work`: its tokens times the hypotheses of the beam. The queue
+    /// reads it before `work` waits, and it bounds the size of a batch. This default counts four
     /// bytes as a token.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ pub trait Engine: Send + Sync + 'static {
         Ok(tokens * choice.beam.unwrap_or(1).max(choice.n_best))
     }
 
-    /// Whether the model takes `sentence` whole.
+    /// Returns whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;
 
     /// The attention weights with which the model gives `translation` for `sentence`. An engine

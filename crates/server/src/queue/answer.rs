@@ -1,8 +1,8 @@
-//! What becomes of a request.
+//! The results of a request.
 
 use crate::engine::{Candidate, EngineError};
 
-/// Why a request was not translated.
+/// The reason why a request was not translated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// Too many sentences wait.
@@ -16,5 +16,5 @@ pub enum QueueError {
     Engine(#[from] EngineError),
 }
 
-/// What becomes of one request: the candidates of each of its sentences.
+/// The result of one request: the candidates of each of its sentences.
 pub(super) type Answer = Result<Vec<Vec<Candidate>>, QueueError>;

@@ -19,7 +19,7 @@ use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
 use crate::lock::locked;
 use crate::sender::{Sender, may_take};
 
-/// What a batch may cost per sentence that it may have: 32 tokens and a beam of four.
+/// The largest cost of a batch, per sentence that it may have: 32 tokens and a beam of four.
 const COST_PER_SENTENCE: usize = 128;
 /// Requests of at most so many sentences may have all of their sender's room. Larger ones leave
 /// half of it, so that they cannot shut out the others.
@@ -113,7 +113,7 @@ impl Queue {
         Ok(Self { shared })
     }
 
-    /// What translates.
+    /// The engine behind this queue.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.shared.engine
     }
@@ -136,7 +136,7 @@ impl Queue {
         self.shared.lock().sentences
     }
 
-    /// Whether the model was unloaded for another one.
+    /// Returns whether the model was unloaded for another one.
     pub(crate) fn is_unloaded(&self) -> bool {
         self.shared.lock().stopped
     }
@@ -194,7 +194,7 @@ impl Queue {
 /// batches, and those of similar length do so best.
 ///
 /// # Errors
-/// That of the first one that cannot be translated.
+/// The error of the first one that cannot be translated.
 fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,

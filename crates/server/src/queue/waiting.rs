@@ -22,7 +22,7 @@ pub(super) struct State {
     pub(super) sentences: usize,
     /// The batches that are translated now.
     running: usize,
-    /// How many of them are a single sentence beyond the bound on the cost of a batch.
+    /// The number of them that are a single sentence beyond the bound on the cost of a batch.
     long: usize,
     pub(super) stopped: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct State {
 pub(super) struct Item {
     pub(super) place: usize,
     pub(super) work: Work,
-    /// What its search costs, as [`Engine::cost`](crate::Engine::cost) says.
+    /// The cost of its search, as [`Engine::cost`](crate::Engine::cost) defines it.
     pub(super) cost: usize,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Taken {
 pub(super) struct Batch {
     pub(super) choice: Choice,
     pub(super) taken: Vec<Taken>,
-    /// Whether it is a single sentence that costs more than a batch may.
+    /// If true, it is a single sentence that costs more than a batch may.
     pub(super) is_long: bool,
 }
 
@@ -128,7 +128,7 @@ impl State {
         self.requests.iter().map(|request| request.items.len().min(heaviest)).sum()
     }
 
-    /// Those of `sender`.
+    /// The waiting sentences of `sender`, each request counted up to `heaviest`.
     pub(super) fn weight_of(&self, sender: &Sender, heaviest: usize) -> usize {
         self.requests.of(sender).map(|request| request.items.len().min(heaviest)).sum()
     }
@@ -159,8 +159,8 @@ impl State {
         self.sentences = 0;
     }
 
-    /// Whether a batch may begin whose next sentence costs `cost`. Long sentences leave a worker
-    /// more to the others, so that those do not wait for them.
+    /// Returns whether a batch may begin whose next sentence costs `cost`. Long sentences leave a
+    /// worker more to the others, so that those do not wait for them.
     fn may_begin(&self, cost: usize, settings: QueueSettings) -> bool {
         let all_are_long = self.long >= settings.workers && self.running <= self.long;
         self.running < settings.workers || (cost <= settings.cost() && all_are_long)

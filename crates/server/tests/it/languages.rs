@@ -68,7 +68,8 @@ fn serving(pairs: &[&'static str], memory: u64) -> Running {
     })
 }
 
-/// What a text was taken for when it was translated into `target`, and the translation.
+/// The language that was detected for a text when it was translated into `target`, and the
+/// translation.
 fn taken(server: &Running, text: &str, target: &str) -> (String, String) {
     let body = json!({"q": text, "source": "auto", "target": target});
     let (status, answer) = server.post("/translate", body);

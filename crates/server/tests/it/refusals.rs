@@ -1,4 +1,4 @@
-//! What is refused, whom, and what the answer says.
+//! Requests that are refused, and the answers to them.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn terms_that_come_again_in_every_sentence_are_bounded() {
             (status, answer["field"].clone())
         })
     };
-    // Of 200,000 bytes, a term with its translations takes 4,001.
+    // A term with its translations takes 4,001 of 200,000 bytes.
     assert_eq!(ask(49), [200, 200].map(|status| (status, json!(null))));
     assert_eq!(ask(50), [400, 400].map(|status| (status, json!("glossary"))));
 }

@@ -26,9 +26,9 @@ const UPDATING: f64 = 0.97;
 /// record.
 const WARMUP: f64 = 0.06;
 
-/// Whether the size of the run is to be chosen: `training.fit` is set, the run is limited by
-/// minutes alone, starts from random weights, and has the largest of the sizes. Whoever names
-/// another size or a number of updates gets it.
+/// Returns whether the size of the run is to be chosen: `training.fit` is set, the run is limited
+/// by minutes alone, starts from random weights, and has the largest of the sizes. A run with
+/// another size or a number of updates keeps them.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let (training, model) = (&config.training, &config.model);
     let Size { d_model, heads, d_ff, .. } = SIZES[0];
@@ -50,7 +50,7 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
 /// however fast it is.
 ///
 /// # Errors
-/// Those of `seconds`.
+/// The errors of `seconds`.
 pub fn fit<E>(
     config: &TrainConfig,
     mut seconds: impl FnMut(&TrainConfig) -> Result<f64, E>,
@@ -94,8 +94,8 @@ mod tests {
         TrainConfig::resolve(Some("speedrun"), None, &settings).unwrap()
     }
 
-    /// What is chosen where an update of the largest size takes `seconds`, and the others in
-    /// proportion to their width.
+    /// The choice where an update of the largest size takes `seconds`, and the others in proportion
+    /// to their width.
     fn fitted(seconds: f64) -> (TrainConfig, String) {
         let time = |config: &TrainConfig| seconds * config.model.d_model as f64 / 192.0;
         fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()

@@ -19,11 +19,11 @@ const NOTHING: f64 = 0.1;
 /// The number of updates in a row with a loss above that of guessing, before that is said.
 const GUESSING: u64 = 50;
 
-/// What to check if the validation loss does not fall.
+/// Advice if the validation loss does not fall.
 const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
                            in the validation text, and that the sides of neither are swapped";
 
-/// What a validation has measured.
+/// The measures of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     /// The number of updates.
@@ -52,7 +52,7 @@ pub(crate) struct Adviser {
     given: Vec<Trouble>,
 }
 
-/// What can be seen to go wrong.
+/// Troubles that the measures show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     /// The loss on the validation text stays high, or rises. One explanation is given: two would

@@ -1,5 +1,5 @@
-//! What can be seen of the texts before a run begins: sides that are swapped, lines that do not
-//! belong together, texts that are learned and measured on, and tokens that are unknown.
+//! Checks of the texts before a run begins: sides that are swapped, lines that do not belong
+//! together, texts that are learned and measured on, and tokens that are unknown.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -194,7 +194,7 @@ fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
     ))
 }
 
-/// How many lines below a source line its target stands, if that is not beside it.
+/// The number of lines by which targets stand below their sources, if they are not beside them.
 fn shift(block: &[Pair]) -> Option<isize> {
     signals(block).into_iter().find_map(|[source, target]| {
         let at = |lag| (correlation(&source, &target, lag), lag);
@@ -203,9 +203,9 @@ fn shift(block: &[Pair]) -> Option<isize> {
     })
 }
 
-/// What lines and their translations have in common, per line of source and target: how much longer
-/// a line is than the one before it (a sorted text has long lines beside long ones), whether it
-/// asks, and whether it has a number.
+/// Features that lines and their translations share, per line of source and target: the difference
+/// of its length and that of the line before it (a sorted text has long lines beside long ones),
+/// whether it asks, and whether it has a number.
 fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
     let both = |signal: fn(&str) -> f64| {
         let sides: (Vec<_>, Vec<_>) = block.iter().map(|(a, b)| (signal(a), signal(b))).unzip();

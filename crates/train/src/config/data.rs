@@ -40,11 +40,10 @@ pub struct DataSettings {
     /// from the training text, since they are rarely translations of each other; at least 1, or 0
     /// to keep all pairs.
     pub max_length_ratio: f64,
-    /// Whether a pair whose two texts occurred before is dropped from the training text. Switch it
-    /// on for text collected from the web; it costs 16 bytes of memory per pair while the text is
-    /// prepared.
+    /// If true, a pair whose two texts occurred before is dropped from the training text. Switch it
+    /// on for text collected from the web; it costs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
-    /// What to do with a line that is not valid UTF-8.
+    /// The policy for a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
     /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named
     /// like `data.train`, and a `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are
@@ -62,7 +61,7 @@ pub struct DataSettings {
 pub struct MixedText {
     /// The text, named like `data.train`.
     pub train: Vec<PathBuf>,
-    /// How many sentence pairs are drawn from it for each one of `data.train`; above 0.
+    /// The number of sentence pairs that are drawn from it for each one of `data.train`; above 0.
     pub weight: f64,
 }
 

@@ -22,7 +22,7 @@ pub enum ConfigFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is not TOML.
@@ -30,7 +30,7 @@ pub enum ConfigFileError {
     Syntax {
         /// The file, or the setting.
         place: String,
-        /// What the parser said, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// A key that does not exist.
@@ -62,21 +62,21 @@ pub enum ConfigFileError {
     Value {
         /// The key, dotted.
         key: &'static str,
-        /// Its value.
+        /// The value of the key.
         value: String,
-        /// What would be right.
+        /// The remedy.
         remedy: String,
     },
     /// A model that cannot be built.
     #[error("model.{source}")]
     Model {
-        /// What is wrong.
+        /// The error in the value.
         source: ConfigError,
     },
     /// Tokeniser settings that cannot be used.
     #[error("tokenizer.train.{source}")]
     Tokenizer {
-        /// What is wrong.
+        /// The error in the value.
         source: DataError,
     },
     /// A setting of the other architecture.
@@ -87,7 +87,7 @@ pub enum ConfigFileError {
     NoEffect {
         /// The key, dotted.
         key: String,
-        /// Its value.
+        /// The value of the key.
         value: String,
         /// The architecture.
         architecture: &'static str,
@@ -95,7 +95,7 @@ pub enum ConfigFileError {
     /// The model directory of `training.from` cannot be read.
     #[error("training.from (--from): {source}")]
     From {
-        /// What is wrong.
+        /// The error in the model directory.
         source: ModelDirError,
     },
     /// A setting that contradicts the model that the run starts from.
@@ -104,11 +104,11 @@ pub enum ConfigFileError {
     OtherModel {
         /// The key, dotted.
         key: String,
-        /// Its value.
+        /// The value of the key.
         value: String,
         /// The model directory.
         dir: PathBuf,
-        /// What its model has.
+        /// The value in the model.
         found: String,
     },
     /// A pattern that names no parameter.
@@ -130,7 +130,7 @@ pub enum ConfigFileError {
         key: &'static str,
         /// The number of paths that were given.
         found: usize,
-        /// What to give instead.
+        /// The remedy.
         remedy: String,
     },
 }

@@ -40,7 +40,7 @@ impl TrainConfig {
     /// model that it starts from is read in the place of `training.from`, if there is one.
     ///
     /// # Errors
-    /// Those of [`resolve`](Self::resolve).
+    /// The errors of [`resolve`](Self::resolve).
     pub fn resolve_in(
         preset: Option<&str>,
         file: Option<&Path>,

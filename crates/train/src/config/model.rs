@@ -106,7 +106,7 @@ pub struct ModelSettings {
     /// The number added to the variance in layer normalisation, so that it is never divided by
     /// zero; above 0.
     pub layer_norm_eps: f64,
-    /// Whether each head normalises its queries and its keys before they are compared (query–key
+    /// If true, each head normalises its queries and its keys before they are compared (query–key
     /// normalisation; Henry et al., 2020), by layer normalisation over the width of a head, as
     /// Dehghani et al. (2023) do. The queries of the cross-attention are normalised over all heads
     /// together, as CTranslate2 does, the only other system that can run such a model. The paper
@@ -115,7 +115,7 @@ pub struct ModelSettings {
     pub qk_norm: bool,
     /// The activation function of the feed-forward networks (paper §3.3).
     pub activation: Activation,
-    /// How the model knows the position of a token (paper §3.5).
+    /// The positional encoding (paper §3.5).
     pub positions: Positions,
     /// The number of positions that learned positions have a vector for, up to 16,777,216; it must
     /// exceed `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such
@@ -126,9 +126,9 @@ pub struct ModelSettings {
     /// of a sentence instead of the square of the length, which pays for texts far longer than
     /// sentences. Attention to the source stays full.
     pub attention_window: usize,
-    /// Which of the source embedding, the target embedding and the output projection are one matrix
-    /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
-    /// `tokenizer.files`) needs `target` or `none`.
+    /// The sharing of one matrix among the source embedding, the target embedding and the output
+    /// projection (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint =
+    /// false`, or two `tokenizer.files`) needs `target` or `none`.
     pub sharing: EmbeddingSharing,
     /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
     pub rnn: RnnSizes,

@@ -19,7 +19,7 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
-/// What the preset `name` is for, in a sentence: the first paragraph of the comment at the top of
+/// The use of the preset `name`, in a sentence: the first paragraph of the comment at the top of
 /// its file. Empty if there is no such preset.
 pub fn preset_description(name: &str) -> String {
     let text = PRESETS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);

@@ -11,7 +11,7 @@ use super::validation::ValidationSettings;
 use crate::optimizer::schedule::ScheduleSettings;
 use crate::optimizer::settings::OptimizerSettings;
 
-/// Everything that decides a training run.
+/// The configuration of a training run.
 ///
 /// The doc comments of these structs are the configuration reference that users read, in the guide
 /// and from `burnformer config`: see [`reference`](mod@super::reference).
@@ -27,17 +27,18 @@ pub struct TrainConfig {
     pub tokenizer: TokenizerSection,
     /// The model's architecture and its sizes (paper §3 and Table 3).
     pub model: ModelSettings,
-    /// How long the run is, and how large an update is. An update is one step of the optimiser.
+    /// The length of the run, and the size of an update. An update is one step of the optimiser.
     pub training: TrainingSettings,
     /// The learning rate over the course of the run (paper §5.3, equation 3).
     pub schedule: ScheduleSettings,
     /// The optimiser: the paper has Adam (§5.3).
     pub optimizer: OptimizerSettings,
-    /// What the run does when a loss or a gradient is not a finite number.
+    /// The answer of the run to a loss or a gradient that is not a finite number.
     pub recovery: RecoverySettings,
-    /// How often the model is measured on text that it does not learn from, and how.
+    /// The measurement of the model on text that it does not learn from.
     pub validation: ValidationSettings,
-    /// Which states of the run are kept on disk, and how many of them are averaged at the end.
+    /// The states of the run that are kept on disk, and the number of them that are averaged at the
+    /// end.
     pub checkpoints: CheckpointSettings,
 }
 
@@ -49,11 +50,11 @@ pub struct TokenizerSection {
     /// two (source, target). With an empty list a tokeniser is trained by the settings of
     /// `tokenizer.train`.
     pub files: Vec<PathBuf>,
-    /// How a tokeniser is trained; without effect where `tokenizer.files` names some.
+    /// The training of a tokeniser; without effect where `tokenizer.files` names some.
     pub train: TokenizerSettings,
 }
 
-/// What a run does about a loss or a gradient that is not finite.
+/// The answer of a run to a loss or a gradient that is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecoverySettings {
@@ -74,7 +75,8 @@ impl Default for RecoverySettings {
     }
 }
 
-/// Which states of the run are kept on disk, and how many of them are averaged at the end.
+/// The states of the run that are kept on disk, and the number of them that are averaged at the
+/// end.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointSettings {
@@ -98,7 +100,8 @@ impl Default for CheckpointSettings {
 }
 
 impl CheckpointSettings {
-    /// How many of the newest checkpoints stay: `keep`, or as many as the average takes; 0 for all.
+    /// The number of the newest checkpoints that stay: `keep`, or as many as the average takes; 0
+    /// for all.
     pub fn kept(&self) -> usize {
         match self.keep {
             0 => 0,

@@ -34,11 +34,11 @@ pub struct TrainingSettings {
     pub max_minutes: f64,
     /// The run ends after this many passes over the training text; 0 sets no limit.
     pub max_epochs: u64,
-    /// Whether a new run measures the machine for some seconds, and then takes the largest of three
-    /// models (`model.d_model` 192, 128 or 96) of which `training.max_minutes` hold enough updates.
-    /// `config.toml` in the run's folder has the size that was chosen, and a warm-up of at most 6 %
-    /// of the updates. It has no effect on a run that is limited by `training.max_updates` or
-    /// `max_epochs`, whose model has other sizes than the preset `speedrun`, that starts from a
+    /// If true, a new run measures the machine for some seconds, and then takes the largest of
+    /// three models (`model.d_model` 192, 128 or 96) of which `training.max_minutes` hold enough
+    /// updates. `config.toml` in the run's folder has the size that was chosen, and a warm-up of at
+    /// most 6 % of the updates. It has no effect on a run that is limited by `training.max_updates`
+    /// or `max_epochs`, whose model has other sizes than the preset `speedrun`, that starts from a
     /// model, or that several processes make.
     pub fit: bool,
     /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding,

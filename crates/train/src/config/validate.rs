@@ -1,4 +1,4 @@
-//! What a configuration must satisfy before anything is read or computed.
+//! Requirements of a configuration, checked before anything is read or computed.
 
 use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 
-/// What decides which model is best and when to stop: `validation.metric`.
+/// The measure that decides which model is best and when to stop: `validation.metric`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EarlyStoppingMetric {
@@ -26,8 +26,8 @@ pub enum EarlyStoppingMetric {
 }
 
 impl EarlyStoppingMetric {
-    /// Whether `new` is better than `other`, or is the first one. Of equal values the lower loss is
-    /// better. NaN never is.
+    /// Returns whether `new` is better than `other`, or is the first one. If the values are equal,
+    /// the lower loss is better. NaN never is.
     pub(crate) fn is_better(self, new: Standing, other: Option<Standing>) -> bool {
         let Some(other) = other else { return !new.value.is_nan() };
         let is_ahead = match self {
@@ -57,8 +57,8 @@ impl EarlyStoppingMetric {
     }
 }
 
-/// What a validation found of a model: the value of the metric, and what decides among equal
-/// values.
+/// The result of a validation for a model: the value of the metric, and the loss, which decides
+/// among equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// The metric's value.
@@ -73,13 +73,13 @@ fn nan() -> f64 {
     f64::NAN
 }
 
-/// How often the model is measured on text that it does not learn from, and how.
+/// The measurement of the model on text that it does not learn from.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// Whether a validation translates its text and scores it by BLEU and chrF, beside measuring
+    /// If true, a validation translates its text and scores it by BLEU and chrF, beside measuring
     /// the loss. Switch it off to validate faster, and choose another `validation.metric` with it.
     pub bleu: bool,
     /// The number of sentences, from the start of the validation text, that are translated; 0 takes

@@ -60,7 +60,7 @@ impl Learner {
     /// same one. The vocabularies are those of `corpora`.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     ///
     /// # Panics
     /// Without a device.
@@ -172,7 +172,7 @@ impl Learner {
         Ok(())
     }
 
-    /// What was restored, in words.
+    /// The restored state, in words.
     fn restored(&self) -> String {
         let state = &self.state;
         let best = state.validation.best_model.map_or("none yet".into(), |best| best.to_string());
@@ -192,7 +192,7 @@ impl Learner {
     }
 }
 
-/// What looks wrong with the texts of a new run.
+/// Warnings about the texts of a new run.
 fn text_warnings(
     corpora: &Corpora,
     setup: &Setup,
@@ -226,8 +226,8 @@ pub(super) fn updater(
     }
 }
 
-/// What is known of the model in `best/`. A run that starts again from its beginning may be another
-/// by its configuration: its own best replaces what is there.
+/// The record of the model in `best/`. A run that starts again from its beginning may be another by
+/// its configuration: its best model replaces the one that is there.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
     goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()

@@ -4,11 +4,11 @@ use burnformer_data::{PlannedUpdate, Prefetch};
 
 /// The time of a run.
 pub(super) struct Clock {
-    /// When this process began to train.
+    /// The time at which this process began to train.
     started: Instant,
     /// The seconds of training before.
     earlier: f64,
-    /// How long this process had waited for data at the last log line.
+    /// The time for which this process had waited for data at the last log line.
     waited: Duration,
 }
 

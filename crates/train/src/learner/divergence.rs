@@ -91,9 +91,9 @@ impl Learner {
         self.reporter.divergence(&point)
     }
 
-    /// Whether the model may be kept: its weights and moments are finite, and so is its loss on the
-    /// batch that needs the most memory. The loss of an update is computed before its weights
-    /// change, so that it does not show whether the new weights are sound.
+    /// Returns whether the model may be kept: its weights and moments are finite, and so is its
+    /// loss on the batch that needs the most memory. The loss of an update is computed before its
+    /// weights change, so that it does not show whether the new weights are sound.
     pub(super) fn is_sound(&self) -> bool {
         self.has_finite_weights() && self.updater.optimizer.has_finite_moments() && {
             let model = as_saved(self.model());
@@ -104,13 +104,13 @@ impl Learner {
         }
     }
 
-    /// Whether all weights are finite.
+    /// Returns whether all weights are finite.
     pub(super) fn has_finite_weights(&self) -> bool {
         has_finite_weights(self.model())
     }
 }
 
-/// Whether all weights of `model` are finite.
+/// Returns whether all weights of `model` are finite.
 pub(super) fn has_finite_weights(model: &Model) -> bool {
     let mut finite = true;
     model.each_parameter(&mut |_, param| finite = finite && is_finite(param.flat()));

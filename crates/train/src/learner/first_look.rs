@@ -12,8 +12,8 @@ use crate::run::dir::RunDir;
 /// The number of seconds of training after which the first look comes.
 const AFTER: f64 = 60.0;
 
-/// What a run would wait for otherwise: the validation that writes `best/`, or the checkpoint that
-/// writes `last/`.
+/// The number of updates after which a run would write its first model otherwise: the validation
+/// that writes `best/`, or the checkpoint that writes `last/`.
 fn first_model(config: &TrainConfig, validates: bool) -> u64 {
     if validates { config.validation.every } else { config.checkpoints.every }
 }
@@ -27,7 +27,7 @@ pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
 }
 
 impl Learner {
-    /// Whether the first look is due.
+    /// Returns whether the first look is due.
     pub(super) fn look_is_due(&self) -> bool {
         self.look_after.is_some_and(|after| self.clock.seconds() >= after)
     }

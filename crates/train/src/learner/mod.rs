@@ -98,7 +98,7 @@ impl Learner {
     /// updates follow after all.
     ///
     /// # Errors
-    /// Those of [`train`](Self::train).
+    /// The errors of [`train`](Self::train).
     pub fn train_killable(
         mut self,
         interrupted: &AtomicBool,

@@ -1,4 +1,4 @@
-//! What a run needs beside the model from which it starts, checked before anything is written.
+//! The parts of a run beside the model from which it starts, checked before anything is written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::update::recipe::{Objective, Recipe};
 use crate::update::replicas::Replicas;
 use crate::validation::Validator;
 
-/// What a run needs beside its model and optimiser. Updates do not change it.
+/// The parts of a run beside its model and optimiser. Updates do not change them.
 pub(super) struct Setup {
     pub config: TrainConfig,
     pub first: FirstModel,
@@ -62,7 +62,7 @@ impl Setup {
         let replicas = replicas.among(workers.ranks, exchange);
         let run = RunDir::open(folder, mode)?;
         let mut memory = MemoryLimit::new(&config);
-        // What a GPU has free is not known; there the trial batch decides.
+        // The free memory of a GPU is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
             memory.check_estimate(&first.shape, &config, worst.1)?;
         }
@@ -109,7 +109,7 @@ impl Setup {
         Ok(Prefetch::new(stream, prefetch))
     }
 
-    /// Whether the configuration asks for a checkpoint after update `step`.
+    /// Returns whether the configuration asks for a checkpoint after update `step`.
     pub fn is_scheduled(&self, step: u64) -> bool {
         let every = self.config.checkpoints.every;
         every > 0 && step.is_multiple_of(every)

@@ -1,4 +1,4 @@
-//! Where a run starts: at the beginning, or at its newest complete checkpoint.
+//! The start of a run: at the beginning, or at its newest complete checkpoint.
 
 use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 
@@ -114,8 +114,9 @@ impl Setup {
     }
 }
 
-/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to
-/// something else or to a newer version of the program, or cannot be read now by this process.
+/// Returns whether an older checkpoint may be used instead: not if this one is undamaged but
+/// belongs to something else or to a newer version of the program, or cannot be read now by this
+/// process.
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,

@@ -43,7 +43,7 @@ pub(super) struct PendingUpdates {
 }
 
 impl PendingUpdates {
-    /// Whether they have to be read before another update is made.
+    /// Returns whether they have to be read before another update is made.
     pub fn is_full(&self) -> bool {
         self.updates.len() >= MOST_PENDING
     }
@@ -81,7 +81,7 @@ impl Learner {
         self.pending.after(&self.state, self.clock.seconds())
     }
 
-    /// Whether the statistics of the updates are needed now.
+    /// Returns whether the statistics of the updates are needed now.
     pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
         let ahead = self.ahead();
         self.updater.synchronous
@@ -90,8 +90,8 @@ impl Learner {
             || self.needs_model(&ahead, interrupted)
     }
 
-    /// Whether the model is exchanged, measured or saved in `state`. Processes that make updates
-    /// apart exchange before.
+    /// Returns whether the model is exchanged, measured or saved in `state`. Processes that make
+    /// updates apart exchange before.
     pub(super) fn needs_model(&self, state: &RunState, interrupted: &AtomicBool) -> bool {
         let TrainConfig { training, validation, .. } = &self.setup.config;
         let every = |n: u64| n > 0 && state.step.is_multiple_of(n);

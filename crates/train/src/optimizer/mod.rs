@@ -84,7 +84,8 @@ impl Optimizer {
         self.moments.map(module, gradients, adam, muon)
     }
 
-    /// Whether all moments are finite. A parameter of an infinite moment would never move again.
+    /// Returns whether all moments are finite. A parameter of an infinite moment would never move
+    /// again.
     pub(crate) fn has_finite_moments(&self) -> bool {
         self.moments.are_finite()
     }

@@ -19,7 +19,7 @@ const ADAM: &[&str] = &["first", "second"];
 /// The name of what Muon keeps: the running sum of the gradients.
 const MUON: &[&str] = &["momentum"];
 
-/// What is kept of one parameter between two steps, flat.
+/// The moments of one parameter between two steps, flat.
 #[derive(Clone, Debug)]
 struct Moment {
     kinds: &'static [&'static str],
@@ -105,7 +105,7 @@ impl Moments {
         })
     }
 
-    /// Whether all of them are finite.
+    /// Returns whether all of them are finite.
     pub fn are_finite(&self) -> bool {
         self.moments.iter().flat_map(|moment| moment.tensors.clone()).all(is_finite)
     }
@@ -137,13 +137,13 @@ impl Moments {
     }
 }
 
-/// Whether all entries of `x` are finite.
+/// Returns whether all entries of `x` are finite.
 pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
     x.is_finite().all().into_scalar::<bool>()
 }
 
-/// Whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and the
-/// output layer, whose rows belong to single tokens, are none.
+/// Returns whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and
+/// the output layer, whose rows belong to single tokens, are none.
 fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
 }

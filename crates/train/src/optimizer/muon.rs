@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
-        // From the smallest normal numbers of float32, whose squares are 0, to those whose squares
-        // are infinite.
+        // The scales go from the smallest normal numbers of float32, whose squares are 0, to those
+        // whose squares are infinite.
         let scales = [1e-36, 1e-30, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e36];
         let shapes = [[8, 8], [5, 16], [16, 5], [1, 16]];
         let precisions = [Precision::Float32, Precision::BFloat16];

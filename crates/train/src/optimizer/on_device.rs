@@ -71,8 +71,8 @@ impl Optimizer {
 }
 
 /// 1 − βᵗ after one more step, if it is made: the moving average of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1
-/// − β). Unlike a power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β =
-/// 0.98.
+/// − β). Unlike a power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β
+/// = 0.98.
 fn next_bias(
     before: [Tensor<1>; 2],
     [beta1, beta2]: [f64; 2],

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the learning rate moves once it has risen to its peak.
+/// The course of the learning rate once it has risen to its peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleShape {
@@ -30,7 +30,7 @@ pub struct ScheduleSettings {
     /// falls with the square root of the update's number; at least 1, which is no warm-up. The
     /// paper has 4,000; short runs need fewer, about a tenth of their updates.
     pub warmup: u64,
-    /// How the learning rate moves after the warm-up.
+    /// The course of the learning rate after the warm-up.
     pub shape: ScheduleShape,
     /// The last part of the run, as a share from 0 to 1 of its updates, minutes or epochs
     /// (whichever of `training.max_updates`, `max_minutes` and `max_epochs` ends it first), over
@@ -73,8 +73,8 @@ impl ScheduleSettings {
     }
 }
 
-/// What the rate is multiplied by after the share `progress` of a run whose last share `length` is
-/// its cooldown: 1 before, then linearly to 0 at the end.
+/// The factor of the rate after the share `progress` of a run whose last share `length` is its
+/// cooldown: 1 before, then linearly to 0 at the end.
 fn cooldown(progress: f64, length: f64) -> f64 {
     if length == 0.0 { 1.0 } else { ((1.0 - progress) / length).clamp(0.0, 1.0) }
 }

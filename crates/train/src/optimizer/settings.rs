@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which rule moves the parameters.
+/// The rule that moves the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
@@ -34,8 +34,8 @@ pub struct OptimizerSettings {
     /// The number added to the root of the second moment, so that it is never divided by zero;
     /// above 0. The paper has 1e-9, where most libraries have 1e-8.
     pub epsilon: f64,
-    /// The factor by which the learning rate is multiplied for the matrices that Muon moves; above 0.
-    /// With 1 their entries move about as far as Adam would move them.
+    /// The factor by which the learning rate is multiplied for the matrices that Muon moves; above
+    /// 0. With 1 their entries move about as far as Adam would move them.
     pub muon_factor: f64,
     /// The largest norm of the gradient over all parameters together; a gradient with a larger norm
     /// is scaled down to it. 0 clips nothing, as in the paper. Set it to about 1 if the loss jumps;

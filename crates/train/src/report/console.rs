@@ -1,4 +1,4 @@
-//! What a person who watches the run sees on standard error.
+//! The lines of a run on standard error, for a person who watches it.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -16,7 +16,7 @@ const WITH_END: &str = "[{wide_bar}] {msg}";
 /// The spinner of a run without a limit. The message is cut at the end of the terminal.
 const ENDLESS: &str = "{spinner} {wide_msg}";
 
-/// What a run prints on standard error.
+/// The amount that a run prints on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Every line of its log and, on a terminal, a bar.
@@ -26,7 +26,7 @@ pub enum Verbosity {
     Quiet,
 }
 
-/// Where lines are printed.
+/// The destination of the lines.
 #[derive(Debug)]
 pub(super) enum Console {
     /// Lines are not printed.

@@ -2,8 +2,8 @@
 
 use super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
 
-/// Formats training numbers:
-/// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`.
+/// Formats training numbers: `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4
+/// | gnorm 0.91 | 5.6k tok/s | pad 8%`.
 pub(super) fn train_line(point: &TrainRecord) -> String {
     let &TrainRecord { epoch, step, loss, nll, lr, gnorm, .. } = point;
     let (ppl, speed) = (perplexity(point.ppl), thousands(point.tokens_per_second));

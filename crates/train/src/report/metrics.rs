@@ -10,7 +10,7 @@ use crate::error::{At, TrainError};
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
 
-/// What a run had reported when the checkpoint from which it continues was written.
+/// The state of the report when the checkpoint from which a run continues was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
     /// The number of updates made.
@@ -27,7 +27,7 @@ pub struct ResumePoint {
 }
 
 impl ResumePoint {
-    /// Whether `record` had been written by then. Any other record will be written again.
+    /// Returns whether `record` had been written by then. Any other record will be written again.
     fn includes(&self, record: &Record) -> bool {
         match record {
             Record::Train(point) => point.step <= self.step,
@@ -41,9 +41,9 @@ impl ResumePoint {
         }
     }
 
-    /// Whether `record` is the validation of the model in `best/`, if it is called for the records
-    /// of a file in their order: only the first one that could be it is. A later one is that of a
-    /// model that will be made again.
+    /// Returns whether `record` is the validation of the model in `best/`, if it is called for the
+    /// records of a file in their order: only the first one that could be it is. A later one is
+    /// that of a model that will be made again.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -261,7 +261,7 @@ mod tests {
             Record::Valid(point) => Record::Valid(ValidRecord { best: true, loss, ..point }),
             other => other,
         };
-        // Of two that could be it the first is: the second is about to be made again.
+        // The first of two records that could be it is: the second is about to be made again.
         let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
         let point = ResumePoint { best: Some((240, false)), ..at(200).unwrap() };
         MetricsFile::open(dir.path(), Some(point)).unwrap();

@@ -1,4 +1,4 @@
-//! What a training run reports, and the files in which the run directory keeps it.
+//! The report of a training run, and the files in which the run directory keeps it.
 //!
 //! | file | for | written |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! How far a run has come, and how long it still takes.
+//! The progress of a run, and the time that it still takes.
 
 /// The limits of a run, of which the first to be reached ends it, and its pace so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +17,7 @@ impl Pace {
         Self { max_steps, max_seconds, first: None }
     }
 
-    /// Whether the run has a limit.
+    /// Returns whether the run has a limit.
     pub(super) fn is_bounded(&self) -> bool {
         self.max_steps.is_some() || self.max_seconds.is_some()
     }

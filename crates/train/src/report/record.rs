@@ -10,7 +10,7 @@ pub enum Record {
     Train(TrainRecord),
     /// A validation.
     Valid(ValidRecord),
-    /// What was done about divergence.
+    /// The answer to a divergence.
     Divergence(DivergenceRecord),
 }
 
@@ -93,15 +93,14 @@ pub struct ValidRecord {
     pub chrf: Option<f64>,
     /// The signature, which says how `bleu` was computed.
     pub signature: Option<String>,
-    /// Whether this is the best validation so far.
+    /// If true, this is the best validation so far.
     pub best: bool,
-    /// Whether the average of the last checkpoints was measured, rather than the model itself.
+    /// If true, the average of the last checkpoints was measured, rather than the model itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averaged: bool,
 }
 
-/// What was done about a loss or gradient that is not finite, or a model whose output is not
-/// finite.
+/// The answer to a loss or gradient that is not finite, or to a model whose output is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -120,7 +119,7 @@ pub struct DivergenceRecord {
     pub number: u64,
     /// The update.
     pub step: u64,
-    /// What was done.
+    /// The answer.
     pub answer: Answer,
     /// The label-smoothed loss of the update in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]

@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{At, TrainError};
 
-/// How a run is reported.
+/// The options of a run's report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReporterOptions {
     /// The number of updates after which the run ends, which is the end of the bar.
@@ -20,10 +20,10 @@ pub struct ReporterOptions {
     /// The number of seconds of training, including those before a resume, after which the run
     /// ends. It is the end of the bar if it comes first.
     pub max_seconds: Option<f64>,
-    /// What to print. The files are written in any case.
+    /// The lines to print. The files are written in any case.
     pub verbosity: Verbosity,
-    /// Where a resumed run continues (update 0: from the start, replacing an earlier attempt);
-    /// `None` for a new run.
+    /// The state from which a resumed run continues (update 0: from the start, replacing an earlier
+    /// attempt); `None` for a new run.
     pub resume: Option<ResumePoint>,
 }
 
@@ -95,7 +95,7 @@ impl Reporter {
     /// Removes what was reported after `point`, to which the run goes back.
     ///
     /// # Errors
-    /// Those of [`Reporter::create`].
+    /// The errors of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<(), TrainError> {
         self.metrics = MetricsFile::open(&self.dir, Some(point))?;
         self.events = EventsFile::create(&self.dir, Some(point.step))?;

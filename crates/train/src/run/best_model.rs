@@ -17,7 +17,7 @@ const FILE: &str = "validation.json";
 pub struct BestModel {
     /// The number of updates made.
     pub step: u64,
-    /// Whether it is the average of the checkpoints up to that update.
+    /// If true, it is the average of the checkpoints up to that update.
     pub averaged: bool,
     /// The value of the metric, and the loss.
     #[serde(flatten)]

@@ -85,7 +85,7 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
 /// its model, measured by `metric`.
 ///
 /// # Errors
-/// Those of [`save_model`].
+/// The errors of [`save_model`].
 pub(crate) fn save_best_model(
     path: &Path,
     saved: &Saved,
@@ -160,7 +160,8 @@ pub struct Loaded {
 }
 
 /// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to go on
-/// under `config` with the texts and tokenisers of `origin`. Every file is checked against its hash before any of it is used.
+/// under `config` with the texts and tokenisers of `origin`. Every file is checked against its hash
+/// before any of it is used.
 ///
 /// # Errors
 /// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;

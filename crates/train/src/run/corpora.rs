@@ -21,7 +21,7 @@ pub struct Corpora {
     pub train: Arc<TokenizedCorpus>,
     /// The training pairs that cleaning dropped, in numbers.
     pub report: CleaningReport,
-    /// Whether tokenisers and tokens were found in the cache.
+    /// If true, tokenisers and tokens were found in the cache.
     pub reused: bool,
     /// Validation pairs, tokenised: all but those with a side of more than `longest_validated`
     /// tokens, and those that `data.utf8` skips.
@@ -30,11 +30,11 @@ pub struct Corpora {
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
     /// The largest number of tokens, without `</s>`, per side of a validation pair.
     pub longest_validated: usize,
-    /// Where the texts were read.
+    /// The texts of the run.
     pub texts: Texts,
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
-    /// What looks wrong with the texts, once they have been looked at.
+    /// Warnings about the texts, once these have been checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
 }
 
@@ -67,7 +67,7 @@ impl Corpora {
     /// place of `training.from`: a resumed run has its own copy of that model.
     ///
     /// # Errors
-    /// Those of [`prepare`](Self::prepare).
+    /// The errors of [`prepare`](Self::prepare).
     pub fn prepare_for(
         config: &TrainConfig,
         start: Option<StartModel>,
@@ -164,7 +164,7 @@ impl Corpora {
     }
 }
 
-/// Where the tokenisers come from: the model that the run starts from, files, or training.
+/// The source of the tokenisers: the model that the run starts from, files, or training.
 fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> TokenizerSource {
     if let Some(start) = start {
         return TokenizerSource::Given(start.tokenizers().clone());

@@ -28,8 +28,8 @@ impl EarlyStopping {
         }
     }
 
-    /// Whether `patience` consecutive validations were not better. A patience of 0 never ends the
-    /// run.
+    /// Returns whether `patience` consecutive validations were not better. A patience of 0 never
+    /// ends the run.
     pub fn exhausted(&self, patience: u64) -> bool {
         patience > 0 && self.waited >= patience
     }

@@ -50,7 +50,7 @@ fn write_sealed(
     written
 }
 
-/// What [`write_folder`] does, with an error that says what to do.
+/// Like [`write_folder`], with an error that names a remedy.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`]; what was there is left as it is.

@@ -32,7 +32,7 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
     Ok(freeze_parameters(module, is_frozen))
 }
 
-/// Whether the parts of `pattern` are the first parts of `name`.
+/// Returns whether the parts of `pattern` are the first parts of `name`.
 fn names_it(pattern: &str, name: &str) -> bool {
     let mut parts = name.split('.');
     pattern

@@ -1,17 +1,17 @@
-//! What a run does when its numbers are no longer finite.
+//! The answer of a run to numbers that are no longer finite.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::RecoverySettings;
 use crate::float_text;
 
-/// What a run has done about divergence so far. It is a part of the run's state, so that a resumed
+/// The answers of a run to divergence so far. They are a part of the run's state, so that a resumed
 /// run behaves in the same way as one that was not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// The number of consecutive updates skipped until now.
     pub skipped: u64,
-    /// How many times the run went back.
+    /// The number of times that the run went back.
     pub rollbacks: u64,
     /// The factor by which the schedule's learning rate is multiplied.
     #[serde(with = "float_text")]

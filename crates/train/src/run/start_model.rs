@@ -55,7 +55,7 @@ impl StartModel {
     /// weights.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>, TrainError> {
         let from = &config.training.from;
         if from.as_os_str().is_empty() {
@@ -101,7 +101,7 @@ pub(crate) struct FirstModel {
     pub shape: ModelConfig,
     /// The model whose weights it has; `None` for random weights.
     pub start: Option<StartModel>,
-    /// How saved models are searched unless they are told otherwise.
+    /// The search settings of saved models by default.
     pub search: SearchSettings,
 }
 
@@ -137,7 +137,7 @@ impl FirstModel {
             ..SearchSettings::default()
         };
         let search = start.as_ref().map_or(own, |start| SearchSettings {
-            // What is learned changes it; a validation fits it anew.
+            // Training changes the calibration; a validation fits it anew.
             calibration: None,
             ..start.search.clone()
         });

@@ -33,7 +33,7 @@ pub struct RunState {
     pub validation: ValidationState,
     /// The updates since the last log line.
     pub interval: LogInterval,
-    /// What was done about divergence.
+    /// The answers to divergence.
     pub recovery: Recovery,
     /// The factor of the loss in float16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ impl ValidationState {
 }
 
 impl RunState {
-    /// What the run had reported in this state.
+    /// The state of the report.
     pub(crate) fn reported(&self) -> ResumePoint {
         let ValidationState { validated, averaged, best_model, .. } = self.validation;
         ResumePoint {

@@ -1,4 +1,4 @@
-//! Where the texts of a run are read, and which of them its folder keeps.
+//! The texts of a run, and those of them that its folder keeps.
 //!
 //! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
 //!
@@ -142,7 +142,7 @@ impl Texts {
     /// all.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check); [`TrainError::Io`].
+    /// The errors of [`check`](Self::check); [`TrainError::Io`].
     pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
         self.check(run, mode)?;
         for (from, own) in &self.kept {
@@ -153,7 +153,7 @@ impl Texts {
     }
 }
 
-/// Whether both paths lead to the same file.
+/// Returns whether both paths lead to the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,4 +1,4 @@
-//! How much memory a run needs, and how much there is.
+//! The memory that a run needs, and the memory that there is.
 
 use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
@@ -14,7 +14,7 @@ type Shape = [usize; 3];
 /// `target` tokens needs: weights, gradients and two moments, and what the backward pass keeps of
 /// one batch.
 ///
-/// Of each position are kept the float32 values of [`Cost`](burnformer_core::cost::Cost), the
+/// The float32 values of [`Cost`](burnformer_core::cost::Cost) are kept for each position, with the
 /// logits and their gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a
 /// `precision` of 16 bits weights are kept rounded too. (Measured at d 256, 2,048 tokens per side:
 /// 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17 where it says 1.31 for 1,024.)
@@ -72,8 +72,8 @@ pub(crate) fn worst_shape(
 ) -> Shape {
     let SamplerSettings { budget, max_sentences, multiple, .. } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
-    // As many sentences of full length as the budget holds, or one more that share it: more and
-    // shorter ones need less.
+    // The batch has as many sentences of full length as the budget holds, or one more that share
+    // it: more and shorter ones need less.
     let rows = [budget / longest, budget.div_ceil(longest)];
     let shape = |rows: usize| {
         let rows = rows.clamp(1, max_sentences.unwrap_or(usize::MAX));
@@ -136,7 +136,8 @@ impl MemoryLimit {
     ) -> Result<(), TrainError> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
-        // What the estimate leaves out (the text, buffers of the device) takes from the limit.
+        // The parts that the estimate leaves out (the text, buffers of the device) take from the
+        // limit.
         let estimate = config_bytes(model, shape, config);
         let beside = bytes.saturating_sub(estimate);
         let advice = advice(model, config, shape, limit.saturating_sub(beside));
@@ -160,7 +161,7 @@ impl MemoryLimit {
             0 => u64::MAX,
             bytes => bytes,
         };
-        // What a container holds of files can be given back; what its processes hold cannot.
+        // A container can give back memory that holds files, but not the memory of its processes.
         let container = self.system.cgroup_limits();
         let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
         machine.min(container.unwrap_or(u64::MAX))

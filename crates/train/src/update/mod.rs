@@ -30,8 +30,8 @@ pub struct Updater {
     /// The factor of the loss of a float16 model. The host has to decide about updates then,
     /// because it sets the next factor.
     pub loss_scale: Option<LossScale>,
-    /// Whether the host checks loss and gradient of an update before its optimiser step. This costs
-    /// nothing on the CPU. A GPU would make the host wait at each update, so there the device
+    /// If true, the host checks loss and gradient of an update before its optimiser step. This
+    /// costs nothing on the CPU. A GPU would make the host wait at each update, so there the device
     /// decides, and the host reads the result from time to time.
     pub synchronous: bool,
 }
@@ -117,8 +117,8 @@ impl Updater {
         self.loss_scale.map_or(1.0, LossScale::factor)
     }
 
-    /// Whether a lower loss scale, which is then set, is the answer to a gradient that is not
-    /// finite. It does not help if the loss itself is not finite.
+    /// Returns whether a lower loss scale, which is then set, is the answer to a gradient that is
+    /// not finite. It does not help if the loss itself is not finite.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
         let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
         else {

@@ -37,7 +37,7 @@ pub trait Ranks {
     fn end(&self);
 }
 
-/// What computes a run: the devices of this process, and the other processes.
+/// The devices of this process, and the other processes of the run.
 #[derive(Clone)]
 pub struct Workers<'a> {
     /// The devices, of which the first holds the weights.
@@ -83,7 +83,7 @@ pub enum ExchangePrecision {
     BFloat16,
 }
 
-/// How processes exchange what they compute.
+/// The exchange of results between processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// The number type of gradients.

@@ -51,7 +51,7 @@ impl Replicas {
         self
     }
 
-    /// Whether several processes each make updates of their own between two exchanges.
+    /// Returns whether several processes each make updates of their own between two exchanges.
     pub(crate) fn is_apart(&self) -> bool {
         self.ranks.as_ref().is_some_and(|(_, exchange)| exchange.every > 1)
     }
@@ -94,7 +94,7 @@ impl Replicas {
     /// others, on the first device.
     ///
     /// # Panics
-    /// Those of [`own_sums`](Self::own_sums).
+    /// The panics of [`own_sums`](Self::own_sums).
     pub(crate) fn sums(
         &self,
         model: &Model,

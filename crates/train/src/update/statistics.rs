@@ -13,13 +13,13 @@ pub struct UpdateStatistics {
     pub norm: f64,
     /// The number of real target tokens.
     pub tokens: usize,
-    /// Whether the update was skipped because the scaled gradient left the range of float16. The
+    /// If true, the update was skipped because the scaled gradient left the range of float16. The
     /// scale has been lowered. Never true if the device decides about updates.
     pub overflowed: bool,
 }
 
 impl UpdateStatistics {
-    /// Whether loss and gradient are finite. If not, the update was skipped.
+    /// Returns whether loss and gradient are finite. If not, the update was skipped.
     pub fn is_finite(&self) -> bool {
         self.loss.is_finite() && self.norm.is_finite()
     }
@@ -42,7 +42,7 @@ pub enum PendingStatistics {
 }
 
 impl PendingStatistics {
-    /// Whether reading the statistics waits for a device.
+    /// Returns whether reading the statistics waits for a device.
     pub fn is_on_device(&self) -> bool {
         matches!(self, Self::OnDevice { .. })
     }

@@ -1,4 +1,4 @@
-//! Where the work of an update runs.
+//! The threads that compute an update.
 
 use burn::tensor::Device;
 use burnformer_kernels::is_fused_on;

@@ -5,7 +5,7 @@ use burnformer_core::{Linear, named_parameters};
 use burnformer_kernels::RandomKey;
 use burnformer_train::{FlatGradients, Optimizer, OptimizerSettings};
 
-/// What was read before a step stays what it was, though the step is taken in place.
+/// Values that were read before a step stay the same, though the step is taken in place.
 #[test]
 fn the_first_step_moves_every_weight_by_the_rate_against_its_gradient() {
     let device = Device::default().autodiff();

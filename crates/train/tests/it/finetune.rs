@@ -17,7 +17,7 @@ use burnformer_train::{
     ConfigFileError, Corpora, Learner, RunMode, StartModel, Texts, TrainConfig, TrainError,
 };
 
-/// Of the run only; the preset's section [model] is another than that of the directories.
+/// Settings of the run only; the preset's section [model] is another than that of the directories.
 const SETTINGS: [&str; 10] = [
     "training.budget=128",
     "training.max_minutes=0",
@@ -181,7 +181,7 @@ fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_bega
     place.train("parts", &place.config("special.tsv", 10, &more)).unwrap();
     place.train("first", &place.config("special.tsv", 10, &more)).unwrap();
     fs::remove_dir_all(place.path("base")).unwrap();
-    // As if this one had been killed before its first checkpoint.
+    // The folder looks like that of a run that was killed before its first checkpoint.
     for name in ["checkpoints/step-000010", "best", "last", "average"] {
         fs::remove_dir_all(place.path("first").join(name)).unwrap();
     }

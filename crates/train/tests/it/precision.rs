@@ -165,7 +165,7 @@ fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
     toy.set_loss_scale("run", 4, high);
     let state = toy.train("run", "float16", 40, RunMode::Resume);
     let skipped = state.step - state.optimizer_steps;
-    // More in a row than recovery.skips, after which a diverged run goes back.
+    // There are more skips in a row than recovery.skips, after which a diverged run goes back.
     assert!((6..36).contains(&skipped), "{state:?}");
     assert_eq!(state.loss_scale.unwrap().factor(), high / 2f64.powi(skipped as i32));
     assert_eq!(state.recovery, Recovery::default());

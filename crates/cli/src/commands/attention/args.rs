@@ -68,7 +68,7 @@ pub(super) enum Part {
 }
 
 impl Args {
-    /// Whether an HTML page or pictures are wanted.
+    /// Returns whether an HTML page or pictures are wanted.
     pub(super) fn wants_files(&self) -> bool {
         self.html.is_some() || !self.picture.is_empty()
     }

@@ -73,7 +73,7 @@ impl Journal {
         loop {
             line.clear();
             reader.read_until(b'\n', &mut line).with_context(|| self.to_string())?;
-            // What a killed process left half-written is written again.
+            // A line that a killed process left half-written is written again.
             let Some((b'\n', text)) = line.split_last() else { return Ok(whole) };
             match whole {
                 0 => {
@@ -178,7 +178,7 @@ impl<'a> Done<'a> {
         }
     }
 
-    /// Whether it is the line of `sentence`.
+    /// Returns whether it is the line of `sentence`.
     fn is_of(&self, sentence: &Sentence) -> bool {
         self.source == sentence.source.as_bytes()
             && self.reference == sentence.reference.as_deref().map(str::as_bytes)

@@ -46,9 +46,9 @@ pub struct Args {
     /// FILE.work holds what is done, from which the same command goes on
     #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
-    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU
-    /// against its reference; on text for which BLEU does not fit, such as Japanese, with the
-    /// highest chrF
+    /// Take the one of the N best translations of each sentence that has the highest sentence BLEU
+    /// against its reference; on text for which BLEU does not fit, such as Japanese, the highest
+    /// chrF
     #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
     nbest: Option<usize>,
     #[command(flatten)]
@@ -141,7 +141,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     })
 }
 
-/// What decides the translations, beside the text.
+/// The inputs that decide the translations, beside the text.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;

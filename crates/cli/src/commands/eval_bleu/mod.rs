@@ -43,14 +43,14 @@ pub struct Args {
     /// (tokenised BLEU with German compounds split), which cannot be compared with the others
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
-    /// How BLEU divides text into words: 13a, intl, char, zh (for Chinese), none, or spm (also
-    /// flores101) and flores200, whose files sacreBLEU fetches
+    /// The division of text into words for BLEU: 13a, intl, char, zh (for Chinese), none, or spm
+    /// (also flores101) and flores200, whose files sacreBLEU fetches
     #[arg(long, default_value = "13a")]
     tokenize: BleuTokenizer,
     /// Compare lower-cased text
     #[arg(long)]
     lowercase: bool,
-    /// How BLEU treats n-gram orders without a match: exp, floor, add-k or none
+    /// The smoothing of BLEU for n-gram orders without a match: exp, floor, add-k or none
     #[arg(long, default_value = "exp")]
     smooth: Smoothing,
     /// Leave n-gram orders that are longer than the translation out of BLEU (sacreBLEU's effective

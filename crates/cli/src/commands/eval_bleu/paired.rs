@@ -19,7 +19,7 @@ pub enum Test {
     Ar,
 }
 
-/// How systems are compared.
+/// The comparison of systems.
 pub struct Paired {
     test: Test,
     trials: Bootstrap,
@@ -38,7 +38,7 @@ impl Paired {
     /// The comparison by `metric` of the first of `systems`, the baseline, with each other one.
     ///
     /// # Errors
-    /// Those of the metric.
+    /// The errors of the metric.
     pub fn compare(
         &self,
         metric: &dyn Metric,

@@ -1,4 +1,4 @@
-//! How far a model's confidence in its translations can be relied on.
+//! The reliability of a model's confidence in its translations.
 
 use std::path::Path;
 

@@ -57,7 +57,7 @@ pub struct Args {
     /// --preset NAME, the last one of those called NAME, NAME-2, NAME-3 …)
     #[arg(long)]
     pub(super) resume: bool,
-    /// How many minutes the updates may take, such as 30; the same as --set training.max_minutes
+    /// The minutes that the updates may take, such as 30; the same as --set training.max_minutes
     #[arg(long, value_name = "M")]
     pub(super) minutes: Option<f64>,
     /// Largest amount of memory to use, in GB; the same as --set training.max_memory

@@ -22,7 +22,7 @@ use crate::texts::Unnamed;
 /// not read, and then nothing is measured.
 ///
 /// # Errors
-/// Those with which the run would not start.
+/// The errors with which the run would not start.
 pub(super) fn run(
     args: &Args,
     config: &mut TrainConfig,

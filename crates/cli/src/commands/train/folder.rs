@@ -41,13 +41,13 @@ fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     runs.filter_map(|folder| Some((last_write(&folder)?, folder))).max().map(|(_, folder)| folder)
 }
 
-/// Whether `rest` is what [`free`] adds to a name.
+/// Returns whether `rest` is the suffix that [`free`] adds to a name.
 fn is_number(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
-/// When the run in `folder` was last written; `None` if there is no run. Its lock file does not
-/// count, because looking at a run writes it.
+/// The time at which the run in `folder` was last written; `None` if there is no run. Its lock file
+/// does not count, because looking at a run writes it.
 fn last_write(folder: &Path) -> Option<SystemTime> {
     folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();

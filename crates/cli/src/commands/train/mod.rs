@@ -85,7 +85,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// What all runs of a command have in common.
+/// The settings that all runs of a command share.
 struct Trainer<'a> {
     workers: Workers<'a>,
     verbosity: Verbosity,
@@ -96,7 +96,7 @@ impl Trainer<'_> {
     /// Trains in `folder` until the run ends, and calls `started` once it has started.
     ///
     /// # Errors
-    /// Those of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+    /// The errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
     fn learn(
         &self,
         config: &TrainConfig,
@@ -138,7 +138,7 @@ fn resume(folder: &Path) -> String {
     format!("--out {} --resume", folder.display())
 }
 
-/// What to do if the device fails while the run in `folder` trains.
+/// The remedy if the device fails while the run in `folder` trains.
 fn advice(config: &TrainConfig, folder: &Path) -> String {
     format!(
         "{} continues from the last checkpoint, if there is one; if the memory of the device was full, start \

@@ -1,4 +1,4 @@
-//! What is said while the texts of a run are prepared.
+//! Progress lines while the texts of a run are prepared.
 
 use std::io::{self, IsTerminal, Write as _};
 

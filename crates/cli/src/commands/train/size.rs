@@ -10,13 +10,13 @@ use burnformer_train::{Corpora, Learner, Rehearsal, RunMode, TrainConfig, fit, i
 use crate::device::guarded;
 use crate::output;
 
-/// How long updates are measured.
+/// The time for which updates are measured.
 const MEASURED: Duration = Duration::from_secs(5);
 
 /// `config` with the size and the length that suit the machine, if it asks for that.
 ///
 /// # Errors
-/// Those with which the run would not start.
+/// The errors with which the run would not start.
 pub(super) fn fitted(
     config: &TrainConfig,
     corpora: &Corpora,
@@ -36,7 +36,7 @@ pub(super) fn fitted(
 /// Makes some updates of a run with `config` in a folder that is removed again.
 ///
 /// # Errors
-/// Those with which the run would not start.
+/// The errors with which the run would not start.
 pub(super) fn rehearse(
     config: &TrainConfig,
     corpora: &Corpora,

@@ -19,7 +19,7 @@ type Pair = (String, String);
 /// that no mistake in it is found after hours.
 ///
 /// # Errors
-/// Those of reading.
+/// The errors of reading.
 pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> {
     if text.is_empty() {
         return Ok(vec![]);
@@ -30,8 +30,8 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> 
     Ok(whole.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect::<Result<_, _>>()?)
 }
 
-/// Whether only the score of the test text is missing of the run in `folder`, which has come to its
-/// end before.
+/// Returns whether the run in `folder`, which has come to its end before, lacks only the score of
+/// the test text.
 pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     let error = learned.as_ref().err().and_then(|error| error.downcast_ref::<TrainError>());
     matches!(error, Some(TrainError::NothingToDo { .. })) && !RunDir::test_score_in(folder).exists()
@@ -41,7 +41,7 @@ pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
 /// writes into the run's folder.
 ///
 /// # Errors
-/// Those of translating, and if the score cannot be written.
+/// The errors of translating, and if the score cannot be written.
 pub(super) fn score(
     config: &TrainConfig,
     text: &[Pair],

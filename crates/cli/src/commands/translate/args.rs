@@ -13,7 +13,7 @@ use crate::values::one_of;
 #[derive(clap::Args)]
 #[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
-    /// What looks like text, for a hint.
+    /// Words that look like text, for a hint.
     #[arg(hide = true)]
     pub(super) text: Vec<String>,
     /// The model directory; several model directories form an ensemble. embedded:de-en and

@@ -22,8 +22,8 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// megabyte.
 const AHEAD: usize = 16;
 
-/// How long a line waits for others to be translated with, where somebody may wait for its
-/// translation.
+/// The time for which a line waits for others to be translated with, where somebody may wait for
+/// its translation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes.
@@ -74,7 +74,7 @@ impl Input {
         &self.lines.path
     }
 
-    /// Whether somebody may wait for the translation of a line before the next one.
+    /// Returns whether somebody may wait for the translation of a line before the next one.
     pub(super) fn is_dialogue(&self) -> bool {
         self.lines.is_dialogue
     }
@@ -144,7 +144,7 @@ struct Lines {
     lines: Receiver<Result<Line, DataError>>,
     /// The number of lines that were taken or skipped.
     taken: u64,
-    /// Whether these are all lines up to the end of the text, and not those of a shard.
+    /// If true, these are all lines up to the end of the text, and not those of a shard.
     is_whole: bool,
 }
 
@@ -180,8 +180,8 @@ impl Lines {
     }
 }
 
-/// Whether the text at `path` comes from a terminal, a pipe or the like, whose other end may wait
-/// for translations.
+/// Returns whether the text at `path` comes from a terminal, a pipe or the like, whose other end
+/// may wait for translations.
 fn is_dialogue(path: &Path) -> bool {
     let path = if is_standard_input(path) { Path::new("/dev/stdin") } else { path };
     fs::metadata(path).map_or(true, |found| !found.is_file())

@@ -128,7 +128,7 @@ fn write_lines(
     Ok(done)
 }
 
-/// What decides the output, beside the text and the prefixes.
+/// The inputs that decide the output, beside the text and the prefixes.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;

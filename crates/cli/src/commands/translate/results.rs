@@ -22,7 +22,7 @@ pub(super) fn alternatives(
     all
 }
 
-/// What is known of how good a translation is.
+/// The signs of the quality of a translation.
 pub(super) struct Signs {
     /// The signs that it is wrong.
     pub doubts: Vec<Doubt>,
@@ -31,7 +31,7 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// Those of `found`, a translation of `source`.
+    /// The signs of `found`, a translation of `source`.
     pub fn of(translator: &Translator, source: &str, found: &Alternative) -> Self {
         let Alternative { text, hypothesis } = found;
         let confidence = translator.confidence(source, text, hypothesis);

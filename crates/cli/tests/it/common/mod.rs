@@ -96,7 +96,7 @@ pub fn losses(run: &Path) -> Vec<f64> {
     rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
 }
 
-/// What the best model of a run gives for a few lines, one of them empty.
+/// The translations of a few lines, one of them empty, by the best model of a run.
 pub fn translations(run: &Path, device: &str) -> String {
     let model = run.join("best").display().to_string();
     let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";

@@ -1,4 +1,4 @@
-//! What products in 16 bits may change.
+//! The changes that products in 16 bits may make.
 #![allow(dead_code, reason = "each test file uses its share")]
 
 use burn::tensor::{DType, TensorData};

@@ -12,15 +12,15 @@ use burnformer_core::model_dir::read_tensors;
 /// Tensors by name.
 pub type Tensors = BTreeMap<String, TensorData>;
 
-/// How far from a number a value may be: `on_cpu` with the fused operations of the CPU, 1e-3 on
-/// other devices (`BURN_DEVICE` chooses), where sums are cut otherwise and exponentials are the
-/// driver's.
+/// The largest distance of a value from its expected number: `on_cpu` with the fused operations of
+/// the CPU, 1e-3 on other devices (`BURN_DEVICE` chooses), where sums are cut otherwise and
+/// exponentials are the driver's.
 #[allow(dead_code, reason = "each test file uses its share")]
 pub fn within(on_cpu: f64) -> f64 {
     if burnformer_kernels::is_fused_on(&Device::default()) { on_cpu } else { 1e-3 }
 }
 
-/// Where the numbers are.
+/// The folder of the reference numbers.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
 }

@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::refusal::{Checked, refusal};
 
-/// How many times as long a text may become while it is encoded. A few replacements that double the
-/// text 40 times fill any memory. Real tokenisers stay below 3,000 by the cautious estimates used
-/// here (ALBERT's).
+/// The most bytes that a text may have after encoding, as a multiple of its length. A few
+/// replacements that double the text 40 times fill any memory. Real tokenisers stay below 3,000 by
+/// the cautious estimates used here (ALBERT's).
 pub(super) const ENCODING: f64 = 4_000.0;
-/// How many times as long the text of tokens may become while it is decoded.
+/// The most bytes that the text of tokens may have after decoding, as a multiple of its length.
 pub(super) const DECODING: f64 = 100.0;
 
 /// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.

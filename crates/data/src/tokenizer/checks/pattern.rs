@@ -1,8 +1,8 @@
 //! Checks regular expressions for constructs that make the library's engine loop for ever.
 //!
-//! Its backtracking is limited to a million steps per match. Two things are not limited. A match
-//! that `\K` makes begin before the start of the search is found again and again. A counted
-//! repetition of a look-around loops without reading text.
+//! The backtracking of the engine is limited to a million steps per match. Two things are not
+//! limited. A match that `\K` makes begin before the start of the search is found again and again.
+//! A counted repetition of a look-around loops without reading text.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn check(part: &str, pattern: &str) -> Checked {
     Ok(())
 }
 
-/// Whether the pattern has an unescaped `\K`.
+/// Returns whether the pattern has an unescaped `\K`.
 fn keeps_out(pattern: &str) -> bool {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {

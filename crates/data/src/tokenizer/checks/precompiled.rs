@@ -29,7 +29,7 @@ pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Checked) -> C
     }
 }
 
-/// How many times as long the table can make a text.
+/// The factor by which the table can lengthen a text.
 ///
 /// # Errors
 /// A table that the library would read outside of its bounds.

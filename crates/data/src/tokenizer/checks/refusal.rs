@@ -1,4 +1,4 @@
-//! Why a file is refused.
+//! Reasons for which a file is refused.
 
 /// A part of a `tokenizer.json`, and why it cannot be used, with the remedy.
 #[derive(Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub(super) fn block(page: &str, range: Range<usize>) -> Option<Block> {
     Some(builder.finish(Escape::Attribute(quote)))
 }
 
-/// Whether a value that readers see is neither a name nor code.
+/// Returns whether a value that readers see is neither a name nor code.
 pub(in crate::format) fn is_prose(value: &str) -> bool {
     let has_space = value.trim().contains(char::is_whitespace);
     (has_space || !value.contains(['.', '_', '/', ':'])) && !value.contains(['<', '{'])

@@ -45,9 +45,9 @@ pub(super) struct Lexed {
     pub(super) masked: String,
     /// For each start tag its end tag, and the other way round.
     pub(super) partner: Vec<Option<usize>>,
-    /// How many of the tokens before each divide text into blocks.
+    /// The number of tokens before each token that divide text into blocks.
     blocks: Vec<usize>,
-    /// How many before each say `translate="yes"`.
+    /// The number of tokens before each token that say `translate="yes"`.
     translated: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ fn templates(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let rest = &text[at..];
-        // Those in braces are in one line.
+        // Braces are closed in the same line.
         let end = if kind < 3 { rest.find('\n').unwrap_or(rest.len()) } else { rest.len() };
         match rest[..end].find(CLOSING[kind].1) {
             Some(length) => {
@@ -211,7 +211,7 @@ impl Lexed {
         Self { partner: partners(&tokens), tokens, templates, masked, blocks, translated }
     }
 
-    /// Whether a tag strictly between tokens `index` and `end` divides text.
+    /// Returns whether a tag strictly between tokens `index` and `end` divides text.
     pub(super) fn has_blocks(&self, index: usize, end: usize) -> bool {
         self.blocks[(index + 1).min(end)] < self.blocks[end]
     }
@@ -220,7 +220,7 @@ impl Lexed {
         self.translated[(index + 1).min(end)] < self.translated[end]
     }
 
-    /// Whether the element of start tag `index` ends where the next block begins.
+    /// Returns whether the element of start tag `index` ends where the next block begins.
     pub(super) fn closes_itself(&self, index: usize) -> bool {
         matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if tags::closes_itself(name))
     }

@@ -18,7 +18,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Whether an element that says `translate` about itself stays as it is.
+    /// Returns whether an element that says `translate` about itself stays as it is.
     pub(super) fn keeps(self, translate: Option<bool>) -> bool {
         match self {
             Self::Hidden => true,
@@ -53,12 +53,12 @@ pub(super) fn role(name: &str) -> Role {
     }
 }
 
-/// Whether the end tag of `name` may be left out, because the next block ends the element.
+/// Returns whether the end tag of `name` may be left out, because the next block ends the element.
 pub(super) fn closes_itself(name: &str) -> bool {
     matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "tr" | "option" | "optgroup")
 }
 
-/// Whether the element is one tag only.
+/// Returns whether the element is one tag only.
 pub(super) fn is_empty(name: &str) -> bool {
     role(name) == Role::Void || matches!(name, "base" | "col" | "frame" | "hr" | "link" | "meta")
 }

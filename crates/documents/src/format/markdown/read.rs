@@ -62,8 +62,8 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Range<usize>, Block)> {
     blocks.filter(|(_, block)| has_letters(&block.text)).collect()
 }
 
-/// Whether `text` has the blocks of `source`; else the place in `text` where the first other one
-/// begins.
+/// Checks that `text` has the blocks of `source`. The error is the position in `text` at which the
+/// first other block begins.
 pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
     use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
     let block = |(event, range): (Event<'_>, Range<usize>)| match event {
@@ -113,7 +113,7 @@ pub(super) fn without_marks(raw: &str, newline: &str) -> String {
 /// A block of HTML.
 struct HtmlBlock {
     start: usize,
-    /// Its bytes with spaces instead of the marks of quotations.
+    /// The bytes of the block, with spaces instead of the marks of quotations.
     text: String,
     /// The marks at the beginning of a line.
     marks: String,
@@ -145,12 +145,12 @@ struct Parser<'a> {
     end: usize,
     /// The positions of text in the containers that are open.
     places: Vec<Position>,
-    /// How many elements are open whose content is not read.
+    /// The number of open elements whose content is not read.
     skipped: usize,
     /// The end of the element of HTML that stays as it is.
     kept_until: usize,
     lines: Lines,
-    /// Whether the block is a part of a paragraph.
+    /// If true, the block is a part of a paragraph.
     is_part: bool,
     /// The start of a line break that is not yet in the block.
     line_end: Option<usize>,

@@ -3,7 +3,7 @@
 
 use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 
-/// What translates a sentence.
+/// A function that translates a sentence.
 pub type Model<'a> = &'a dyn Fn(&PendingSentence) -> Translated;
 
 /// The document in English, translated by `model`; sentences of up to 400 bytes fit.

@@ -23,7 +23,7 @@ pub struct Terms {
     /// For each term the tokens of the source that it translates; empty where they are not known,
     /// also as a whole.
     pub places: Vec<Range<usize>>,
-    /// Which tokens begin and end within words. Without it, each token is a word of its own.
+    /// The tokens that begin and end within words. Without it, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
     /// The number of further terms, which are not asked for because there are
     /// [`MOST_TERMS`](crate::MOST_TERMS) longer ones.
@@ -41,17 +41,17 @@ pub struct Phrase {
     pub end: Edge,
 }
 
-/// Where a phrase may begin or end.
+/// The positions at which a phrase may begin or end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Edge {
-    /// Beside any token.
+    /// At any token.
     #[default]
     Anywhere,
     /// Only beside a token with which no word goes on, or at the end of the translation.
     Word,
 }
 
-/// Which tokens of a vocabulary begin and end within words.
+/// The tokens of a vocabulary that begin and end within words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordEdges {
     /// For each id whether the token goes on with the word before it.
@@ -64,19 +64,20 @@ pub struct WordEdges {
 }
 
 impl WordEdges {
-    /// Whether the token `id` goes on with the word before it. One that is not listed might.
+    /// Returns whether the token `id` goes on with the word before it. One that is not listed
+    /// might.
     pub(super) fn continues(&self, id: u32) -> bool {
         self.continues.get(id as usize).copied().unwrap_or(true)
     }
 
-    /// Whether the token `id` ends within a word. One that is not listed might.
+    /// Returns whether the token `id` ends within a word. One that is not listed might.
     fn is_open(&self, id: u32) -> bool {
         self.is_open.get(id as usize).copied().unwrap_or(true)
     }
 }
 
 impl Terms {
-    /// Whether nothing is asked for.
+    /// Returns whether there are no terms.
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty()
     }
@@ -85,7 +86,7 @@ impl Terms {
         self.edges.as_ref().is_some_and(|edges| edges.continues(id))
     }
 
-    /// Whether a phrase that needs the edge `begin` can begin after `tokens`.
+    /// Returns whether a phrase that needs the edge `begin` can begin after `tokens`.
     fn can_begin(&self, begin: Edge, tokens: &[u32]) -> bool {
         let open = |&id: &u32| self.edges.as_ref().is_some_and(|edges| edges.is_open(id));
         begin == Edge::Anywhere || !tokens.last().is_some_and(open)
@@ -115,7 +116,8 @@ impl Terms {
         (0..self.phrases.len()).filter(|term| !has(term)).collect()
     }
 
-    /// Whether `tokens` have `phrase` at `start`, as a word or words where it has to be one.
+    /// Returns whether `tokens` have `phrase` at `start`, as a word or words where it has to be
+    /// one.
     fn is_at(&self, start: usize, phrase: &Phrase, tokens: &[u32]) -> bool {
         let (before, rest) = tokens.split_at(start);
         rest.strip_prefix(&phrase.tokens[..]).is_some_and(|after| {

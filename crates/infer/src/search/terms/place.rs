@@ -1,9 +1,9 @@
 //! Terms in the place of the words that they replace.
 //!
-//! Where the translation without terms has another word for a term, its attention to the source
-//! tells which word that is. Up to that word the translation is kept, then comes the term, and the
-//! search goes on from there. Its result is compared with the rest of the translation without
-//! terms: after a term that it did not expect, a model may lose its way.
+//! If the translation without terms has another word for a term, its attention to the source finds
+//! this word. The translation is kept up to it, then comes the term, and the search continues from
+//! there. The result is compared with the rest of the translation without terms: after a term that
+//! it did not expect, a model may produce unrelated text.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a search returns whose translations the limit cuts.
+//! Results of a search whose translations the length limit cuts.
 
 use super::*;
 

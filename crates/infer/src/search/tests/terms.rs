@@ -31,7 +31,7 @@ fn request(source: Vec<u32>, phrases: Vec<Vec<Phrase>>) -> Request {
     }
 }
 
-/// Whether `tokens` have the phrase as a word, found by trying every place.
+/// Returns whether `tokens` have the phrase as a word, found by trying every position.
 fn has(tokens: &[u32], phrase: &Phrase) -> bool {
     let edges = edges();
     let len = phrase.tokens.len();

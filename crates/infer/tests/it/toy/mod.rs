@@ -8,7 +8,7 @@ use burnformer_core::{TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{SearchSettings, save_text_files};
 
-/// What the directory holds.
+/// The files of the directory.
 #[allow(dead_code, reason = "not every test file damages them")]
 pub const FILES: [&str; 5] =
     ["config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json"];

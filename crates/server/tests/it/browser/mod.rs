@@ -59,8 +59,8 @@ fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::i
     stream.write_all(answer.as_bytes())
 }
 
-/// What the steps tell of the page of the server at this address, under the path behind `?` and by
-/// the steps behind `#`; `None` where there is no browser.
+/// The log of the steps on the page of the server at this address, under the path behind `?` and by
+/// the steps behind `#`; `None` if there is no browser.
 fn told(server: &str, choice: &str) -> Option<Vec<String>> {
     let Some(browser) = program(&["chromium", "chromium-browser", "google-chrome"]) else {
         eprintln!("skipped: no Chromium in PATH");
@@ -104,7 +104,7 @@ fn the_page_follows_its_reader_on_every_screen() {
     assert_eq!(told, [390, 768, 1440].map(expected).concat());
 }
 
-/// What the steps tell where all is well.
+/// The log of the steps if all is well.
 fn expected(width: u32) -> [String; 17] {
     [
         format!("width {width}"),

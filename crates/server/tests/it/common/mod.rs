@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 /// with "fail" cannot be translated, one with "panic" ends in a panic.
 #[derive(Default)]
 pub struct Shouting {
-    /// How long a batch takes.
+    /// The time that a batch takes.
     pub delay: Duration,
     /// Batches so far.
     pub batches: AtomicUsize,
@@ -26,7 +26,7 @@ pub struct Shouting {
     pub sentences: AtomicUsize,
     /// The largest batch so far.
     pub largest: AtomicUsize,
-    /// How often it was asked whether a sentence fits, and how long that takes.
+    /// The number of calls of `fits`, and the time that each takes.
     pub fits: AtomicUsize,
     pub fits_delay: Duration,
 }

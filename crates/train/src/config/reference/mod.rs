@@ -1,5 +1,5 @@
-//! What each key of a configuration means: its type, default, values and presets, read from the doc
-//! comments and serde attributes of the structs that hold it.
+//! The meaning of each key of a configuration: its type, default, values and presets, read from the
+//! doc comments and serde attributes of the structs that hold it.
 //!
 //! There is one source, the struct: [`SettingsFile::sections`] walks its JSON schema, which
 //! `schemars` derives, and [`SettingsFile::find`] and [`markdown`] show what it finds.

@@ -1,4 +1,4 @@
-//! From a struct's JSON schema to its sections and keys.
+//! The sections and keys of a struct's JSON schema.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -31,7 +31,7 @@ pub struct Key {
     pub choices: Vec<Choice>,
     /// The presets whose value differs from the default, with their values.
     pub presets: Vec<(&'static str, Value)>,
-    /// Whether a run that is resumed must have the value with which it began.
+    /// If true, a run that is resumed must have the value with which it began.
     pub fixed: bool,
 }
 

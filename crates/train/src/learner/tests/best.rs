@@ -1,4 +1,5 @@
-//! Which checkpoints stay, which model is the best of a run, and how a run goes on after its end.
+//! Tests of the checkpoints that stay, of the best model of a run, and of a run that goes on after
+//! its end.
 
 use super::*;
 use crate::learner::divergence::Divergence;
@@ -93,7 +94,8 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone()
     let toy = by_loss(&["checkpoints.every=10"]);
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
     let (best, all) = (toy.best("run"), toy.validations("run"));
-    // As if it had been killed between this validation and the next checkpoint.
+    // The folder looks like that of a run that was killed between this validation and the next
+    // checkpoint.
     let run = toy.folder.path().join("run");
     let killed = || {
         fs::remove_dir_all(run.join("checkpoints/step-000015")).unwrap();

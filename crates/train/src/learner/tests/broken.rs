@@ -26,7 +26,7 @@ fn finite(folder: &std::path::Path) -> bool {
     named_parameters(&model).values().all(|value| value.iter::<f32>().all(f32::is_finite))
 }
 
-/// What the run answered to divergence, and where it went back to.
+/// The answers of the run to divergence, and the updates to which it went back.
 fn answers(toy: &Toy, run: &str) -> Vec<(Answer, Option<u64>)> {
     let answer = |record| match record {
         Record::Divergence(point) => Some((point.answer, point.back_to)),
@@ -68,7 +68,7 @@ fn a_scheduled_checkpoint_of_a_broken_model_is_not_written() {
 fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
     let toy = Toy::new(&["checkpoints.every=5"]);
     train(toy.start("run", 1));
-    // As a version wrote them that did not look at the weights.
+    // Such checkpoints were written by a version that did not look at the weights.
     for step in [15, 20] {
         let mut broken =
             with_weights(toy.resumed("run", &["training.max_updates=99"]).unwrap(), 1e30);
@@ -106,7 +106,8 @@ fn an_end_that_is_made_again_does_not_publish_a_broken_model() {
     fs::remove_file(run.join("finished.json")).unwrap();
     let ended = train(toy.resumed("run", &["training.max_updates=20"]).unwrap());
     assert_eq!((ended.state.step, ended.state.recovery.rollbacks), (20, 1));
-    // From update 10 on at half the rate, so other weights than before, but good ones.
+    // The run went on from update 10 at half the rate: the weights are other ones than before, but
+    // good.
     assert!(finite(&run.join("best")) && finite(&run.join("last")));
     assert!(toy.best("run") != best && toy.model("run", "last") != last);
 }

@@ -43,7 +43,7 @@ fn two_devices_train_in_16_bits_as_one_does() {
         let (one, two) = (half.losses("one"), half.losses("two"));
         assert_eq!(one.len(), 20);
         assert!(apart(&one, &two) < 1e-5, "{precision}: {one:?} {two:?}");
-        // Of a scaled loss the host decides.
+        // The host decides about a scaled loss.
         if precision == "bfloat16" {
             train(on_device(half.start("device", 1)));
             let device = half.losses("device");

@@ -53,7 +53,7 @@ impl RunDir {
     /// not exist yet.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn check(path: &Path, mode: RunMode) -> Result<(), TrainError> {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
@@ -106,7 +106,7 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Whether a run began here. The first thing that a run writes is its configuration.
+    /// Returns whether a run began here. The first file that a run writes is its configuration.
     fn holds_a_run(&self) -> bool {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
