@@ -141,8 +141,8 @@ pub(crate) fn activation_in<T: Copy>(
     })
 }
 
-/// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted
-/// self-attention, recurrent decoders.
+/// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths,
+/// restricted self-attention, recurrent decoders.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].

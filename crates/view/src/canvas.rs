@@ -182,8 +182,8 @@ pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }
 
-/// The vertical shift that centres lower-case letters on a line, as a part of the size of the text: the
-/// middle of the text is above theirs.
+/// The vertical shift that centres lower-case letters on a line, as a part of the size of the text:
+/// the middle of the text is above theirs.
 pub(crate) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.
