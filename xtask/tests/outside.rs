@@ -113,6 +113,67 @@ fn check(name: &str, dependencies: &str, programs: &[Program]) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// A package outside of the workspace with the layers, for which `burn` has the version 0.22.99: a
+/// copy of that in cargo's registry, under `[patch]`.
+fn host_of_another_version(name: &str) -> PathBuf {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo starts");
+    let metadata = String::from_utf8(metadata.stdout).expect("JSON");
+    let mut paths =
+        metadata.split("\"manifest_path\":\"").filter_map(|rest| rest.split('"').next());
+    let manifest = paths.find(|path| path.contains("/burn-0.22.")).expect("burn is a dependency");
+    let folder = std::env::temp_dir().join(format!("burnformer-{name}-{}", std::process::id()));
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let (from, copy) = (Path::new(manifest).with_file_name(""), folder.join("burn"));
+    let status = Command::new("cp").arg("-r").args([&from, &copy]).status();
+    assert!(status.expect("cp starts").success());
+    let text = fs::read_to_string(manifest).expect("a manifest");
+    let own = text.lines().find(|line| line.starts_with("version = ")).expect("a version");
+    fs::write(copy.join("Cargo.toml"), text.replacen(own, "version = \"0.22.99\"", 1)).unwrap();
+    fs::write(folder.join("src/lib.rs"), "pub use burnformer_core::Transformer;\n").unwrap();
+    let core = root().join("crates/core");
+    let text = format!(
+        "[package]\nname = \"host\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         burn = {{ version = \"=0.22.99\", default-features = false, features = [\"std\"] }}\n\
+         burnformer-core = {{ path = {core:?}, default-features = false }}\n\n\
+         [patch.crates-io]\nburn = {{ path = \"burn\" }}\n"
+    );
+    fs::write(folder.join("Cargo.toml"), text).unwrap();
+    folder
+}
+
+/// What cargo prints of the host.
+fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", &target);
+    let output = command.output().expect("cargo starts");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "cargo {arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_host_with_another_version_of_burn_takes_the_layers() {
+    let host = host_of_another_version("tree");
+    let tree = cargo_in(&host, &["tree", "--offline", "--prefix", "none"]);
+    let versions = tree.lines().filter(|line| line.starts_with("burn v")).map(|line| &line[..13]);
+    let versions: Vec<&str> = versions.collect();
+    assert!(!versions.is_empty() && versions.iter().all(|&one| one == "burn v0.22.99"), "{tree}");
+    fs::remove_dir_all(host).unwrap();
+}
+
+#[test]
+#[ignore = "it compiles Burn anew"]
+fn a_host_with_another_version_of_burn_compiles_the_layers() {
+    let host = host_of_another_version("check");
+    cargo_in(&host, &["check", "--offline"]);
+    fs::remove_dir_all(host).unwrap();
+}
+
 /// The page whose dependencies the programs have.
 const PAGE: &str = "docs/guide/embedding.md";
 

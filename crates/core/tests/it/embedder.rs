@@ -3,13 +3,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::common::tensors;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
     AttentionBias, Decoder, DecoderBias, DecoderConfig, DecoderLayerConfig, DropoutConfig,
     EncodedSource, EncoderConfig, EncoderLayerConfig, LayerNormConfig, LinearConfig, Mode,
     MultiHeadAttentionConfig, NormKind, NormPosition, PositionWiseFeedForwardConfig,
     PositionalEncoding, PositionalEncodingConfig, RandomKey, label_smoothed_cross_entropy,
-    look_ahead_mask, named_parameters, parameter_sizes, rotate,
+    look_ahead_mask, named_gradients, named_parameters, parameter_sizes, rotate, with_parameters,
 };
 
 const WIDTH: usize = 16;
@@ -183,6 +184,40 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
     assert!(worst(network.forward(x, RUN), by_hand) < 1e-5);
     let count: usize = parameter_sizes(&network).iter().map(|(_, size)| size).sum();
     assert_eq!([count, config.cost().parameters], [3 * WIDTH * 24; 2]);
+}
+
+/// Values and gradients of a layer of Llama (`tests/reference/llama_layer.py`).
+#[test]
+fn a_layer_of_llama_is_that_of_hugging_face() {
+    let device = Device::default().autodiff();
+    let mut all = tensors("llama_layer.safetensors");
+    let weights = all.keys().filter(|name| name.starts_with("layer.")).cloned();
+    let weights = weights.collect::<Vec<_>>().into_iter();
+    let weights =
+        weights.map(|name| (name["layer.".len()..].to_owned(), all.remove(&name).unwrap()));
+    let attention = attention().with_key_heads(Some(2)).with_rotary(Some(10_000.0));
+    let network = network().with_gated(true).with_bias(false);
+    let config = EncoderLayerConfig::new(
+        attention.with_bias(false),
+        network.with_activation(burnformer_core::Activation::Silu),
+    );
+    let config = config.with_norm(NormPosition::Pre).with_norm_kind(NormKind::Rms);
+    let layer = with_parameters(config.init(&device), weights.collect()).unwrap();
+    let tensor = |name: &str| Tensor::<3>::from_data(all[name].clone(), &device);
+    let x = tensor("x").require_grad();
+    let bias = AttentionBias::Mask(look_ahead_mask(0, 6, &device));
+    let y = layer.forward(x.clone(), &bias, RUN);
+    let near = |name: &str, found: TensorData| {
+        let pairs = found.iter::<f32>().zip(all[name].iter::<f32>());
+        let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 2e-4, "{name}: {worst}");
+    };
+    near("y", y.to_data());
+    let gradients = (y * tensor("weights_of_loss")).sum().backward();
+    near("gradient.x", x.grad(&gradients).unwrap().into_data());
+    let own = named_gradients(&layer, &gradients);
+    assert_eq!(own.len(), 9);
+    own.into_iter().for_each(|(name, found)| near(&format!("gradient.{name}"), found));
 }
 
 /// A rotation keeps lengths, and the product of a query and a key depends on their distance alone
