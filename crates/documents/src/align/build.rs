@@ -103,8 +103,10 @@ impl Alignment {
         };
         let parts = self.word_of(best);
         let word = self.pieces[parts.start].range.start..self.pieces[parts.end - 1].range.end;
-        if parts.len() > 1 && pair.source[word.clone()] == pair.target[range.clone()] {
-            // The same word is cut where the source cuts it.
+        let (old, new) = (&pair.source[word.clone()], &pair.target[range.clone()]);
+        let is_same = old.len() == new.len() && old.to_lowercase() == new.to_lowercase();
+        if parts.len() > 1 && is_same {
+            // The same word is cut where the source cuts it, in any case.
             for part in parts {
                 let range = moved(&self.pieces[part].range, word.start, range.start);
                 self.push_unit(shifted(range), part);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::number::ENDINGS;
 use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
 
 /// The most letters of a word that is kept with a part because it is glued to it.
@@ -60,7 +61,11 @@ fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
         _ => left.letters <= SHORT,
     };
     let width = |side: &Beside, has: bool| side.signs + if has { side.word } else { 0 };
-    part.start - width(&left, has_left)..part.end + width(&right, right.letters <= SHORT)
+    let is_ending = source[part.clone()].ends_with(char::is_numeric)
+        && right.signs == 0
+        && ENDINGS.contains(&&after[..right.word]);
+    let has_right = right.letters <= SHORT && !is_ending;
+    part.start - width(&left, has_left)..part.end + width(&right, has_right)
 }
 
 /// The neighbours that are glued to one side of a part.

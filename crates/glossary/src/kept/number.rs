@@ -9,6 +9,9 @@ use crate::words::is_in_word;
 /// The most letters beside a number that are looked at.
 const MOST_LETTERS: usize = 20;
 
+/// Endings of ordinal numbers and decades, which are translated.
+pub(super) const ENDINGS: [&str; 7] = ["st", "nd", "rd", "th", "er", "s", "e"];
+
 /// A number, a date, a time, a ratio or a range.
 #[derive(Clone, Debug)]
 pub(super) struct Number {
@@ -192,7 +195,7 @@ fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
     let is_unit = behind.chars().any(|c| c.is_ascii_digit())
         || behind.len() <= 2
             && !text[range.end + behind.len()..].starts_with(is_in_word)
-            && !["st", "nd", "rd", "th", "er", "s", "e"].contains(&&*behind);
+            && !ENDINGS.contains(&&*behind);
     let letters = before > 0 || is_unit && !behind.is_empty();
     let behind = if is_unit { behind.len() } else { 0 };
     (letters, range.start - before..range.end + behind)
