@@ -56,10 +56,7 @@ fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
     let (before, after) = (&source[..part.start], &source[part.end..]);
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
     let is_number = source[part.clone()].starts_with(char::is_numeric);
-    let has_left = match left.signs {
-        0 => is_number,
-        _ => left.letters <= SHORT,
-    };
+    let has_left = if left.signs == 0 { is_number } else { left.letters <= SHORT };
     let width = |side: &Beside, has: bool| side.signs + if has { side.word } else { 0 };
     let is_ending = source[part.clone()].ends_with(char::is_numeric)
         && right.signs == 0

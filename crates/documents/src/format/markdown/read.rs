@@ -54,11 +54,8 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Range<usize>, Block)> {
             _ => image = None,
         }
     }
-    let is_whole =
-        |range: &Range<usize>| text[range.end..].starts_with(']') && is_prose(&text[range.clone()]);
-    all.retain(|(range, _)| is_whole(range));
-    let finish = |builder: Builder| builder.finish(Escape::Alternative);
-    let blocks = all.into_iter().map(|(range, builder)| (range, finish(builder)));
+    all.retain(|(alt, _)| text[alt.end..].starts_with(']') && is_prose(&text[alt.clone()]));
+    let blocks = all.into_iter().map(|(alt, own)| (alt, own.finish(Escape::Alternative)));
     blocks.filter(|(_, block)| has_letters(&block.text)).collect()
 }
 
