@@ -75,12 +75,6 @@ impl Room {
     pub fn share(self: &Arc<Self>, sender: &Sender) -> Share {
         Share { room: self.clone(), sender: sender.clone(), amount: 0 }
     }
-
-    /// `amount` for `sender`, if there is room.
-    pub fn take(self: &Arc<Self>, sender: &Sender, amount: usize) -> Option<Share> {
-        let mut share = self.share(sender);
-        share.grow(amount).then_some(share)
-    }
 }
 
 impl Share {
@@ -130,19 +124,24 @@ mod tests {
         Sender::Address([10, 0, 0, number].into())
     }
 
+    fn take(room: &Arc<Room>, sender: &Sender, amount: usize) -> Option<Share> {
+        let mut share = room.share(sender);
+        share.grow(amount).then_some(share)
+    }
+
     #[test]
     fn every_sender_leaves_room_to_the_next() {
         let room = Room::new(1000);
         let fill = |number| {
             let sender = sender(number);
-            std::iter::from_fn(|| room.take(&sender, 1)).collect::<Vec<_>>()
+            std::iter::from_fn(|| take(&room, &sender, 1)).collect::<Vec<_>>()
         };
         let all: Vec<_> = (0..5).map(fill).collect();
         let sizes: Vec<usize> = all.iter().map(Vec::len).collect();
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
         assert!(room.taken.lock().unwrap().is_empty(), "what nobody has any more is free");
-        assert!(room.take(&sender(1), 1000).is_some() && room.take(&sender(1), 1001).is_none());
+        assert!(take(&room, &sender(1), 1000).is_some() && take(&room, &sender(1), 1001).is_none());
     }
 
     #[test]

@@ -46,8 +46,7 @@ impl Client {
         glossary: Arc<Glossary>,
     ) -> Result<Vec<Translations>, ApiError> {
         let translated = async {
-            let size = texts.iter().map(String::len).sum();
-            let _room = self.room(size, choice.n_best.max(1)).await;
+            let _room = self.room(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
             let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
             for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {

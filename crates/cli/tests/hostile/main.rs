@@ -27,13 +27,14 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
 fn hostile_clients_hold_up_nobody() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start(1024, "");
     during(&server, "searches", || searches::attack(&server));
     searches::check_left(&server);
     searches::check_bad_terms(&server);
     during(&server, "documents", || documents::attack(&server));
     server.check_memory();
+    drop(alone);
 
     let long = |seed| hostile().json("/v1/sentences", &long_sentences(seed, 190));
     let clients = [3, 4].map(|seed| visit(&server.address, long(seed), 20 * SECOND));

@@ -75,16 +75,21 @@ impl Deref for Client {
 /// them.
 pub(crate) const ALL_WORK: usize = 192 << 20;
 
-/// The bytes that a document and the candidates of its sentences take, for each byte of its text
-/// and each of its translations.
+/// The bytes that a document and the candidates of its sentences take for each of its translations:
+/// for each byte of its text, and for each byte that may end a sentence or begin a tag.
 const BYTES_PER_BYTE: usize = 16;
+const BYTES_PER_END: usize = 384;
 
 impl Client {
-    /// Room for work on texts of `size` bytes with `ranks` translations each, when there is some.
-    /// Small work needs none, so that large work does not hold it up.
-    pub async fn room(&self, size: usize, ranks: usize) -> Share {
+    /// Room for work on `texts` with `ranks` translations each, when there is some. Small work
+    /// needs none, so that large work does not hold it up.
+    pub async fn room<'a>(&self, texts: impl IntoIterator<Item = &'a str>, ranks: usize) -> Share {
         let mut room = self.work.share(&self.sender);
-        let bytes = size.saturating_mul(ranks + 1).saturating_mul(BYTES_PER_BYTE);
+        let bytes = |text: &str| {
+            let ends = text.bytes().filter(|byte| b"\n.!?<".contains(byte)).count();
+            BYTES_PER_BYTE * text.len() + BYTES_PER_END * (ends + 1)
+        };
+        let bytes = texts.into_iter().map(bytes).sum::<usize>().saturating_mul(ranks + 1);
         if bytes > ALL_WORK / 1024 {
             room.wait(bytes.min(ALL_WORK / 4)).await;
         }

@@ -198,7 +198,8 @@ pub(crate) async fn sentences(
     }
     let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
     let scored = async {
-        let _room = client.room(size, choice.n_best).await;
+        let texts = sentences.iter().flat_map(SentenceRequest::parts);
+        let _room = client.room(texts, choice.n_best).await;
         let path = client.path(&pair, choice, glossary).await?;
         let (glossaries, mut left) = (path.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {

@@ -87,11 +87,8 @@ impl Queue {
         settings: QueueSettings,
         batches: impl Fn(usize, Duration) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let settings = QueueSettings {
-            batch: settings.batch.max(1),
-            workers: settings.workers.max(1),
-            ..settings
-        };
+        let QueueSettings { batch, waiting, workers } = settings;
+        let settings = QueueSettings { batch: batch.max(1), waiting, workers: workers.max(1) };
         let shared = Arc::new(Shared {
             engine,
             settings,

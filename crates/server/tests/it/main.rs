@@ -6,6 +6,6 @@ mod common;
 mod http;
 mod languages;
 mod load;
-mod nginx;
 mod prefix;
+mod proxies;
 mod refusals;

@@ -75,7 +75,7 @@ async function long(page) {
 }
 
 async function attention(page, width) {
-  type(page, "Der Hund und die Katze schlafen in dem alten Haus.");
+  type(page, "Der Hund und die Katze schlafen in dem alten Haus am Meer, in dem mein Vater und seine Brüder wohnen.");
   await until(() => page.all("#result .sentence").length === 1, "one sentence");
   page.find("#result .sentence").click();
   await until(() => !page.find("#aligned").hidden, "the panel");
