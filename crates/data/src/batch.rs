@@ -85,16 +85,6 @@ impl Batch {
         }
     }
 
-    /// `true` where the source is padding: `[batch, source_len]`. In attention, `true` hides.
-    pub fn source_padding(&self) -> Vec<bool> {
-        padding(&self.source_lengths, self.source_len)
-    }
-
-    /// `true` where the target is padding, in input and output alike: `[batch, target_len]`.
-    pub fn target_padding(&self) -> Vec<bool> {
-        padding(&self.target_lengths, self.target_len)
-    }
-
     /// Number of positions of both sides, padding included: `batch · (source_len + target_len)`.
     pub fn positions(&self) -> usize {
         self.batch * (self.source_len + self.target_len)
@@ -125,11 +115,4 @@ fn padded(
         out.resize(row * columns, pad);
     }
     out
-}
-
-fn padding(lengths: &[u32], columns: usize) -> Vec<bool> {
-    lengths
-        .iter()
-        .flat_map(|&length| (0..columns).map(move |column| column >= length as usize))
-        .collect()
 }

@@ -21,7 +21,7 @@
 //! |---|---|
 //! | [`corpus`] | two files or one TSV, plain, gzip or zstd; typed errors that name file and line |
 //! | [`clean`] | which pairs are kept, and how many are dropped for which reason |
-//! | [`tokenizer`] | BPE and unigram with byte fallback in Hugging Face's `tokenizer.json`; SentencePiece models |
+//! | [`tokenizer`] | BPE in Hugging Face's `tokenizer.json`; SentencePiece models |
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
 //! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
 //! | [`prefetch`] | a background thread that prepares the next batches |
@@ -56,8 +56,7 @@ pub use sampler::{
     SamplerSettings, SamplerState, UpdateStream,
 };
 pub use tokenizer::{
-    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
-    Tokenizers,
+    SpecialIds, Tokenizer, TokenizerFiles, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -16,8 +16,9 @@ use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizer
 /// then not reused.
 ///
 /// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only
-/// from the source side. 3: text is read without its invisible characters.
-const RECIPE: &[u8] = b"burnformer-data recipe 3";
+/// from the source side. 3: text is read without its invisible characters. 4: a `tokenizer.json`
+/// says so, and pairs that differ in them alone are duplicates.
+const RECIPE: &[u8] = b"burnformer-data recipe 4";
 
 /// The origin of the tokenisers.
 #[derive(Clone, Debug)]

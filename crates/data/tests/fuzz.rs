@@ -101,10 +101,16 @@ static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
     Tokenizer::train(TEXT.split(['\n', '\t']), &settings).unwrap()
 });
 
+/// A unigram model over the pieces of the tokeniser: longer pieces are likelier.
 static UNIGRAM: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let kind = burnformer_data::TokenizerKind::Unigram;
-    let settings = TokenizerSettings { kind, allow_smaller: true, ..TokenizerSettings::bpe(290) };
-    Tokenizer::train(TEXT.split(['\n', '\t']), &settings).unwrap()
+    let mut json: Value = serde_json::from_slice(&TOKENIZER.to_bytes()).unwrap();
+    let mut pieces: Vec<_> = json["model"]["vocab"].as_object().unwrap().iter().collect();
+    pieces.sort_by_key(|(_, id)| id.as_u64());
+    let score = |piece: &str| if piece.starts_with('<') { 0.0 } else { -20.0 / piece.len() as f64 };
+    let vocab: Vec<_> = pieces.into_iter().map(|(piece, _)| (piece, score(piece))).collect();
+    json["model"] =
+        serde_json::json!({"type": "Unigram", "unk_id": 3, "vocab": vocab, "byte_fallback": true});
+    Tokenizer::from_bytes(Path::new("tokenizer.json"), json.to_string().as_bytes()).unwrap()
 });
 
 /// Asserts that a tokeniser which loads can encode and decode anything, in ids below its size.

@@ -1,5 +1,7 @@
 //! The writing system of a text, which decides the metric that fits it.
 
+use burnformer_text::visible;
+
 use crate::{Bleu, BleuTokenizer, Chrf, Metric, text};
 
 /// The writing system of a text. BLEU counts words, so that it needs to know where they end.
@@ -106,7 +108,7 @@ struct Letters {
 impl Letters {
     fn add(&mut self, line: &str) {
         let (mut is_next, mut has_space) = (false, false);
-        for c in line.chars() {
+        for c in visible(line).chars() {
             if text::is_space(c) {
                 has_space = true;
                 continue;
@@ -124,8 +126,10 @@ impl Letters {
     fn system(&self) -> WritingSystem {
         let [han, hangul, other] = self.of;
         let unspaced = han + other;
+        // A Han character or a syllable of Hangul counts as two letters.
+        let others = 2 * (han + hangul) + other;
         match () {
-            () if 5 * (unspaced + hangul) < self.all.max(1) => WritingSystem::Spaced,
+            () if 4 * others < (self.all - unspaced - hangul).max(1) => WritingSystem::Spaced,
             () if hangul > unspaced => WritingSystem::Korean,
             // Words of these scripts have about two to four letters, the parts of a sentence many
             // more. One space tells nothing.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
@@ -33,19 +34,44 @@ pub fn is_invisible(c: char) -> bool {
 
 /// `text` without its invisible characters, and with a space for the blank of Braille.
 ///
-/// These stay: a joiner or non-joiner between two letters of an Indic, Arabic-like or Mongolian
-/// script, and a joiner after a virama; a joiner between two emoji, a variation selector after one,
-/// the tags after a black flag; Mongolian selectors after a Mongolian letter, and layout controls
-/// after a hieroglyph. The time is linear in the text.
+/// These stay: the tags after a black flag, layout controls after a hieroglyph, Mongolian selectors
+/// after a Mongolian letter, a variation selector after an emoji; a non-joiner and a joiner between
+/// two letters of an Indic, Arabic-like or Mongolian script, a joiner after a virama, and one
+/// between two emoji. They are judged in this order, so that each stands behind what stays. The
+/// time is linear in the text.
 pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }
 
 /// Like [`visible`], but keeps all characters for which `stays` returns true.
 pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
+    let is_odd = |byte| !matches!(byte, b' '..=b'~');
+    if !text.bytes().any(is_odd) || !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
         return Cow::Borrowed(text);
     }
+    let kinds = [None].into_iter().chain((0..MEANT.len()).map(Some));
+    let text = text.replace(BRAILLE_BLANK, " ");
+    Cow::Owned(kinds.fold(text, |text, kind| without(kind, &text, &stays)))
+}
+
+/// The invisible characters that mean something in some places, in the order in which they are
+/// judged; the others go before.
+const MEANT: [RangeInclusive<char>; 6] = [
+    '\u{E0020}'..='\u{E007F}',
+    '\u{13430}'..='\u{1343F}',
+    '\u{180B}'..='\u{180F}',
+    '\u{FE0E}'..='\u{FE0F}',
+    '\u{200C}'..='\u{200C}',
+    '\u{200D}'..='\u{200D}',
+];
+
+/// The index of `c` in [`MEANT`].
+fn kind(c: char) -> Option<usize> {
+    MEANT.iter().position(|kind| kind.contains(&c))
+}
+
+/// `text` without the characters of the kind `judged` that mean nothing in their place.
+fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(is_invisible) {
         out.push_str(&rest[..at]);
@@ -53,33 +79,29 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
         let next = after.chars().next().unwrap_or(' ');
         for c in rest[at..rest.len() - after.len()].chars() {
             let before = out.chars().next_back().unwrap_or(' ');
-            if means_something(before, c, next) || stays(c) {
+            if kind(c) != judged || means_something(before, c, next) || stays(c) {
                 out.push(c);
             }
         }
         rest = after;
     }
-    out.push_str(rest);
-    Cow::Owned(out.replace(BRAILLE_BLANK, " "))
+    out + rest
 }
 
 /// Returns whether the invisible `c` has a meaning behind `before` if `next` is the next visible
 /// character.
 fn means_something(before: char, c: char, next: char) -> bool {
     let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();
-    match u32::from(c) {
-        0x200C if joins(before) => joins(next),
-        0x200D if joins(before) => joins(next) || canonical_combining_class(before) == VIRAMA,
-        0x200D => {
-            let ends_emoji = matches!(before, '\u{FE0F}' | '\u{E007F}') || is_emoji(before);
-            ends_emoji && is_emoji(next)
-        }
-        0xFE0E..=0xFE0F => {
+    match c {
+        '\u{200C}' => joins(before) && joins(next),
+        '\u{200D}' if joins(before) => joins(next) || canonical_combining_class(before) == VIRAMA,
+        '\u{200D}' => ("\u{FE0F}\u{E007F}".contains(before) || is_emoji(before)) && is_emoji(next),
+        '\u{FE0E}'..='\u{FE0F}' => {
             is_emoji(before) || next == KEYCAP && (before.is_ascii_digit() || "#*".contains(before))
         }
-        0x180B..=0x180F => matches!(before, '\u{1820}'..='\u{18AA}'),
-        0x13430..=0x1343F => matches!(before, '\u{13000}'..='\u{1345F}'),
-        0xE0020..=0xE007F => matches!(before, BLACK_FLAG | '\u{E0020}'..='\u{E007E}'),
+        '\u{180B}'..='\u{180F}' => matches!(before, '\u{1820}'..='\u{18AA}'),
+        '\u{13430}'..='\u{1343F}' => matches!(before, '\u{13000}'..='\u{1345F}'),
+        '\u{E0020}'..='\u{E007F}' => matches!(before, BLACK_FLAG | '\u{E0020}'..='\u{E007E}'),
         _ => false,
     }
 }
@@ -93,6 +115,13 @@ fn joins(c: char) -> bool {
         | 0xA800..=0xA8FF | 0xA930..=0xA9FF | 0xAA60..=0xAA7F | 0xABC0..=0xABFF
         | 0x10D00..=0x10D3F | 0x11000..=0x11FFF | 0x1E900..=0x1E95F);
     is_of_script && (c.is_alphabetic() || is_combining_mark(c))
+}
+
+/// The rule as regular expressions, for readers that do not have this crate: a text is [visible] if
+/// U+2800 is replaced by a space, and then what each expression finds, one after the other, by
+/// nothing. Their syntax is what Oniguruma and `fancy-regex` share.
+pub fn patterns() -> impl Iterator<Item = &'static str> {
+    include_str!("patterns.txt").lines()
 }
 
 #[cfg(test)]

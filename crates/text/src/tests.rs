@@ -133,3 +133,58 @@ fn a_text_that_was_made_visible_stays_as_it_is() {
         assert_eq!(visible(&once), once, "{text:?}");
     }
 }
+
+/// The regular expressions of the rule, from the functions of the rule.
+fn expected_patterns() -> Vec<String> {
+    let of = |own: Option<usize>| class(&|c| is_invisible(c) && kind(c) == own);
+    let is_meant = |c| is_invisible(c) && kind(c).is_some();
+    let next = format!("{0}*(?!{0})", class(&is_meant));
+    let [emoji, ending] =
+        [class(&is_emoji), class(&|c| matches!(c, '\u{FE0F}' | '\u{E007F}') || is_emoji(c))];
+    let [joining, virama] =
+        [class(&joins), class(&|c| joins(c) && canonical_combining_class(c) == VIRAMA)];
+    let kinds = std::array::from_fn(|kind| of(Some(kind)));
+    let [tag, layout, mongolian, variation, non_joiner, joiner] = kinds;
+    vec![
+        of(None),
+        format!(r"(?<![\x{{1F3F4}}\x{{E0020}}-\x{{E007E}}]){tag}+"),
+        format!(r"(?<![\x{{13000}}-\x{{1345F}}]){layout}+"),
+        format!(r"(?<![\x{{1820}}-\x{{18AA}}]){mongolian}"),
+        format!(r"(?<!{emoji})(?<![0-9#*]){variation}|(?<=[0-9#*]){variation}(?!{next}\x{{20E3}})"),
+        format!("(?<!{joining}){non_joiner}|{non_joiner}(?!{next}{joining})"),
+        format!(
+            "(?<!{joining})(?<!{ending}){joiner}|(?<={joining})(?<!{virama}){joiner}(?!{next}{joining})\
+             |(?<={ending}){joiner}(?!{next}{emoji})"
+        ),
+    ]
+}
+
+fn is_emoji(c: char) -> bool {
+    !c.is_ascii() && c.is_emoji_char()
+}
+
+/// The class of the characters that `is` names, as a regular expression.
+fn class(is: &dyn Fn(char) -> bool) -> String {
+    let mut ranges: Vec<[u32; 2]> = Vec::new();
+    for c in ('\0'..=char::MAX).filter(|&c| is(c)).map(u32::from) {
+        match ranges.last_mut() {
+            Some([_, end]) if *end + 1 == c => *end = c,
+            _ => ranges.push([c, c]),
+        }
+    }
+    let range = |[first, last]: [u32; 2]| match first == last {
+        true => format!(r"\x{{{first:X}}}"),
+        false => format!(r"\x{{{first:X}}}-\x{{{last:X}}}"),
+    };
+    format!("[{}]", ranges.into_iter().map(range).collect::<String>())
+}
+
+/// After a change of the rule, PATTERNS=src/patterns.txt in the environment writes the file anew.
+#[test]
+fn the_patterns_are_the_rule() {
+    let expected = expected_patterns();
+    if let Ok(file) = std::env::var("PATTERNS") {
+        std::fs::write(file, expected.join("\n") + "\n").unwrap();
+    }
+    assert!(patterns().eq(expected.iter()), "src/patterns.txt is not that of the rule");
+}

@@ -277,7 +277,7 @@ impl Iterator for LineReader {
 
 /// The two columns of line `number` of the TSV file `path`, both empty in an empty line.
 pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
-    if line.trim().is_empty() && !line.contains('\t') {
+    if burnformer_text::visible(line).trim().is_empty() && !line.contains('\t') {
         return Ok(("", ""));
     }
     let columns = line.split('\t').count();

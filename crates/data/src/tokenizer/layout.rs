@@ -1,13 +1,13 @@
 //! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words,
 //! decoder, special tokens.
 //!
-//! A text, which comes here without its [invisible characters](burnformer_text::visible), is
-//! divided into words in the way of SentencePiece: NFC, control characters removed, white space
-//! collapsed and stripped, `▁` before each word. A piece never contains parts of two words, and
-//! never mixes letters, digits and punctuation, so that `house`, `house,` and `house.` share a
-//! token. An apostrophe stays with the letters before it (`l'`, `don'`), as in the usual
-//! tokenisation of French and English. NFKC is deliberately not used: it would change characters
-//! that the target side has to produce (`…`, `½`, full-width forms).
+//! A text is divided into words in the way of SentencePiece: without its [invisible
+//! characters](burnformer_text::visible), NFC, control characters removed, white space collapsed
+//! and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes
+//! letters, digits and punctuation, so that `house`, `house,` and `house.` share a token. An
+//! apostrophe stays with the letters before it (`l'`, `don'`), as in the usual tokenisation of
+//! French and English. NFKC is deliberately not used: it would change characters that the target
+//! side has to produce (`…`, `½`, full-width forms).
 
 use serde_json::{Value, json};
 
@@ -21,18 +21,38 @@ const CONTROL: &str = r"[\x{0}-\x{8}\x{e}-\x{1f}\x{7f}-\x{84}\x{86}-\x{9f}\x{fef
 /// Scripts written without spaces that SentencePiece keeps together.
 const EAST_ASIAN: &str = r"\p{Han}\p{Hiragana}\p{Katakana}ー";
 
-/// The normaliser. Every step is a function of the text only, and is the same in training, encoding
-/// and Python.
-fn normalizer() -> Value {
-    let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
-    json!({"type": "Sequence", "normalizers": [
-        {"type": "NFC"},
+fn replace(pattern: Value, content: &str) -> Value {
+    json!({"type": "Replace", "pattern": pattern, "content": content})
+}
+
+/// The normaliser with the steps `first` before its own. Every step is a function of the text only,
+/// and is the same in training, encoding and Python.
+fn normalizer(first: Vec<Value>) -> Value {
+    let own = [
+        json!({"type": "NFC"}),
         replace(json!({"Regex": CONTROL}), ""),
         replace(json!({"Regex": r"[\s▁]+"}), " "),
-        {"type": "Strip", "strip_left": true, "strip_right": true},
-        {"type": "Prepend", "prepend": "▁"},
+        json!({"type": "Strip", "strip_left": true, "strip_right": true}),
+        json!({"type": "Prepend", "prepend": "▁"}),
         replace(json!({"String": " "}), "▁"),
-    ]})
+    ];
+    let steps = [&first[..], &own].concat();
+    json!({"type": "Sequence", "normalizers": steps})
+}
+
+/// The normaliser in files: it first makes a text visible, for readers that do not know this crate.
+/// A [`Tokenizer`](super::Tokenizer) does so itself, because that is faster.
+pub(super) fn whole_normalizer() -> Value {
+    let rule = burnformer_text::patterns();
+    let rule = rule.map(|pattern| replace(json!({ "Regex": pattern }), ""));
+    let blank = replace(json!({"String": "\u{2800}"}), " ");
+    normalizer([blank].into_iter().chain(rule).collect())
+}
+
+/// Leaves out of a `tokenizer.json` that text is made visible, and returns whether it says so.
+pub(super) fn leave_out_rule(document: &mut Value) -> bool {
+    let own = document.get_mut("normalizer").filter(|own| **own == whole_normalizer());
+    own.map(|own| *own = normalizer(Vec::new())).is_some()
 }
 
 /// Splits normalised text into words; pieces do not cross their boundaries.
@@ -67,7 +87,7 @@ fn added_tokens() -> Vec<Value> {
 pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
     json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added_tokens(),
-        "normalizer": normalizer(), "pre_tokenizer": pre_tokenizer(settings), "post_processor": null,
+        "normalizer": normalizer(Vec::new()), "pre_tokenizer": pre_tokenizer(settings), "post_processor": null,
         "decoder": decoder(), "model": model,
     })
 }

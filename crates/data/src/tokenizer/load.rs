@@ -9,7 +9,7 @@ use tokenizers::AddedToken;
 use super::caught::quietly;
 use super::checks::{self, Refusal};
 use super::sentencepiece::SentencePieceTokenizer;
-use super::{Kind, Tokenizer, pipeline};
+use super::{Kind, Tokenizer, layout, pipeline};
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::special;
@@ -44,6 +44,7 @@ impl Tokenizer {
         let mut json: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
         let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
+        let tells_rule = layout::leave_out_rule(&mut json);
         checks::before_parsing(&json).map_err(refused)?;
         // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs
         // once in `json`.
@@ -56,7 +57,7 @@ impl Tokenizer {
         checks::added_tokens(&inner, &added).map_err(refused)?;
         parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
-        let tokenizer = Self::wrap(inner);
+        let tokenizer = Self { tells_rule, ..Self::wrap(inner) };
         let Kind::HuggingFace(inner) = &tokenizer.kind else { return Ok(tokenizer) };
         check_gaps(name, tokenizer.vocab_size, inner.get_vocab_size(true))?;
         checks::trial(inner).map_err(refused)?;
@@ -87,6 +88,7 @@ impl Tokenizer {
             kind: Kind::SentencePiece(Box::new(inner)),
             vocab_size,
             keeps_invisible: true,
+            tells_rule: false,
             words: Default::default(),
         })
     }

@@ -20,7 +20,6 @@ mod sentencepiece;
 mod settings;
 mod special_ids;
 mod train;
-mod unigram;
 mod word_cache;
 mod words;
 
@@ -30,11 +29,12 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use tokenizers::NormalizerWrapper;
 use tokenizers::models::ModelWrapper;
 
 pub(crate) use caught::panic_text;
 pub use files::TokenizerFiles;
-pub use settings::{TokenizerKind, TokenizerSettings};
+pub use settings::TokenizerSettings;
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
@@ -50,6 +50,8 @@ pub struct Tokenizer {
     vocab_size: usize,
     /// If true, invisible characters are encoded too.
     keeps_invisible: bool,
+    /// Whether its `tokenizer.json` tells other readers to leave them out.
+    tells_rule: bool,
     /// The words of texts that came in large numbers, if the tokeniser allows it.
     words: Arc<OnceLock<Option<WordCache>>>,
 }
@@ -92,7 +94,8 @@ impl Tokenizer {
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
         let kind = Kind::HuggingFace(Box::new(inner));
-        Self { kind, vocab_size, keeps_invisible: false, words: Arc::default() }
+        let (keeps_invisible, tells_rule) = (false, false);
+        Self { kind, vocab_size, keeps_invisible, tells_rule, words: Arc::default() }
     }
 
     /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary,
@@ -112,6 +115,12 @@ impl Tokenizer {
     pub fn files(&self) -> TokenizerFiles {
         match &self.kind {
             Kind::HuggingFace(inner) => {
+                let mut inner = inner.clone();
+                if self.tells_rule {
+                    let whole: Option<NormalizerWrapper> =
+                        serde_json::from_value(layout::whole_normalizer()).ok();
+                    inner.with_normalizer(whole).expect("the patterns of the rule are valid");
+                }
                 let json = inner.to_string(false);
                 let json = json.expect("a tokeniser that was parsed can be written").into_bytes();
                 TokenizerFiles::HuggingFace { json }

@@ -6,23 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// The kind of subword model to train.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TokenizerKind {
-    /// Byte-pair encoding (Sennrich et al., 2016), the paper's choice (§5.1).
-    #[default]
-    Bpe,
-    /// A unigram language model over pieces (Kudo, 2018).
-    Unigram,
-}
-
 /// The settings for training a tokeniser. [`Default`] is a joint 8,000-token BPE.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenizerSettings {
-    /// The subword model to train.
-    pub kind: TokenizerKind,
     /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least
     /// 261. The trained vocabulary has exactly this size, or training it fails: see
     /// `allow_smaller`. The paper has 37,000 (§5.1); 4,000 to 16,000 suit corpora below a million
@@ -37,8 +24,6 @@ pub struct TokenizerSettings {
     /// The share of the text's characters that get a token of their own, above 0 and at most 1; the
     /// rarest others are spelt in bytes. Lower it to 0.9995 for Chinese or Japanese.
     pub character_coverage: f64,
-    /// The longest token, in characters; from 1 to 256.
-    pub max_piece_chars: usize,
     /// The most characters of text that the tokeniser is trained on; from 1 to 1,000,000,000. Of
     /// longer text a sample is taken over its whole length, pair by pair. This bounds memory and
     /// time; more text changes little.
@@ -51,20 +36,18 @@ pub struct TokenizerSettings {
 impl Default for TokenizerSettings {
     fn default() -> Self {
         Self {
-            kind: TokenizerKind::Bpe,
             vocab_size: 8_000,
             joint: true,
             split_digits: false,
             character_coverage: 0.9999,
-            max_piece_chars: 16,
             max_training_chars: 20_000_000,
             allow_smaller: false,
         }
     }
 }
 
-/// The longest piece that can be asked for, in characters.
-const MAX_PIECE_CHARS: usize = 256;
+/// The longest piece, in characters.
+pub(super) const MAX_PIECE_CHARS: usize = 16;
 /// The largest training text that can be asked for, in characters: the BPE trainer numbers them in
 /// 32 bits.
 const MAX_TRAINING_CHARS: usize = 1_000_000_000;
@@ -90,10 +73,6 @@ impl TokenizerSettings {
         if !(self.character_coverage > 0.0 && self.character_coverage <= 1.0) {
             let remedy = "choose a share above 0 and at most 1";
             return Err(DataError::setting("character_coverage", self.character_coverage, remedy));
-        }
-        if !(1..=MAX_PIECE_CHARS).contains(&self.max_piece_chars) {
-            let remedy = "choose from 1 to 256; the default is 16";
-            return Err(DataError::setting("max_piece_chars", self.max_piece_chars, remedy));
         }
         if !(1..=MAX_TRAINING_CHARS).contains(&self.max_training_chars) {
             let remedy = "choose from 1 to 1000000000; the default is 20000000";

@@ -1,12 +1,12 @@
 //! Trains a tokeniser from lines of text.
 
-use serde_json::Value;
+use burnformer_text::visible;
 
 use super::layout::{bpe_json, document, empty, fixed_tokens, parse};
 use super::sample::Sample;
-use super::settings::{FIXED_TOKENS, TokenizerKind, TokenizerSettings};
-use super::words::{self, Words};
-use super::{Tokenizer, bpe, unigram};
+use super::settings::{FIXED_TOKENS, MAX_PIECE_CHARS, TokenizerSettings};
+use super::words;
+use super::{Tokenizer, bpe};
 use crate::error::{DataError, Result};
 
 /// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by
@@ -29,13 +29,13 @@ impl TokenizerTrainer {
     /// Adds one line of text. If the text is longer than the limit, the number of the line decides
     /// whether it is sampled.
     pub fn feed(&mut self, line: &str) {
-        self.sample.push(&[line]);
+        self.sample.push(&[&visible(line)]);
     }
 
     /// Adds a line and its translation. They are sampled together: a joint tokeniser learns from
     /// the same number of lines on both sides.
     pub fn feed_pair(&mut self, source: &str, target: &str) {
-        self.sample.push(&[source, target]);
+        self.sample.push(&[&visible(source), &visible(target)]);
     }
 
     /// Trains the tokeniser. The same lines and settings give the same `tokenizer.json`, byte for
@@ -50,15 +50,13 @@ impl TokenizerTrainer {
         let room = settings.vocab_size - FIXED_TOKENS;
         let words =
             words::count(&pipeline, &self.sample.into_lines(), settings.character_coverage, room)?;
-        let (model, size) = match settings.kind {
-            TokenizerKind::Bpe => bpe_model(&words, settings),
-            TokenizerKind::Unigram => unigram::model(words, settings)?,
-        };
-        if size < settings.vocab_size && !settings.allow_smaller {
-            let asked = settings.vocab_size;
-            return Err(DataError::VocabularyTooLarge { asked, possible: size });
+        let (asked, longest) = (settings.vocab_size, MAX_PIECE_CHARS);
+        let learnt = bpe::learn(&words.counts, fixed_tokens(), &words.alphabet, asked, longest);
+        let (model, possible) = (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len());
+        if possible < asked && !settings.allow_smaller {
+            return Err(DataError::VocabularyTooLarge { asked, possible });
         }
-        Ok(Tokenizer::wrap(parse(&document(model, settings))?))
+        Ok(Tokenizer { tells_rule: true, ..Tokenizer::wrap(parse(&document(model, settings))?) })
     }
 }
 
@@ -75,15 +73,4 @@ impl Tokenizer {
         lines.into_iter().for_each(|line| trainer.feed(line.as_ref()));
         trainer.train()
     }
-}
-
-fn bpe_model(words: &Words, settings: &TokenizerSettings) -> (Value, usize) {
-    let learnt = bpe::learn(
-        &words.counts,
-        fixed_tokens(),
-        &words.alphabet,
-        settings.vocab_size,
-        settings.max_piece_chars,
-    );
-    (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len())
 }

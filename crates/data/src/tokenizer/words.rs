@@ -46,7 +46,7 @@ fn count_chunk(pipeline: &tokenizers::Tokenizer, lines: &[String]) -> Result<Has
 }
 
 fn split(tokenizer: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
-    let normalized = pipeline::normalized(tokenizer, &burnformer_text::visible(line))?;
+    let normalized = pipeline::normalized(tokenizer, line)?;
     pipeline::words(tokenizer, &normalized)
 }
 

@@ -57,7 +57,6 @@ fn special_ids_are_those_of_the_model() {
     assert_eq!(batch.source, [5, 6, 0, 5, 0, 9]);
     assert_eq!(batch.target_input, [9, 7, 9, 9, 1, 2]);
     assert_eq!(batch.target_output, [7, 0, 9, 1, 2, 0]);
-    assert_eq!(batch.target_padding(), [false, false, true, false, false, false]);
     let settings = SamplerSettings { special, ..Default::default() };
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&rows));
     let planned = BatchSampler::new(corpus, settings).unwrap().batch(&[0, 1]).unwrap();
@@ -65,10 +64,8 @@ fn special_ids_are_those_of_the_model() {
 }
 
 #[test]
-fn masks_are_true_where_padding_hides() {
+fn positions_and_padding_are_those_of_both_sides() {
     let batch = Batch::new(vec![0, 1], &[(vec![5, 6], vec![5]), (vec![5], vec![6, 7])]);
-    assert_eq!(batch.source_padding(), [false, false, false, false, false, true]);
-    assert_eq!(batch.target_padding(), [false, false, true, false, false, false]);
     assert_eq!(batch.positions(), 12);
     assert!((batch.padding_share() - 2.0 / 12.0).abs() < 1e-12);
 }

@@ -259,18 +259,6 @@ fn blank_text_trains_no_tokenizer() {
 }
 
 #[test]
-fn a_unigram_vocabulary_that_the_trainer_cannot_fill_is_an_error_and_not_a_panic() {
-    let settings = TokenizerSettings {
-        kind: burnformer_data::TokenizerKind::Unigram,
-        ..TokenizerSettings::bpe(4_000)
-    };
-    let error = Tokenizer::train(["a b", "b a"], &settings).unwrap_err();
-    let known =
-        matches!(error, DataError::VocabularyTooLarge { .. } | DataError::TokenizerTraining { .. });
-    assert!(known, "{error:?}");
-}
-
-#[test]
 fn a_broken_tokenizer_json_is_named() {
     let folder = folder();
     let error = Tokenizer::load(&file(&folder, "tokenizer.json", "{\"model\": 3}")).unwrap_err();

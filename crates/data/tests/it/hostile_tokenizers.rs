@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use burnformer_data::{DataError, Tokenizer, TokenizerKind, TokenizerSettings};
+use burnformer_data::{DataError, Tokenizer, TokenizerSettings};
 use serde_json::{Value, json};
 
-/// A good file of either kind.
-fn good(kind: TokenizerKind) -> Value {
-    let settings = TokenizerSettings { kind, allow_smaller: true, ..TokenizerSettings::bpe(300) };
+/// A good file.
+fn good() -> Value {
+    let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(300) };
     let text = ["the house stands in the street", "a dog and a girl", "das Haus, der Hund"];
     let tokenizer = Tokenizer::train(text.repeat(9), &settings).unwrap();
     serde_json::from_slice(&tokenizer.to_bytes()).unwrap()
@@ -19,8 +19,8 @@ fn load(json: &Value) -> Result<Tokenizer, DataError> {
 }
 
 /// A good file with `value` at `pointer`.
-fn with(kind: TokenizerKind, pointer: &str, value: Value) -> Value {
-    let mut json = good(kind);
+fn with(pointer: &str, value: Value) -> Value {
+    let mut json = good();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     json.pointer_mut(parent).unwrap()[key] = value;
     json
@@ -40,7 +40,7 @@ fn is_refused(json: &Value, expected: &str, parts: &[&str]) {
 /// Asserts what [`is_refused`] does, for a value in the place of a part of a BPE file.
 #[track_caller]
 fn is_refused_at(pointer: &str, value: Value, expected: &str, parts: &[&str]) {
-    is_refused(&with(TokenizerKind::Bpe, pointer, value), expected, parts);
+    is_refused(&with(pointer, value), expected, parts);
 }
 
 fn sequence(key: &str, steps: Vec<Value>) -> Value {
@@ -88,7 +88,7 @@ fn words_of_no_characters_are_refused() {
     is_refused_at("/pre_tokenizer", step.clone(), part, &["\"length\" to 1 or more"]);
     is_refused_at("/pre_tokenizer", sequence("pretokenizers", vec![step]), part, &["length"]);
     let one = json!({"type": "FixedLength", "length": 1});
-    assert!(load(&with(TokenizerKind::Bpe, "/pre_tokenizer", one)).is_ok());
+    assert!(load(&with("/pre_tokenizer", one)).is_ok());
 }
 
 #[test]
@@ -120,9 +120,7 @@ fn a_repetition_of_nothing_for_ever_is_refused() {
         let part = "pre_tokenizer (Split)";
         is_refused_at("/pre_tokenizer", split(pattern), part, &["rounds", "ask for fewer"]);
     }
-    assert!(
-        load(&with(TokenizerKind::Bpe, "/pre_tokenizer", split(r"\p{N}{1,3}|\x{20000}"))).is_ok()
-    );
+    assert!(load(&with("/pre_tokenizer", split(r"\p{N}{1,3}|\x{20000}"))).is_ok());
 }
 
 #[test]
@@ -145,7 +143,8 @@ fn steps_that_multiply_a_text_are_refused() {
 
 #[test]
 fn a_piece_that_overflows_the_stack_is_refused() {
-    let mut json = good(TokenizerKind::Unigram);
+    let mut json = good();
+    json["model"] = crate::unigram_of(&json["model"]);
     let vocab = json["model"]["vocab"].as_array_mut().unwrap();
     vocab.push(json!(["a".repeat(1_000_000), -9.0]));
     is_refused(&json, "model (Unigram)", &["a piece has 1000000 bytes", "at most 1024"]);
@@ -173,12 +172,12 @@ fn words_whose_every_part_is_tried_are_refused() {
     };
     let parts = ["max_input_chars_per_word is 1000000000000", "at most 200"];
     is_refused_at("/model", model(1_000_000_000_000), "model (WordPiece)", &parts);
-    assert!(load(&with(TokenizerKind::Bpe, "/model", model(100))).is_ok());
+    assert!(load(&with("/model", model(100))).is_ok());
 }
 
 #[test]
 fn marks_of_subwords_that_cut_characters_or_multiply_text_are_refused() {
-    let mut json = good(TokenizerKind::Bpe);
+    let mut json = good();
     json["model"]["continuing_subword_prefix"] = "#".into();
     json["model"]["merges"] = json!([["t", "ß"]]);
     is_refused(&json, "model (BPE)", &["\"ß\"", "lacks", "\"#\""]);
@@ -192,7 +191,7 @@ fn marks_of_subwords_that_cut_characters_or_multiply_text_are_refused() {
 
 /// A good file with these added tokens, each with its lstrip, rstrip and normalized.
 fn with_added(tokens: &[(&str, [bool; 3])]) -> Value {
-    let mut json = good(TokenizerKind::Bpe);
+    let mut json = good();
     let added = json["added_tokens"].as_array_mut().unwrap();
     for (content, [lstrip, rstrip, normalized]) in tokens {
         added.push(json!({"id": 9, "content": content, "single_word": false, "lstrip": lstrip,
@@ -237,13 +236,9 @@ fn what_only_a_trial_finds_is_refused_by_its_part() {
 fn what_cannot_be_parsed_without_a_panic_is_invalid() {
     let map = json!({"type": "Precompiled", "precompiled_charsmap": 7});
     let decoder = json!({"type": 7});
-    let mut merges = good(TokenizerKind::Bpe);
+    let mut merges = good();
     merges["model"]["merges"] = json!([["the", "the"], ["▁the", "▁house▁house▁house"]]);
-    for json in [
-        with(TokenizerKind::Bpe, "/normalizer", map),
-        with(TokenizerKind::Bpe, "/decoder", decoder),
-        merges,
-    ] {
+    for json in [with("/normalizer", map), with("/decoder", decoder), merges] {
         let error = load(&json).expect_err("an error");
         let typed =
             matches!(error, DataError::TokenizerInvalid { .. } | DataError::TokenizerPart { .. });
@@ -253,8 +248,8 @@ fn what_cannot_be_parsed_without_a_panic_is_invalid() {
 
 #[test]
 fn lengths_special_tokens_and_dropout_of_a_file_do_not_count() {
-    let plain = load(&good(TokenizerKind::Bpe)).unwrap();
-    let mut json = good(TokenizerKind::Bpe);
+    let plain = load(&good()).unwrap();
+    let mut json = good();
     json["padding"] = json!({"strategy": {"Fixed": 1_000_000_000_000_000u64}, "direction": "Right",
         "pad_to_multiple_of": 0, "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"});
     json["truncation"] =
@@ -274,7 +269,7 @@ fn lengths_special_tokens_and_dropout_of_a_file_do_not_count() {
 #[test]
 fn a_key_that_stands_twice_is_checked_where_it_counts() {
     // A parser that reads both would meet the first; the last is what counts.
-    let good = good(TokenizerKind::Bpe).to_string();
+    let good = good().to_string();
     let hostile = r#""normalizer":{"type":"Precompiled","precompiled_charsmap":"/////w=="},"#;
     let twice = format!("{{{hostile}{}", &good[1..]);
     assert!(Tokenizer::from_bytes(Path::new("x.json"), twice.as_bytes()).is_ok());

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use burnformer_data::{
     BatchSampler, CleaningSettings, CorpusPaths, DataError, Prefetch, PrepareSettings, Prepared,
-    SamplerSettings, Stage, Tokenizer, TokenizerKind, TokenizerSettings, TokenizerSource,
-    Utf8Policy, prepare,
+    SamplerSettings, Stage, Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use tempfile::TempDir;
 
@@ -212,19 +211,16 @@ fn two_scripts(training: TokenizerSettings) -> Bench {
 #[test]
 fn a_joint_tokenizer_learns_from_both_sides_of_a_text_above_its_limit() {
     // 112,000 characters; half of them, a quarter, an eighth and so on.
-    for kind in [TokenizerKind::Bpe, TokenizerKind::Unigram] {
-        for limit in [60_000, 30_000, 14_000] {
-            let training = TokenizerSettings {
-                kind,
-                max_training_chars: limit,
-                character_coverage: 1.0,
-                allow_smaller: true,
-                ..TokenizerSettings::bpe(420)
-            };
-            let [greek, latin] = pieces_by_script(&two_scripts(training).run().tokenizers.source);
-            let even = greek.abs_diff(latin) * 10 < greek + latin;
-            assert!(even, "{kind:?}, {limit} characters: {greek} Greek pieces, {latin} Latin");
-        }
+    for limit in [60_000, 30_000, 14_000] {
+        let training = TokenizerSettings {
+            max_training_chars: limit,
+            character_coverage: 1.0,
+            allow_smaller: true,
+            ..TokenizerSettings::bpe(420)
+        };
+        let [greek, latin] = pieces_by_script(&two_scripts(training).run().tokenizers.source);
+        let even = greek.abs_diff(latin) * 10 < greek + latin;
+        assert!(even, "{limit} characters: {greek} Greek pieces, {latin} Latin");
     }
 }
 

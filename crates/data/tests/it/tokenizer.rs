@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use burnformer_data::{Tokenizer, TokenizerKind, TokenizerSettings, special};
+use burnformer_data::{Tokenizer, TokenizerSettings, special};
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
@@ -19,14 +19,21 @@ fn text() -> Vec<String> {
     (0..600).map(sentence).collect()
 }
 
-fn trained(kind: TokenizerKind, vocab_size: usize) -> Tokenizer {
+fn trained(vocab_size: usize) -> Tokenizer {
     let settings =
-        TokenizerSettings { kind, character_coverage: 1.0, ..TokenizerSettings::bpe(vocab_size) };
+        TokenizerSettings { character_coverage: 1.0, ..TokenizerSettings::bpe(vocab_size) };
     Tokenizer::train(text(), &settings).unwrap()
 }
 
 fn both() -> [Tokenizer; 2] {
-    [trained(TokenizerKind::Bpe, 400), trained(TokenizerKind::Unigram, 340)]
+    [trained(400), unigram()]
+}
+
+/// A unigram model over the pieces of a trained tokeniser, as other programs write it.
+fn unigram() -> Tokenizer {
+    let mut json: serde_json::Value = serde_json::from_slice(&trained(340).to_bytes()).unwrap();
+    json["model"] = crate::unigram_of(&json["model"]);
+    Tokenizer::from_bytes("tokenizer.json".as_ref(), json.to_string().as_bytes()).unwrap()
 }
 
 /// NFC, single spaces, no invisible characters, and no `▁`, which stands for a space.
@@ -139,14 +146,13 @@ fn special_tokens_have_their_ids_and_are_not_decoded() {
 #[test]
 fn the_vocabulary_has_exactly_the_size_asked_for() {
     for size in [300, 301, 333, 400] {
-        assert_eq!(trained(TokenizerKind::Bpe, size).vocab_size(), size);
+        assert_eq!(trained(size).vocab_size(), size);
     }
-    assert_eq!(trained(TokenizerKind::Unigram, 340).vocab_size(), 340);
 }
 
 #[test]
 fn pieces_never_mix_letters_digits_and_punctuation() {
-    let tokenizer = trained(TokenizerKind::Bpe, 400);
+    let tokenizer = trained(400);
     for id in 260..400 {
         let token = tokenizer.token(id).unwrap();
         let body = token.trim_start_matches('▁').trim_end_matches('\'');
@@ -167,7 +173,7 @@ fn digits_can_be_kept_apart() {
 
 #[test]
 fn a_batch_encodes_like_its_sentences() {
-    let tokenizer = trained(TokenizerKind::Bpe, 400);
+    let tokenizer = trained(400);
     let texts = text();
     let one_by_one: Vec<_> = texts.iter().map(|text| tokenizer.encode(text)).collect();
     assert_eq!(tokenizer.encode_batch(&texts), one_by_one);
@@ -190,7 +196,7 @@ fn saving_and_loading_changes_nothing() {
 
 #[test]
 fn a_loaded_file_neither_truncates_nor_pads() {
-    let tokenizer = trained(TokenizerKind::Bpe, 400);
+    let tokenizer = trained(400);
     let mut json: serde_json::Value = serde_json::from_slice(&tokenizer.to_bytes()).unwrap();
     json["truncation"] = serde_json::json!({
         "direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0
@@ -335,7 +341,7 @@ fn invisible_characters_change_no_ids_in_any_script() {
 
 /// A `tokenizer.json` that spells no characters in bytes.
 fn without_bytes() -> Tokenizer {
-    let bytes = trained(TokenizerKind::Bpe, 400).to_bytes();
+    let bytes = trained(400).to_bytes();
     let mut json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     json["model"]["byte_fallback"] = false.into();
     Tokenizer::from_bytes("t".as_ref(), &serde_json::to_vec(&json).unwrap()).unwrap()
@@ -361,8 +367,7 @@ fn unknown_tokens_have_the_texts_that_they_stand_for_and_copy_texts() {
 /// The normaliser of T5 and Marian makes a space of a zero-width space; soft hyphens it leaves.
 #[test]
 fn a_normaliser_of_its_own_comes_before_the_rule() {
-    let mut json: serde_json::Value =
-        serde_json::from_slice(&trained(TokenizerKind::Bpe, 400).to_bytes()).unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(&trained(400).to_bytes()).unwrap();
     let step =
         serde_json::json!({"type": "Replace", "pattern": {"String": "\u{200B}"}, "content": " "});
     json["normalizer"]["normalizers"].as_array_mut().unwrap().insert(0, step);
@@ -371,4 +376,88 @@ fn a_normaliser_of_its_own_comes_before_the_rule() {
     let same = |a: &str, b: &str| assert_eq!(tokenizer.encode(a), tokenizer.encode(b), "{a:?}");
     same("\u{200B}The\u{200B}dog\u{200B}", "The dog");
     same("The d\u{AD}og\u{200E}\u{1}", "The dog");
+}
+
+/// Texts of letters of many scripts with every invisible character between them, and at random.
+fn texts_with_invisible_characters() -> Vec<String> {
+    let neighbours = [
+        ["a", "b"],
+        ["ß", " "],
+        ["م", "ی"],
+        ["क", "ष"],
+        ["क्", "ष"],
+        ["র", "্য"],
+        ["ന്", " "],
+        ["ᠮ", "ᠣ"],
+        ["👨", "👩"],
+        ["❤", "🔥"],
+        ["1", "\u{20E3}"],
+        ["#", "x"],
+        ["🏴", "a"],
+        ["𓂋", "𓏏"],
+        ["東", "京"],
+        ["한", "국"],
+        ["ท", "ย"],
+        ["ខ", "្ម"],
+        ["", "."],
+        ["7", ""],
+        ["🏽", "🚀"],
+        ["©", "™"],
+    ];
+    let invisible: Vec<char> =
+        ('\0'..=char::MAX).filter(|&c| burnformer_text::is_invisible(c)).collect();
+    let step = |c: &&char| u32::from(**c) < 0xE0100 || u32::from(**c).is_multiple_of(97);
+    let between = invisible
+        .iter()
+        .filter(step)
+        .flat_map(|c| neighbours.map(|[before, after]| format!("x {before}{c}{after} y")));
+    let special: Vec<char> =
+        "\u{200C}\u{200D}\u{FE0E}\u{FE0F}\u{E0067}\u{E007F}\u{180B}\u{13430}\u{AD}\u{200B}\u{2800}"
+            .chars()
+            .collect();
+    let mut state = 3u32;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as usize % below
+    };
+    let mut at_random = || -> String {
+        let part = |random: &mut dyn FnMut(usize) -> usize| match random(2) {
+            0 => special[random(special.len())].to_string(),
+            _ => neighbours[random(neighbours.len())][random(2)].to_owned(),
+        };
+        (0..8).map(|_| part(&mut random)).collect()
+    };
+    let random: Vec<String> = (0..4000).map(|_| at_random()).collect();
+    between.chain(random).collect()
+}
+
+/// The library alone, and Python's package where `BURNFORMER_TOKENIZERS` names an interpreter that
+/// has it, read a `tokenizer.json` of ours as we do.
+#[test]
+fn other_readers_of_a_tokenizer_json_give_the_same_ids() {
+    let texts = texts_with_invisible_characters();
+    let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(460) };
+    let tokenizer = Tokenizer::train(&texts, &settings).unwrap();
+    let bytes = tokenizer.to_bytes();
+    let again = Tokenizer::from_bytes("tokenizer.json".as_ref(), &bytes).unwrap();
+    assert_eq!(again.to_bytes(), bytes);
+    let library = tokenizers::Tokenizer::from_bytes(&bytes).unwrap();
+    let ids = tokenizer.encode_batch(&texts);
+    for (text, ids) in texts.iter().zip(&ids) {
+        assert_eq!(library.encode(text.as_str(), false).unwrap().get_ids(), ids, "{text:?}");
+        assert_eq!(&again.encode(text), ids, "{text:?}");
+    }
+    let Ok(python) = std::env::var("BURNFORMER_TOKENIZERS") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("tokenizer.json"), &bytes).unwrap();
+    std::fs::write(path("texts.json"), serde_json::to_vec(&(texts, ids)).unwrap()).unwrap();
+    let script = "import json, tokenizers as t
+reader = t.Tokenizer.from_file('tokenizer.json')
+texts, ids = json.load(open('texts.json', encoding='utf-8'))
+other = [(text, own) for text, own in zip(texts, ids) if reader.encode(text).ids != own]
+assert not other, (len(other), other[:5])";
+    let run =
+        Command::new(python).args(["-c", script]).current_dir(folder.path()).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }

@@ -5,3 +5,4 @@ mod compound;
 mod properties;
 mod sacrebleu;
 mod shared_cases;
+mod writing;

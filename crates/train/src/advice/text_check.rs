@@ -146,12 +146,14 @@ fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
     pairs(paths, utf8).take(MOST_PAIRS).collect()
 }
 
-/// The pairs of a text; none if it cannot be read, which preparing the corpus reports.
+/// The pairs of a text, without invisible characters; none if it cannot be read, which preparing
+/// the corpus reports.
 fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
     let pairs = pairs.into_iter().flatten().map_while(Result::ok);
-    pairs.filter(|pair| pair.valid).map(|pair| (pair.source, pair.target))
+    let visible = |text: String| burnformer_text::visible(&text).into_owned();
+    pairs.filter(|pair| pair.valid).map(move |pair| (visible(pair.source), visible(pair.target)))
 }
 
 /// About `count` elements of `all`, at equal distances.
