@@ -13,6 +13,12 @@ use crate::error::TrainError;
 use crate::run::corpora::Corpora;
 use crate::update::recipe::Recipe;
 
+/// One sentence in so many may be searched for again in a validation: that takes up to five times
+/// the time of a sentence.
+const SHARE: usize = 48;
+/// The number of sentences that are always searched for again, which takes a second.
+const FEW: usize = 16;
+
 /// The quality of a model on text on which it was not trained.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validation {
@@ -129,7 +135,8 @@ impl Validator {
         };
         bleu.then(|| {
             format!(
-                "translations are scored by {name}|{signature}{why}; validations search with a beam of {beam} and α {alpha}"
+                "translations are scored by {name}|{signature}{why}; validations search with a beam of {beam} and α {alpha}, \
+                 and as with --second-search false where more than {FEW} sentences and one in {SHARE} would be searched for again"
             )
         })
     }
@@ -181,7 +188,7 @@ impl Validator {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
         let search = self.search(self.settings.beam, self.settings.alpha);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
-        let texts = self.translations(&translator, search)?;
+        let texts = self.quick_translations(&translator, search)?;
         let bleu = self.writing.bleu();
         let value = |metric: &dyn Metric| self.value(metric, &texts).map(Some);
         (validation.bleu, validation.chrf) = (value(&bleu)?, value(&Chrf::default())?);
@@ -242,6 +249,30 @@ impl Validator {
         Ok(translations.into_iter().map(|t| t.text).collect())
     }
 
+    /// Translates like [`translations`](Self::translations), but searches again only where it
+    /// concerns few sentences. Early in training it concerns nearly all that have a number.
+    fn quick_translations(
+        &self,
+        translator: &Translator,
+        search: SearchSettings,
+    ) -> Result<Vec<String>, TrainError> {
+        let once = SearchSettings { second_search: false, keep_parts: false, ..search.clone() };
+        let [once, twice] = [once, search].map(|search| self.options(translator, search));
+        let requests = translator.requests(&self.source, &twice)?;
+        let mut found = translator.translate_requests(requests.clone(), &once)?;
+        let best = |i: usize| &found[i].n_best[0].hypothesis;
+        let asks = |&i: &usize| translator.asks_again(&requests[i], best(i), &twice.search);
+        let again: Vec<usize> = (0..found.len()).filter(asks).collect();
+        if again.len() <= FEW.max(found.len() / SHARE) {
+            let requests = again.iter().map(|&i| requests[i].clone()).collect();
+            for (i, own) in again.into_iter().zip(translator.translate_requests(requests, &twice)?)
+            {
+                found[i] = own;
+            }
+        }
+        Ok(found.into_iter().map(|own| own.text).collect())
+    }
+
     fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64, TrainError> {
         let streams = [as_strs(&self.references)];
         Ok(metric.evaluate(&as_strs(texts), &References::new(&streams))?.value)
@@ -261,7 +292,7 @@ pub(crate) fn as_saved(model: &Model) -> Model {
 }
 
 fn characters(texts: &[String]) -> f64 {
-    texts.iter().map(|text| text.chars().count()).sum::<usize>() as f64
+    texts.iter().map(|text| burnformer_text::visible(text).chars().count()).sum::<usize>() as f64
 }
 
 /// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under
@@ -297,15 +328,16 @@ mod tests {
         ("6 a", "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c"),
     ];
 
-    /// The text as validation text of a run whose training takes little of it.
-    fn prepared(folder: &std::path::Path) -> (TrainConfig, Corpora) {
+    /// `text` as validation text of a run whose training takes little of it.
+    fn prepared(folder: &std::path::Path, text: &[(&str, &str)]) -> (TrainConfig, Corpora) {
         let file = |name: &str, text: String| {
             let path = folder.join(name);
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
         let train: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
-        let valid: String = TEXT.map(|(source, target)| format!("{source}\t{target}\n")).concat();
+        let valid: String =
+            text.iter().map(|(source, target)| format!("{source}\t{target}\n")).collect();
         let settings = [
             format!("data.train=[{:?}]", file("train.tsv", train)),
             format!("data.valid=[{:?}]", file("valid.tsv", valid)),
@@ -340,7 +372,7 @@ mod tests {
     #[test]
     fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
         let folder = tempfile::tempdir().unwrap();
-        let (config, corpora) = prepared(folder.path());
+        let (config, corpora) = prepared(folder.path(), &TEXT);
         let (source, target) = corpora.valid_text.as_ref().unwrap();
         let text: Vec<_> =
             source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
@@ -357,5 +389,31 @@ mod tests {
         assert_eq!(measured.hypotheses.len(), TEXT.len());
         let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);
         assert!((measured.nll - nll).abs() < 1e-5, "{} {nll}", measured.nll);
+    }
+
+    #[test]
+    fn a_validation_searches_again_for_few_sentences_and_not_for_many() {
+        let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
+        for (count, asks) in [(FEW, false), (80, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let text: Vec<_> = sources[..count].iter().map(|source| (&**source, "c d")).collect();
+            let (config, corpora) = prepared(folder.path(), &text);
+            let vocab = corpora.tokenizers.target.vocab_size();
+            let shape = config.model.over([vocab; 2], SpecialIds::OURS);
+            let device = Device::default();
+            let model = shape.build(1, &device).unwrap();
+            let search = SearchSettings { keep_parts: true, ..SearchSettings::default() };
+            let validator =
+                Validator::new(&config, &corpora, SpecialIds::OURS, search).unwrap().unwrap();
+            let measured = validator.validate(&shape, &model, &device).unwrap();
+            let search = validator.search(1, 0.0);
+            let (second_search, keep_parts) = (!asks, !asks);
+            let search = SearchSettings { second_search, keep_parts, ..search };
+            let model = NeuralModel::new(shape.clone(), as_saved(&model), &device);
+            let translator =
+                Translator::new(Box::new(model), corpora.tokenizers.clone(), search.clone());
+            let expected = validator.translations(&translator.unwrap(), search).unwrap();
+            assert_eq!(measured.hypotheses, expected);
+        }
     }
 }

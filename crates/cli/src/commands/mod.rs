@@ -112,8 +112,8 @@ struct Searching {
     /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Search once more, without loops, for a translation that is a loop [default: the model's;
-    /// false of imported ones]
+    /// Search once more for a translation that is a loop, or that loses a number or a placeholder
+    /// [default: the model's; false of imported ones]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
     /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as
@@ -151,6 +151,7 @@ impl Searching {
         let search = &mut options.search;
         search.n_best = n_best;
         search.second_search = self.second_search.unwrap_or(search.second_search);
+        search.keep_parts &= self.second_search != Some(false);
         search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
         if let Some(alpha) = self.alpha {
             search.length_penalty = LengthPenalty::Gnmt(alpha);

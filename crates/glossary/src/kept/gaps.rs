@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use super::glue::{around, glued, is_alike, needs_space};
-use super::parts::{PartKind, parts};
 use crate::words::{Mark, floor, is_in_word, is_letter, mark, past};
 
 /// A piece of a translation, usually a token, and the piece of the source that it is aligned to.
@@ -51,12 +50,6 @@ pub struct Filled {
 }
 
 impl<'a> Gapped<'a> {
-    /// `source` without its placeholders, addresses and numbers.
-    pub fn new(source: &'a str) -> Self {
-        let own = parts(source).into_iter().filter(|part| part.kind != PartKind::Symbol);
-        Self::without(source, own.map(|part| part.range))
-    }
-
     /// `source` without `parts`, which are sorted, and without what is glued to them.
     pub fn without(source: &'a str, parts: impl Iterator<Item = Range<usize>>) -> Self {
         let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();

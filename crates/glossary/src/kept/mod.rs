@@ -26,14 +26,15 @@ use words::Spelled;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
 /// of its numbers. If only numbers have changed, returns those of `source` as terms, otherwise an
-/// empty list. Symbols may be lost: words replace them.
-pub fn lost(source: &str, translation: &str) -> Option<Vec<Wanted>> {
-    if !may_have_parts(source) {
+/// empty list. Symbols may be lost, because words replace them, but not `others`, further parts.
+pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Wanted>> {
+    if others.is_empty() && !may_have_parts(source) {
         return None;
     }
     let parts = if may_have_verbatim(source) { parts(source) } else { Vec::new() };
     let parts = parts.into_iter().filter(|part| part.kind == PartKind::Verbatim);
-    let parts: Vec<Range<usize>> = parts.map(|part| part.range).collect();
+    let mut parts: Vec<Range<usize>> = parts.map(|part| part.range).collect();
+    parts.extend_from_slice(others);
     let Some(places) = places_of_texts(source, &parts, translation) else {
         return Some(Vec::new());
     };

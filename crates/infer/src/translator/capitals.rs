@@ -14,9 +14,9 @@ impl Translator {
     /// The number of searches for a translation of `source`: the two forms of one in capitals are
     /// searched for as well, and what keeps its numbers.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
-        let source = burnformer_text::visible(source);
-        let forms = if options.search.small_letters && is_in_capitals(&source) { 3 } else { 1 };
-        forms + self.searches_for_parts(&source, options)
+        let visible = burnformer_text::visible(source);
+        let forms = if options.search.small_letters && is_in_capitals(&visible) { 3 } else { 1 };
+        forms + self.searches_for_parts(source, options)
     }
 
     /// The requests whose source is all in capitals, with their indices, in small letters and with

@@ -1,14 +1,18 @@
 //! Numbers, placeholders and addresses, which a translation has to keep.
 
+use std::ops::Range;
 use std::slice::from_ref;
 
-use burnformer_glossary::{Gapped, Wanted, longest, lost, may_have_parts, parts};
+use burnformer_glossary::{Gapped, PartKind, Wanted, longest, lost, may_have_parts, parts};
 use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::translate::is_loop;
 use crate::hypothesis::Hypothesis;
+use crate::score::TargetScore;
 use crate::search::{Request, Terms, check, search_counting};
+use crate::settings::SearchSettings;
 
 /// The most parts of a sentence that are asked for, which bounds the second search.
 const MOST_PARTS: usize = 24;
@@ -38,12 +42,10 @@ impl Translator {
         }
         let again = |(place, found): (usize, &Vec<Hypothesis>)| {
             let request = requests.get(place).filter(|request| !request.cancel.is_cancelled())?;
-            if !request.text.is_empty() && !may_have_parts(&request.text) {
-                return None;
-            }
-            let source = self.source_text(request, options.languages.source.len());
-            let numbers = lost(&source, &self.text_of(&found[0]))?;
-            Some(Lost { place, source, numbers })
+            Some(Lost {
+                place,
+                ..self.lost_parts(request, options.languages.source.len(), &found[0])?
+            })
         };
         let again: Vec<Lost> = all.par_iter().enumerate().filter_map(again).collect();
         let with_terms = |own: &Lost| self.with_parts(&requests[own.place], own.numbers.clone());
@@ -54,12 +56,34 @@ impl Translator {
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
             }
-            let text = Gapped::new(&own.source).text;
+            let text = own.gapped().text;
             let source = self.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
             Some(Request { terms: Terms::default(), source, text, ..requests[own.place].clone() })
         };
         self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
+    }
+
+    /// The parts of the source of `request`, behind its first `skipped` tokens, if `best` has lost
+    /// some.
+    fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Lost> {
+        let is_known = self.unknown_texts(request).is_empty();
+        if is_known && !request.text.is_empty() && !may_have_parts(&request.text) {
+            return None;
+        }
+        let source = self.source_text(request, skipped);
+        let all = if is_known { Vec::new() } else { parts(&source) };
+        let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
+        let symbols: Vec<_> = symbols.map(|part| part.range).collect();
+        let numbers = lost(&source, &symbols, &self.text_of(best))?;
+        Some(Lost { place: 0, source, symbols, numbers })
+    }
+
+    /// Returns whether the best hypothesis for `request` is one for which there is a further search
+    /// by the settings `by`: a loop, or one that has lost a number or another part.
+    pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
+        by.second_search && is_loop(request, best)
+            || by.keep_parts && self.lost_parts(request, 0, best).is_some()
     }
 
     /// Searches for the request that `ask` makes of each of `again`, makes a text of its
@@ -81,12 +105,14 @@ impl Translator {
             .partition(|(request, _)| request.is_some());
         let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
         let found = search_counting(&*self.model, &asks, settings, &options.batching, &|_| ());
-        let mut found = found.unwrap_or_default().into_iter();
+        let mut found = found.unwrap_or_default();
+        self.copy_unknown(&asks, &mut found);
+        let mut found = found.into_iter();
         for (_, own) in asked {
             let Some(mut found) = found.next() else { break };
             let first = self.text_of(&found[0]);
             let text = write(&own, first.clone());
-            if lost(&own.source, &text).is_some() {
+            if lost(&own.source, &own.symbols, &text).is_some() {
                 rest.push((None, own));
                 continue;
             }
@@ -104,8 +130,8 @@ impl Translator {
 
     /// `translation` of the sentence without its parts, with these in the places that attention
     /// tells.
-    fn filled(&self, Lost { source, .. }: &Lost, translation: &str) -> String {
-        let gapped = Gapped::new(source);
+    fn filled(&self, lost: &Lost, translation: &str) -> String {
+        let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
         gapped.fill(translation, &links).text
     }
@@ -122,8 +148,9 @@ impl Translator {
         let all = self.score_ids(from_ref(&request.source), from_ref(&tokens), options).ok()?;
         let score = all.into_iter().next()?;
         let tokens = [tokens, vec![self.model.special().eos]].concat();
-        let log_probs = score.log_probs;
-        Some(Hypothesis { tokens, log_probs, score: score.score, ..Hypothesis::empty() })
+        let copies = self.tokenizers.target.unknown_texts(text);
+        let TargetScore { log_probs, score, .. } = score;
+        Some(Hypothesis { tokens, log_probs, score, copies, ..Hypothesis::empty() })
     }
 
     /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
@@ -145,10 +172,22 @@ impl Translator {
 }
 
 /// A sentence whose translation has lost a part.
-struct Lost {
+pub(super) struct Lost {
     /// The index of the request.
     place: usize,
     source: String,
+    /// Its symbols, if the tokeniser does not know all texts: a model cannot put words for those.
+    symbols: Vec<Range<usize>>,
     /// The terms to search for if numbers alone are lost.
     numbers: Vec<Wanted>,
+}
+
+impl Lost {
+    /// The sentence without its parts.
+    fn gapped(&self) -> Gapped<'_> {
+        let known = parts(&self.source).into_iter().filter(|part| part.kind != PartKind::Symbol);
+        let mut all: Vec<_> = known.map(|part| part.range).chain(self.symbols.clone()).collect();
+        all.sort_by_key(|range| range.start);
+        Gapped::without(&self.source, all.into_iter())
+    }
 }

@@ -20,6 +20,12 @@ fn sort(all: &mut [Hypothesis]) {
     all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
 }
 
+/// Returns whether `found` is a loop of the search for `request`: neither the source nor a forced
+/// prefix repeats a sequence.
+pub(super) fn is_loop(Request { source, prefix, .. }: &Request, found: &Hypothesis) -> bool {
+    repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
+}
+
 /// The number of tokens of which no sequence occurs twice in the second search for a translation
 /// that was a loop.
 const WITHOUT_LOOPS: usize = 3;
@@ -167,8 +173,8 @@ impl Translator {
         if options.search.second_search {
             self.leave_loops(requests, options, &mut all);
         }
-        self.keep_parts(requests, options, &mut all);
         self.copy_unknown(requests, &mut all);
+        self.keep_parts(requests, options, &mut all);
         self.make_distinct(requests, options, &mut all);
         Ok(all)
     }
@@ -233,11 +239,7 @@ impl Translator {
         if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
         }
-        // Repetitions in the source or in a forced prefix are no loop of the search.
-        let is_loop = |place: &usize| {
-            let Request { source, prefix, .. } = &requests[*place];
-            repeats(&all[*place][0].tokens) && !repeats(source) && !repeats(prefix)
-        };
+        let is_loop = |&place: &usize| is_loop(&requests[place], &all[place][0]);
         let places: Vec<usize> = (0..all.len()).filter(is_loop).collect();
         let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
         let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };

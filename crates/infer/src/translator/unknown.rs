@@ -8,7 +8,7 @@ use crate::search::Request;
 
 impl Translator {
     /// The texts of the unknown tokens of the source of `request`.
-    fn unknown_texts(&self, request: &Request) -> Vec<String> {
+    pub(super) fn unknown_texts(&self, request: &Request) -> Vec<String> {
         let reader = &self.tokenizers.source;
         let is_told =
             request.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
