@@ -18,8 +18,6 @@ const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '🏴';
 /// The blank of Braille, which separates words.
 const BRAILLE_BLANK: char = '\u{2800}';
-/// The canonical combining class of the signs that silence a consonant's vowel.
-const VIRAMA: u8 = 9;
 
 /// Returns whether `c` has no visible form in any position.
 pub fn is_invisible(c: char) -> bool {
@@ -45,8 +43,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// Like [`visible`], but keeps all characters for which `stays` returns true.
 pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_odd = |byte| !matches!(byte, b' '..=b'~');
-    if !text.bytes().any(is_odd) || !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
+    if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
         return Cow::Borrowed(text);
     }
     let kinds = [None].into_iter().chain((0..MEANT.len()).map(Some));
@@ -54,7 +51,7 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(kinds.fold(text, |text, kind| without(kind, &text, &stays)))
 }
 
-/// The invisible characters that mean something in some places, in the order in which they are
+/// The invisible characters that mean something somewhere, in the order in which they are
 /// judged; the others go before.
 const MEANT: [RangeInclusive<char>; 6] = [
     '\u{E0020}'..='\u{E007F}',
@@ -65,13 +62,9 @@ const MEANT: [RangeInclusive<char>; 6] = [
     '\u{200D}'..='\u{200D}',
 ];
 
-/// The index of `c` in [`MEANT`].
-fn kind(c: char) -> Option<usize> {
-    MEANT.iter().position(|kind| kind.contains(&c))
-}
-
-/// `text` without the characters of the kind `judged` that mean nothing in their place.
+/// `text` without the characters of the kind `judged` that mean nothing there.
 fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> String {
+    let kind = |c: char| MEANT.iter().position(|kind| kind.contains(&c));
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(is_invisible) {
         out.push_str(&rest[..at]);
@@ -94,7 +87,7 @@ fn means_something(before: char, c: char, next: char) -> bool {
     let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();
     match c {
         '\u{200C}' => joins(before) && joins(next),
-        '\u{200D}' if joins(before) => joins(next) || canonical_combining_class(before) == VIRAMA,
+        '\u{200D}' if joins(before) => joins(next) || canonical_combining_class(before) == 9, // a virama
         '\u{200D}' => ("\u{FE0F}\u{E007F}".contains(before) || is_emoji(before)) && is_emoji(next),
         '\u{FE0E}'..='\u{FE0F}' => {
             is_emoji(before) || next == KEYCAP && (before.is_ascii_digit() || "#*".contains(before))

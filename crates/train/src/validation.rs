@@ -265,12 +265,13 @@ impl Validator {
         let again: Vec<usize> = (0..found.len()).filter(asks).collect();
         if again.len() <= FEW.max(found.len() / SHARE) {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
-            for (i, own) in again.into_iter().zip(translator.translate_requests(requests, &twice)?)
+            for (i, better) in
+                again.into_iter().zip(translator.translate_requests(requests, &twice)?)
             {
-                found[i] = own;
+                found[i] = better;
             }
         }
-        Ok(found.into_iter().map(|own| own.text).collect())
+        Ok(found.into_iter().map(|translation| translation.text).collect())
     }
 
     fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64, TrainError> {

@@ -25,10 +25,10 @@ fn replace(pattern: Value, content: &str) -> Value {
     json!({"type": "Replace", "pattern": pattern, "content": content})
 }
 
-/// The normaliser with the steps `first` before its own. Every step is a function of the text only,
+/// The normaliser with the steps `first` before the usual ones. Every step is a function of the text only,
 /// and is the same in training, encoding and Python.
 fn normalizer(first: Vec<Value>) -> Value {
-    let own = [
+    let steps = [
         json!({"type": "NFC"}),
         replace(json!({"Regex": CONTROL}), ""),
         replace(json!({"Regex": r"[\s▁]+"}), " "),
@@ -36,8 +36,7 @@ fn normalizer(first: Vec<Value>) -> Value {
         json!({"type": "Prepend", "prepend": "▁"}),
         replace(json!({"String": " "}), "▁"),
     ];
-    let steps = [&first[..], &own].concat();
-    json!({"type": "Sequence", "normalizers": steps})
+    json!({"type": "Sequence", "normalizers": ([&first[..], &steps].concat())})
 }
 
 /// The normaliser in files: it first makes a text visible, for readers that do not know this crate.
@@ -51,8 +50,8 @@ pub(super) fn whole_normalizer() -> Value {
 
 /// Leaves out of a `tokenizer.json` that text is made visible, and returns whether it says so.
 pub(super) fn leave_out_rule(document: &mut Value) -> bool {
-    let own = document.get_mut("normalizer").filter(|own| **own == whole_normalizer());
-    own.map(|own| *own = normalizer(Vec::new())).is_some()
+    let found = document.get_mut("normalizer").filter(|found| **found == whole_normalizer());
+    found.map(|found| *found = normalizer(Vec::new())).is_some()
 }
 
 /// Splits normalised text into words; pieces do not cross their boundaries.

@@ -50,7 +50,7 @@ pub struct Tokenizer {
     vocab_size: usize,
     /// If true, invisible characters are encoded too.
     keeps_invisible: bool,
-    /// Whether its `tokenizer.json` tells other readers to leave them out.
+    /// If true, its `tokenizer.json` tells other readers to leave them out.
     tells_rule: bool,
     /// The words of texts that came in large numbers, if the tokeniser allows it.
     words: Arc<OnceLock<Option<WordCache>>>,

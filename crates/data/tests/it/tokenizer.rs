@@ -455,7 +455,7 @@ fn other_readers_of_a_tokenizer_json_give_the_same_ids() {
     let script = "import json, tokenizers as t
 reader = t.Tokenizer.from_file('tokenizer.json')
 texts, ids = json.load(open('texts.json', encoding='utf-8'))
-other = [(text, own) for text, own in zip(texts, ids) if reader.encode(text).ids != own]
+other = [(text, known) for text, known in zip(texts, ids) if reader.encode(text).ids != known]
 assert not other, (len(other), other[:5])";
     let run =
         Command::new(python).args(["-c", script]).current_dir(folder.path()).output().unwrap();

@@ -239,15 +239,15 @@ impl Translator {
         if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
         }
-        let is_loop = |&place: &usize| is_loop(&requests[place], &all[place][0]);
-        let places: Vec<usize> = (0..all.len()).filter(is_loop).collect();
-        let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
+        let is_loop = |&index: &usize| is_loop(&requests[index], &all[index][0]);
+        let indices: Vec<usize> = (0..all.len()).filter(is_loop).collect();
+        let again: Vec<Request> = indices.iter().map(|&index| requests[index].clone()).collect();
         let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
         let found = search_counting(&*self.model, &again, &settings, &options.batching, &|_| ());
-        for (place, mut found) in places.into_iter().zip(found.unwrap_or_default()) {
+        for (index, mut found) in indices.into_iter().zip(found.unwrap_or_default()) {
             if !repeats(&found[0].tokens) {
-                found.iter_mut().for_each(|own| own.is_second = true);
-                all[place] = found;
+                found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
+                all[index] = found;
             }
         }
     }

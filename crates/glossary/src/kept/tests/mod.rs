@@ -97,8 +97,8 @@ fn a_short_name_is_not_found_in_a_word() {
 #[test]
 fn parts_return_into_a_translation_of_the_rest() {
     let whole = "Hallo {name}, du hast %d Nachrichten (5 %) vom 3. Mai 1950, Nr. 2, 3, 4 da.";
-    let own = parts(whole).into_iter().filter(|part| part.kind != PartKind::Symbol);
-    let gapped = Gapped::without(whole, own.map(|part| part.range));
+    let known = parts(whole).into_iter().filter(|part| part.kind != PartKind::Symbol);
+    let gapped = Gapped::without(whole, known.map(|part| part.range));
     assert_eq!(gapped.text, "Hallo, du hast Nachrichten vom Mai, Nr. da.");
     let link = |(at, word): (usize, &str)| {
         let range = at..at + word.len();
