@@ -91,7 +91,7 @@ fn a_short_name_is_not_found_in_a_word() {
     assert_eq!(places(source, &parts, "a cat at a a"), Some(vec![0..1, 9..10, 11..12]));
     assert_eq!(places(source, &parts, "a cat at a"), None);
     assert_eq!(places(source, &parts, "a a cat a a"), None);
-    assert_eq!(places("猫`a`", &[4..5], "猫a猫"), Some(vec![3..4]));
+    assert_eq!(places("猫`a` b", &[4..5, 7..8], "猫a猫 b"), Some(vec![3..4, 8..9]));
 }
 
 #[test]
