@@ -55,7 +55,9 @@ pub enum EntryProblem {
     #[error("the line is not UTF-8; save the file as UTF-8")]
     NotUtf8,
     /// The line has not two columns.
-    #[error("the line {line:?} has {columns} columns; write a term, a tab and its translation")]
+    #[error(
+        "the line {line:?} has not two columns, but {columns}; write a term, a tab and its translation"
+    )]
     Columns {
         /// The content of the line.
         line: String,

@@ -188,7 +188,7 @@ async fn observe(State(service): State<Shared>, request: Request, next: Next) ->
     let (method, begun) = (request.method().clone(), Instant::now());
     let response = next.run(request).await;
     let status = response.status().as_u16();
-    let milliseconds = begun.elapsed().as_secs_f64() * 1e3;
+    let milliseconds = (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0;
     tracing::info!(%method, path, status, milliseconds, "answered");
     service.metrics.request(path, status);
     response

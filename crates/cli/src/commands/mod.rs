@@ -91,7 +91,7 @@ struct OneModel {
     #[arg(value_parser = model(), required_unless_present = "named")]
     model: Option<PathBuf>,
     /// The same as MODEL
-    #[arg(id = "named", long = "model", short, value_parser = model(), value_name = "MODEL", conflicts_with = "model")]
+    #[arg(id = "named", long = "model", short = 'm', value_parser = model(), value_name = "MODEL", conflicts_with = "model")]
     named: Option<PathBuf>,
 }
 
@@ -106,7 +106,7 @@ impl OneModel {
 struct Searching {
     /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's; with
     /// --nbest at least its number]
-    #[arg(long, value_parser = between(1, 1000))]
+    #[arg(long, aliases = ["beam-size", "num-beams"], value_parser = between(1, 1000))]
     beam: Option<usize>,
     /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the
     /// model's]

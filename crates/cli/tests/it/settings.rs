@@ -30,7 +30,10 @@ fn what_is_set_is_what_the_model_does_from_then_on() {
     let shown = stdout(&run(&["settings", "--model", model]));
     assert!(shown.starts_with("beam_size = 2\nlength_penalty = "), "{shown}");
     assert_eq!(shown.lines().count(), all.as_object().unwrap().len());
-    stdout(&run(&["inspect", "--model", model]));
+    for option in ["--model", "-m"] {
+        stdout(&run(&["inspect", option, model]));
+    }
+    assert_eq!(translated(&["--num-beams", "2"]), by_option);
 }
 
 #[test]

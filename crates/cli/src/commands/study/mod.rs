@@ -233,3 +233,35 @@ fn numbers(results: &[RowResult]) -> String {
     };
     csv(&COLUMNS, rows.map(row))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_several_texts_has_a_line_for_each() {
+        let measure = |longest, bleu| Measure {
+            longest,
+            sentences: 5,
+            perplexity: 2.5,
+            bleu,
+            interval: 0.5,
+            signature: "s".into(),
+        };
+        let row = RowResult {
+            name: "A1".into(),
+            change: "1 head, wide".into(),
+            parameters: 7,
+            updates: 3,
+            seconds: 1.0,
+            measures: vec![measure(Some(10), 1.0), measure(None, 2.0)],
+            config: "[model]\n".into(),
+        };
+        let lines = [
+            "A1,\"1 head, wide\",7,3,1.0,10,5,2.5,1.0,0.5",
+            "A1,\"1 head, wide\",7,3,1.0,,5,2.5,2.0,0.5",
+        ];
+        let expected = format!("{}\n{}\n{}", COLUMNS.join(","), lines[0], lines[1]);
+        assert_eq!(numbers(&[row]), expected);
+    }
+}
