@@ -9,6 +9,7 @@ log-probability, the two that all three have. They stop by rules of their own.
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,9 +58,11 @@ def main(binary, model, source, beam="1"):
             print(name, "comes back with", "the same weights" if weights[0] == weights[1] else "OTHER WEIGHTS")
         tokenizer = tokenizers.Tokenizer.from_file(f"{model}/tokenizer.json")
         for penalty, alpha in [("none", 0.0), ("average", 1.0)][: 1 if beam == 1 else 2]:
-            limits = ["--beam", str(beam), "--max-length", str(LIMIT), "--penalty", penalty]
+            copy = shutil.copytree(model, folder / penalty)
+            run("settings", copy, "--set", f"length_penalty={penalty}", stdout=subprocess.DEVNULL)
+            limits = ["--beam", str(beam), "--max-length", str(LIMIT)]
             text = "\n".join(lines) + "\n"
-            own = run("translate", "--model", model, *limits, input=text, text=True, stdout=subprocess.PIPE)
+            own = run("translate", "--model", copy, *limits, input=text, text=True, stdout=subprocess.PIPE)
             theirs = {
                 "transformers": of_transformers(folder / "hugging-face", lines, beam, alpha),
                 "ctranslate2": of_ctranslate2(folder / "ctranslate2", tokenizer, lines, beam, alpha),
