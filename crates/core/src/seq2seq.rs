@@ -166,7 +166,7 @@ impl<M: Module + Seq2Seq + 'static> DynModule for M {
     }
 
     fn change_parameters(self: Box<Self>, change: Change<'_>) -> Model {
-        Box::new(self.map_parameters(change))
+        Box::new((*self).map_parameters(change))
     }
 }
 
