@@ -145,7 +145,7 @@ fn host_of_another_version(name: &str) -> PathBuf {
     folder
 }
 
-/// What cargo prints of the host.
+/// The output of cargo for the host.
 fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
     let mut command = Command::new(env!("CARGO"));

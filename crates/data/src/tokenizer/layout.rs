@@ -25,8 +25,8 @@ fn replace(pattern: Value, content: &str) -> Value {
     json!({"type": "Replace", "pattern": pattern, "content": content})
 }
 
-/// The normaliser with the steps `first` before the usual ones. Every step is a function of the text only,
-/// and is the same in training, encoding and Python.
+/// The normaliser with the steps `first` before the usual ones. Every step is a function of the
+/// text only, and is the same in training, encoding and Python.
 fn normalizer(first: Vec<Value>) -> Value {
     let steps = [
         json!({"type": "NFC"}),

@@ -33,7 +33,7 @@ pub enum Location<'a> {
 }
 
 impl Location<'_> {
-    /// As nginx has it.
+    /// The rule in the language of nginx.
     fn nginx(self) -> String {
         match self {
             Self::Told(path, server) => format!(
@@ -47,7 +47,7 @@ impl Location<'_> {
         }
     }
 
-    /// As Caddy has it.
+    /// The rule in the language of Caddy.
     fn caddy(self) -> String {
         let (path, handle, told) = match self {
             Self::Told(path, _) => {
