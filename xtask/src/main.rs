@@ -225,12 +225,11 @@ fn guide(workspace: &Path) -> ExitCode {
     let folder = workspace.join("target/guide");
     let mut mdbook = Command::new("mdbook");
     mdbook.arg("build").arg("--dest-dir").arg(&folder).arg(workspace.join("docs"));
-    finished(match succeeds(&mut mdbook) {
-        Ok(()) => {
-            Ok(say(format_args!("xtask: the guide is {}", folder.join("index.html").display())))
-        }
-        Err(failure) => Err(format!("{failure} {INSTALL_MDBOOK}")),
-    })
+    let built = succeeds(&mut mdbook).map_err(|failure| format!("{failure} {INSTALL_MDBOOK}"));
+    if built.is_ok() {
+        say(format_args!("xtask: the guide is {}", folder.join("index.html").display()));
+    }
+    finished(built)
 }
 
 /// Returns whether `cargo deny` is installed.
