@@ -128,6 +128,43 @@ fn an_unknown_token_of_a_source_that_is_known_copies_the_word_it_attends_to() {
     assert_eq!((copies.first().unwrap(), copies.last().unwrap()), (&"sees".into(), &"the".into()));
 }
 
+/// Models that say anything, with unknown tokens in it, over a tokeniser that knows the digits 7
+/// and 9 and a few letters of ASCII.
+#[test]
+fn numbers_and_symbols_that_the_tokeniser_does_not_know_stay() {
+    let tokenizer = tokenizer(false);
+    let sentences = [
+        ("it costs 7 €", vec!["7", "€"]),
+        ("it costs 12,50 € and 3 £", vec!["12,50", "€", "3", "£"]),
+        ("the dog sees ☃ and 231 houses", vec!["☃", "231"]),
+        ("the house is small 😀", vec!["😀"]),
+        ("a dog 🍎🍎 and 99 houses", vec!["🍎", "🍎", "99"]),
+        ("§ 5 and 45 % and 14:30", vec!["§", "5", "45", "14:30"]),
+    ];
+    for (seed, (source, parts)) in
+        (0..12).flat_map(|seed| sentences.clone().map(|case| (seed, case)))
+    {
+        let model = TableModel::new(tokenizer.vocab_size(), seed);
+        let translator = translator(Box::new(model), tokenizer.clone());
+        let mut options = translator.options();
+        // No bytes, and no digits: a model that invents numbers keeps none.
+        let tokens =
+            (0..tokenizer.vocab_size() as u32).map(|id| (id, tokenizer.token(id).unwrap()));
+        let is_odd = |token: &str| token.starts_with("<0x") || token.contains(char::is_numeric);
+        options.search = SearchSettings {
+            suppress: tokens.filter(|(_, token)| is_odd(token)).map(|(id, _)| id).collect(),
+            keep_parts: true,
+            max_length: Some(12),
+            ..SearchSettings::beam(2, 0.6)
+        };
+        let text = &translator.translate(&[source], &options).unwrap()[0].text;
+        for part in &parts {
+            let count = |text: &str| text.matches(part).count();
+            assert_eq!(count(text), count(source), "{seed}: {source} -> {text}");
+        }
+    }
+}
+
 /// Tokens that spell the same texts in several ways, and a model that likes all of them.
 #[test]
 fn an_n_best_list_has_no_text_twice() {
