@@ -136,7 +136,8 @@ pub struct ModelSettings {
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        Self { d_k: 0, d_v: 0, ..Self::of_transformer(&TransformerConfig::base(0)) }
+        let base = Self::of_transformer(&TransformerConfig::base(0));
+        Self { d_k: 0, d_v: 0, ..base }
     }
 }
 
