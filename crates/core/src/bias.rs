@@ -10,8 +10,9 @@ use crate::window::{Window, WindowBlocks};
 /// ```
 /// use burnformer_core::{AttentionBias, look_ahead_mask};
 ///
-/// let mask = look_ahead_mask(0, 5, &Default::default()); // [1, 1, 5, 5]: a position does not see
-/// later ones assert!(matches!(AttentionBias::from(Some(mask)), AttentionBias::Mask(_)));
+/// // [1, 1, 5, 5]: a position does not see later ones.
+/// let mask = look_ahead_mask(0, 5, &Default::default());
+/// assert!(matches!(AttentionBias::from(Some(mask)), AttentionBias::Mask(_)));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub enum AttentionBias {

@@ -20,11 +20,15 @@ use crate::ssru::{Ssru, SsruState};
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use burnformer_core::{DecoderLayerConfig, MultiHeadAttentionConfig, PositionWiseFeedForwardConfig};
+/// use burnformer_core::{
+///     DecoderLayerConfig, MultiHeadAttentionConfig, PositionWiseFeedForwardConfig,
+/// };
 ///
-/// let attention = MultiHeadAttentionConfig::new(64, 4); // A layer of a language model;
-/// `with_cross_attention(Some(attention.clone()))` makes one of a translation model. let config =
-/// DecoderLayerConfig::new(attention, PositionWiseFeedForwardConfig::new(64, 256));
+/// let attention = MultiHeadAttentionConfig::new(64, 4);
+/// // A layer of a language model; `with_cross_attention(Some(attention.clone()))` makes one of a
+/// // translation model.
+/// let network = PositionWiseFeedForwardConfig::new(64, 256);
+/// let config = DecoderLayerConfig::new(attention, network);
 /// assert!(config.init(&Device::default()).cross_attention.is_none());
 /// ```
 #[derive(Config, Debug)]

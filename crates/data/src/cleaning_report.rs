@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::counted;
+use crate::plural::counted;
 
 /// The numbers of pairs that were read, kept, and dropped for each reason. If several reasons apply
 /// to a pair, the first one in the order of the fields counts.

@@ -3,19 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::plural::counted;
+
 /// The result type of this crate's functions.
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
-
-/// The `count` of things of which one is called `noun`: `1 line`, `2 lines`, `3 batches`.
-pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
-    let count = count.to_string();
-    let ending = match count.as_str() {
-        "1" => "",
-        _ if noun.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{count} {noun}{ending}")
-}
 
 /// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is
 /// one, the value, and a remedy.

@@ -36,6 +36,7 @@ mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
+mod plural;
 pub mod prefetch;
 pub mod prepare;
 mod random;
@@ -48,7 +49,8 @@ pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::CleaningSettings;
 pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
-pub use error::{DataError, Result, counted};
+pub use error::{DataError, Result};
+pub use plural::counted;
 pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{

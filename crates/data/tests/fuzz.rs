@@ -73,7 +73,11 @@ fn count_lines(bytes: &[u8]) {
     }
     let reader =
         LineReader::from_reader("text", Cursor::new(bytes.to_vec()), Utf8Policy::Replace).unwrap();
-    let expected = bytes.split_inclusive(|&byte| byte == b'\n').count();
+    // In a text without line feeds, carriage returns end the lines.
+    let before_end = &bytes[..bytes.len().saturating_sub(1)];
+    let only_returns = !bytes.contains(&b'\n') && before_end.contains(&b'\r');
+    let end = if only_returns { b'\r' } else { b'\n' };
+    let expected = bytes.split_inclusive(|&byte| byte == end).count();
     assert_eq!(reader.cutting_long_lines().map(Result::unwrap).count(), expected);
 }
 

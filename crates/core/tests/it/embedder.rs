@@ -297,7 +297,8 @@ fn mistakes_are_named_with_their_sizes() {
     let shallow = shallow.init(&device);
     let ids = Tensor::<2, Int>::zeros([1, 2], &device);
     let none = DecoderBias::default();
-    let cases: Vec<(Box<dyn FnOnce()>, &str)> = vec![
+    type Case = (Box<dyn FnOnce()>, &'static str);
+    let cases: Vec<Case> = vec![
         (
             Box::new(|| drop(learned.forward(random([1, 2, 6]), 0))),
             "x has 6 features, the learned positions have 8",
