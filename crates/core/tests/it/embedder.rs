@@ -297,8 +297,8 @@ fn mistakes_are_named_with_their_sizes() {
     let shallow = shallow.init(&device);
     let ids = Tensor::<2, Int>::zeros([1, 2], &device);
     let none = DecoderBias::default();
-    type Case = (Box<dyn FnOnce()>, &'static str);
-    let cases: Vec<Case> = vec![
+    type Case<'a> = (Box<dyn FnOnce() + 'a>, &'static str);
+    let cases: Vec<Case<'_>> = vec![
         (
             Box::new(|| drop(learned.forward(random([1, 2, 6]), 0))),
             "x has 6 features, the learned positions have 8",

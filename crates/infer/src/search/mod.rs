@@ -140,11 +140,10 @@ impl Searcher<'_> {
         }
         let eos = model.special().eos;
         for index in with_terms {
-            let lacks = |own: &Hypothesis| {
-                let tokens = own.tokens.strip_suffix(&[eos]).unwrap_or(&own.tokens);
-                !requests[index].terms.missing(tokens).is_empty()
-            };
-            results[index].retain(|own| !lacks(own));
+            results[index].retain(|found| {
+                let tokens = found.tokens.strip_suffix(&[eos]).unwrap_or(&found.tokens);
+                requests[index].terms.missing(tokens).is_empty()
+            });
         }
         Ok(())
     }
