@@ -74,8 +74,8 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// The engine of a [`Queue`](crate::Queue): it translates sentences. It is called from several
-/// threads at once.
+/// The engine behind the queue of a pair of languages: it translates sentences. It is called from
+/// several threads at once.
 pub trait Engine: Send + Sync + 'static {
     /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in
     /// the order of `work`. A sentence that is too long is translated as far as it fits.

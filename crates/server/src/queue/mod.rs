@@ -27,7 +27,7 @@ const FEW: usize = 16;
 /// A request takes no more than this share of the room, so that it can have any size.
 const HEAVIEST: usize = 16;
 
-/// The sizes of a [`Queue`].
+/// The sizes of the queue of a pair of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
     /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted

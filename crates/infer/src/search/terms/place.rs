@@ -129,12 +129,8 @@ impl Words {
         let closing = terms.edges.as_deref().map_or(&[][..], |edges| &edges.closing);
         let is_closing = |id: &&u32| closing.contains(id) && !terms.continues(**id);
         let signs = tokens[first..].iter().rev().take_while(is_closing).count();
-        Self {
-            words: words(terms, tokens, first),
-            end: tokens.len() - signs,
-            weights,
-            lengths: [source.len(), tokens.len()],
-        }
+        let (end, lengths) = (tokens.len() - signs, [source.len(), tokens.len()]);
+        Self { words: words(terms, tokens, first), end, weights, lengths }
     }
 
     /// The word that a term replaces whose source tokens are `place`; empty, before the end of the
