@@ -12,6 +12,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use crate::api::Shared;
+use crate::api::body::key_of_head;
 use crate::api::error::ApiError;
 use crate::connections::Connection;
 use crate::sender::{Room, Sender, Share};
@@ -47,7 +48,7 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
     let connection = parts.extensions.get::<Connection>().cloned();
     let connection = connection.expect("a connection, which is told with every request");
     let peer = connection.peer;
-    let sender = match Sender::of(peer, &parts, &service.keys) {
+    let sender = match Sender::of(peer, &parts.headers, key_of_head(&parts), &service.keys) {
         None if !body.is_end_stream() => {
             discard(body.into_data_stream()).await;
             return ApiError::key().into_response();

@@ -6,10 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use axum::http::request::Parts;
 use tokio::time::sleep;
 
-use crate::api::body::key_of_head;
 use crate::auth::Keys;
 use crate::lock::locked;
 
@@ -21,12 +19,12 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// The sender by the head of a request; `None` if that has a wrong key.
-    pub fn of(peer: IpAddr, head: &Parts, keys: &Keys) -> Option<Self> {
-        let key = keys.are_required().then(|| key_of_head(head)).flatten();
-        match key {
+    /// The sender of a request with these `headers` and this key in its head; `None` if the key is
+    /// wrong.
+    pub fn of(peer: IpAddr, headers: &HeaderMap, key: Option<String>, keys: &Keys) -> Option<Self> {
+        match key.filter(|_| keys.are_required()) {
             Some(key) => keys.allow(&key).then_some(Self::Key(key)),
-            None => Some(Self::at(peer, &head.headers)),
+            None => Some(Self::at(peer, headers)),
         }
     }
 

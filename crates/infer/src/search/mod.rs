@@ -28,10 +28,6 @@ use crate::settings::SearchSettings;
 use batch::search_batch;
 use terms::{AfterTerm, after_term};
 
-/// The most terms of a sentence after which the search goes on. Further ones replace words of its
-/// translation, whose rest stays.
-const MOST_ROUNDS: usize = 8;
-
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
@@ -130,7 +126,7 @@ impl Searcher<'_> {
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
             let own: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
             let mut found = vec![Vec::new(); own.len()];
-            if round < MOST_ROUNDS {
+            if round < request::MOST_ROUNDS {
                 self.decode(&own, (0..own.len()).collect(), &|_| (), &mut found)?;
             }
             for ((index, next), found) in next.into_iter().zip(found) {

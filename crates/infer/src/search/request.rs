@@ -3,11 +3,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
 
-use super::MOST_ROUNDS;
 use super::terms::{Terms, WordEdges};
 use crate::ids::{closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
+
+/// The most terms of a sentence after which the search goes on. Further ones replace words of its
+/// translation, whose rest stays.
+pub(super) const MOST_ROUNDS: usize = 8;
 
 /// Tells a search that the translation of a sentence is no longer needed. Clones share the flag.
 #[derive(Clone, Debug, Default)]

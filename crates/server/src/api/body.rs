@@ -11,7 +11,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use super::form::{self, Part, urlencoded};
+use super::form::{self, Part, unread, urlencoded};
 use super::{Client, Shared};
 use crate::compute::compute;
 use crate::sender::Sender;
@@ -108,10 +108,6 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     let of_query = || query.find(|part| part.name == KEY)?.text().ok();
     bearer.map(|(_, key)| key.trim().to_owned()).or_else(of_query)
-}
-
-pub(super) fn unread<E>(_: E) -> ApiError {
-    ApiError::body("the body cannot be read", "send it whole")
 }
 
 /// The type of a body, in small letters, that of JSON where none is named.

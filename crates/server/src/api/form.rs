@@ -9,7 +9,6 @@ use axum::http::request;
 use futures_util::FutureExt;
 use percent_encoding::percent_decode;
 
-use super::body::unread;
 use super::error::ApiError;
 
 /// The form in `bytes` of this `kind` and in the query of `head`: the fields of the query, and
@@ -101,4 +100,9 @@ pub(super) fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
         let name = String::from_utf8_lossy(&name).into_owned();
         Part { name, bytes: value.into(), ..Part::default() }
     })
+}
+
+/// The error of a body that ends early.
+pub(super) fn unread<E>(_: E) -> ApiError {
+    ApiError::body("the body cannot be read", "send it whole")
 }

@@ -13,53 +13,12 @@ use tokio::sync::oneshot;
 
 use self::answer::Answer;
 pub use self::answer::QueueError;
-use self::waiting::{Batch, Item, State, Taken, Waiting, hand_out};
+pub use self::waiting::QueueSettings;
+use self::waiting::{Batch, FEW, Item, State, Taken, Waiting, hand_out};
 use crate::compute::{Panicked, Waits, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
 use crate::lock::locked;
 use crate::sender::{Sender, may_take};
-
-/// The largest cost of a batch, per sentence that it may have: 32 tokens and a beam of four.
-const COST_PER_SENTENCE: usize = 128;
-/// Requests of at most so many sentences may have all of their sender's room. Larger ones leave
-/// half of it, so that they cannot shut out the others.
-const FEW: usize = 16;
-/// A request takes no more than this share of the room, so that it can have any size.
-const HEAVIEST: usize = 16;
-
-/// The sizes of the queue of a pair of languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueSettings {
-    /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted
-    /// in tokens × beam, so that long sentences and wide searches have smaller batches.
-    pub batch: usize,
-    /// The most sentences that wait; a request beyond it is refused. One sender has half of them
-    /// at most. Of a large request a sixteenth of them counts, so that it can have any size.
-    pub waiting: usize,
-    /// The number of batches that are translated at the same time; at least 1. They share the
-    /// processors equally. If all of them are long sentences, there is one more for the others.
-    pub workers: usize,
-}
-
-impl QueueSettings {
-    /// The most that a batch costs, all of its sentences counted like the most expensive one, since
-    /// the others wait for it.
-    fn cost(self) -> usize {
-        self.batch.saturating_mul(COST_PER_SENTENCE)
-    }
-
-    /// The most sentences of a request that count.
-    fn heaviest(self) -> usize {
-        (self.waiting / HEAVIEST).max(FEW)
-    }
-}
-
-impl Default for QueueSettings {
-    fn default() -> Self {
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { batch: 32, waiting: 4096, workers }
-    }
-}
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
