@@ -30,7 +30,9 @@ mod update;
 mod validation;
 
 pub use advice::fit::{fit, is_to_be_fitted};
-pub use config::{ConfigFileError, EarlyStoppingMetric, RecoverySettings, TrainConfig};
+pub use config::{
+    ConfigFileError, EarlyStoppingMetric, ExchangePrecision, RecoverySettings, TrainConfig,
+};
 pub use error::TrainError;
 pub use learner::{Learner, Outcome, Rehearsal, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
@@ -51,7 +53,7 @@ pub use run::texts::{TextName, Texts};
 pub use update::Updater;
 pub use update::loss_scale::LossScale;
 pub use update::memory::update_bytes;
-pub use update::ranks::{Exchange, ExchangePrecision, Ranks, Workers};
+pub use update::ranks::{Exchange, Ranks, Workers};
 pub use update::recipe::Recipe;
 pub use update::replicas::Replicas;
 pub use update::statistics::{PendingStatistics, UpdateStatistics};

@@ -24,7 +24,7 @@ pub(crate) use fixed::FIXED;
 pub(crate) use fixed::{is_fixed, within};
 pub(crate) use layers::{START, start_model_in};
 pub use model::{Architecture, ModelSettings, RnnSizes};
-pub use precision::PrecisionSetting;
+pub use precision::{ExchangePrecision, PrecisionSetting};
 pub use presets::{DEFAULT_PRESET, preset_description, preset_names};
 pub use train_config::{CheckpointSettings, RecoverySettings, TokenizerSection, TrainConfig};
 pub use training::TrainingSettings;

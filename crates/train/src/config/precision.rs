@@ -4,6 +4,18 @@ use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The number type in which processes exchange gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExchangePrecision {
+    /// Nothing is rounded.
+    #[default]
+    Float32,
+    /// Half of the bytes. Each gradient is rounded to 8 bits of precision before it is sent; sums
+    /// are float32, and are rounded once more before they are sent.
+    BFloat16,
+}
+
 /// `training.precision`: a number type, or the choice of one when the device is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::precision::PrecisionSetting;
-use crate::update::ranks::ExchangePrecision;
+use super::precision::{ExchangePrecision, PrecisionSetting};
 
 /// Length of the run, size and randomness of an update.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

@@ -3,32 +3,13 @@
 use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
+use super::outcome::Divergence;
 use crate::error::TrainError;
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run::recovery::Recovery;
 use crate::run::state::{CheckpointKind, RunState};
 use crate::validation::as_saved;
-
-/// A result that is not finite.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Divergence {
-    /// The loss per token or the gradient norm of an update.
-    Update { loss: f64, norm: f64 },
-    /// The weights, the moments or the output of the model; with the gradient norm of the last
-    /// update, where one was made.
-    Model { last_norm: Option<f64> },
-}
-
-impl Divergence {
-    /// The loss and the gradient norm; NaN where there is none.
-    fn loss_and_norm(self) -> (f64, f64) {
-        match self {
-            Self::Update { loss, norm } => (loss, norm),
-            Self::Model { last_norm } => (f64::NAN, last_norm.unwrap_or(f64::NAN)),
-        }
-    }
-}
 
 impl Learner {
     /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,

@@ -8,10 +8,10 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::Model;
 use burnformer_core::{named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
-use serde::{Deserialize, Serialize};
 
 use super::Learner;
 use super::begin::{check_precision, updater};
+use super::message::Message;
 use super::setup::Setup;
 use super::start::Start;
 use crate::config::TrainConfig;
@@ -23,30 +23,6 @@ use crate::run::start_model::FirstModel;
 use crate::update::Updater;
 use crate::update::loss_scale::LossScale;
 use crate::update::ranks::{Ranks, Workers};
-
-/// A message of process 0 to the others, which it sends before it does the same.
-#[derive(Serialize, Deserialize)]
-pub(super) enum Message {
-    /// Prepare for the run with this configuration, which learns from texts of these hashes.
-    Begin { config: String, origin: Origin },
-    /// Take the weights and moments that follow.
-    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
-    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
-    Update { step: u64, from: SamplerState, rate: u64 },
-    /// Exchange the weights.
-    Meet,
-    /// The run has ended.
-    End,
-}
-
-impl Message {
-    /// Waits for the next message of process 0.
-    pub(super) fn receive(ranks: &dyn Ranks) -> Self {
-        let mut bytes = Vec::new();
-        ranks.broadcast(&mut bytes);
-        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
-    }
-}
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.
@@ -162,7 +138,7 @@ impl Follower {
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(|e| TrainError::io(&std::env::temp_dir(), e))?;
         let workers = Workers { devices, ranks: Some(ranks) };
-        let first = FirstModel::new(&config, corpora, None)?;
+        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), None)?;
         let mut setup = Setup::new(config, first, corpora, folder.path(), RunMode::New, workers)?;
         // It was made only because every run has one.
         drop(folder);

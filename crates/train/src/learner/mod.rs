@@ -5,7 +5,9 @@ mod clock;
 mod divergence;
 mod first_look;
 mod follower;
+mod message;
 mod outcome;
+mod pending;
 mod rehearsal;
 mod save;
 mod setup;
@@ -21,14 +23,13 @@ use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
 use self::clock::Clock;
-use self::divergence::Divergence;
-use self::follower::Message;
 pub use self::follower::follow;
+use self::message::Message;
+use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
-use self::outcome::{limit_reached, progress};
+use self::pending::PendingUpdates;
 pub use self::rehearsal::Rehearsal;
 use self::setup::Setup;
-use self::updates::PendingUpdates;
 use crate::advice::Adviser;
 use crate::error::TrainError;
 use crate::report::Reporter;
@@ -56,14 +57,6 @@ pub struct Learner {
     best_on_disk: Option<BestModel>,
     /// The number of seconds after which the first look is due; `None` if there is none to come.
     look_after: Option<f64>,
-}
-
-/// The reason why the loop over a stream of batches ends.
-enum Exit {
-    /// The run ends.
-    Stop(StopReason),
-    /// The run goes back.
-    Diverged(Divergence),
 }
 
 impl Learner {
@@ -107,7 +100,7 @@ impl Learner {
         self.clock.start();
         self.send_state();
         let reason = loop {
-            let reason = match self.limit_reached() {
+            let reason = match limit_reached(&self.setup.config, &self.state) {
                 // Killed after the last update, before the end was written.
                 Some(reason) => reason,
                 None => self.make_updates(interrupted)?,
@@ -146,10 +139,6 @@ impl Learner {
         let epochs = epoch as f64 + next_batch as f64 / *batches_per_epoch as f64;
         let progress = progress(config, step - 1, ahead.seconds, epochs);
         self.state.recovery.rate_scale * config.schedule.rate(step, first.shape.d_model(), progress)
-    }
-
-    fn limit_reached(&self) -> Option<StopReason> {
-        limit_reached(&self.setup.config, &self.state)
     }
 
     /// Makes updates until something ends the run. Each time the run goes back, the batches start
@@ -205,7 +194,8 @@ impl Learner {
             let settled = self.state.recovery.skipped == 0;
             let scheduled = settled && self.setup.is_scheduled(step);
             let asked = settled && interrupted.load(Ordering::Relaxed);
-            let stop = self.limit_reached().or(asked.then_some(StopReason::Interrupted));
+            let limit = limit_reached(&self.setup.config, &self.state);
+            let stop = limit.or(asked.then_some(StopReason::Interrupted));
             if (scheduled || stop.is_some()) && !self.is_sound() {
                 return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
             }

@@ -30,6 +30,34 @@ impl std::fmt::Display for StopReason {
     }
 }
 
+/// The reason why the loop over a stream of batches ends.
+pub(super) enum Exit {
+    /// The run ends.
+    Stop(StopReason),
+    /// The run goes back.
+    Diverged(Divergence),
+}
+
+/// A result that is not finite.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Divergence {
+    /// The loss per token or the gradient norm of an update.
+    Update { loss: f64, norm: f64 },
+    /// The weights, the moments or the output of the model; with the gradient norm of the last
+    /// update, where one was made.
+    Model { last_norm: Option<f64> },
+}
+
+impl Divergence {
+    /// The loss and the gradient norm; NaN where there is none.
+    pub fn loss_and_norm(self) -> (f64, f64) {
+        match self {
+            Self::Update { loss, norm } => (loss, norm),
+            Self::Model { last_norm } => (f64::NAN, last_norm.unwrap_or(f64::NAN)),
+        }
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {

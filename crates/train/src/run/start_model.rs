@@ -9,7 +9,6 @@ use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, l
 
 use crate::config::{ModelSettings, TrainConfig, start_model_in};
 use crate::error::TrainError;
-use crate::run::corpora::Corpora;
 use crate::run::folder::{copy_files, save_folder};
 
 /// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
@@ -106,23 +105,23 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config` and the texts `corpora`, of the shape `given` or else
-    /// of that of `config`.
+    /// The first model of a run with `config`: of the shape `given`, or else that of `start`, or
+    /// else that of `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
     /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do
     /// not agree on their special ids.
     pub fn new(
         config: &TrainConfig,
-        corpora: &Corpora,
+        start: Option<StartModel>,
+        tokens: impl FnOnce() -> Result<Tokens, TrainError>,
         given: Option<ModelConfig>,
     ) -> Result<Self, TrainError> {
-        let start = corpora.start.clone();
         let shape = match (given, &start) {
             (Some(shape), _) => shape,
             (None, Some(start)) => start.shape(&config.model),
             (None, None) => {
-                let Tokens { source_vocab, target_vocab, pad, bos, eos } = corpora.tokens()?;
+                let Tokens { source_vocab, target_vocab, pad, bos, eos } = tokens()?;
                 config.model.over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
             }
         };

@@ -13,10 +13,9 @@ use std::rc::Rc;
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::{Model, named_parameters, with_parameters};
 use burnformer_data::Rank;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::recipe::GradientSums;
+use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
 use crate::run::log_interval::Extent;
 
@@ -69,18 +68,6 @@ impl Workers<'_> {
     pub(crate) fn count(&self) -> usize {
         self.devices.len() * self.ranks.as_ref().map_or(1, |ranks| ranks.rank().count)
     }
-}
-
-/// The number type in which processes exchange gradients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ExchangePrecision {
-    /// Nothing is rounded.
-    #[default]
-    Float32,
-    /// Half of the bytes. Each gradient is rounded to 8 bits of precision before it is sent; sums
-    /// are float32, and are rounded once more before they are sent.
-    BFloat16,
 }
 
 /// The exchange of results between processes.

@@ -2,7 +2,7 @@
 //! its end.
 
 use super::*;
-use crate::learner::divergence::Divergence;
+use crate::learner::outcome::Divergence;
 
 /// Two sentences of the training text's kind.
 const VALID: &str = "1 a b c d e\t1 f a b c d a b c d \n7 a b e\t7 f a b c\n";
