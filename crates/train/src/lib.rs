@@ -4,8 +4,8 @@
 //! tokens of all its batches, one step of the schedule, clipping by the global norm, Adam),
 //! validation by real decoding, checkpoints, averaging, early stopping, and the files of a run. The
 //! trade-off: the loop is our own, with Burn's tensors and autodiff, rather than Burn's `Learner`.
-//! What the numbers of a paper depend on is counted in updates and tokens, and `Learner` counts
-//! epochs and batches (`docs/decisions/training.md`). The crate names no backend: its caller passes
+//! The results of a paper depend on numbers of updates and tokens, and `Learner` counts epochs and
+//! batches (`docs/decisions/training.md`). The crate names no backend: its caller passes
 //! a device, or several that share the batches of each update (`docs/decisions/devices.md`).
 //!
 //! | module | what it holds |

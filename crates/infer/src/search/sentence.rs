@@ -14,8 +14,8 @@ const ROUNDING: f64 = 1e-9;
 /// The search for one sentence's translation: GNMT's beam search, or sampling.
 ///
 /// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
-/// Those that end go to the finished list, and the best of the others live on. With sampling, each
-/// live hypothesis has one extension, which is drawn at random.
+/// Extensions with `</s>` go to the finished list, and the best of the others live on. With
+/// sampling, each live hypothesis has one extension, which is drawn at random.
 pub(super) struct SentenceSearch<'a> {
     pub(super) task: Task<'a>,
     /// The number of tokens so far.

@@ -88,8 +88,8 @@ impl Settings {
     }
 
     /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models that
-    /// were converted from transformers, whose tokenisers add it, and does not in those of OpenNMT.
-    /// Those start from `<s>`.
+    /// were converted from transformers, whose tokenisers add it, and does not in those of OpenNMT,
+    /// which start from `<s>`.
     ///
     /// # Errors
     /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be

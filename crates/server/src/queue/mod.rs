@@ -99,7 +99,7 @@ impl Queue {
 
     /// Translates `work` for `sender` and waits for the candidates of every sentence, in order.
     /// Sentences whose translations are not finished when the returned future is dropped are left.
-    /// Those that wait when the model is unloaded have no candidates.
+    /// A sentence that waits when the model is unloaded has no candidates.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
