@@ -30,14 +30,17 @@ pub struct EncodedSource {
 /// ```
 /// use burn::tensor::{Device, Tensor};
 /// use burnformer_core::{
-///     AttentionBias, EncoderLayerConfig, Mode, MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig,
+///     AttentionBias, EncoderLayerConfig, Mode, MultiHeadAttentionConfig, NormPosition,
+///     PositionWiseFeedForwardConfig,
 /// };
 ///
-/// let device = Device::default(); let attention = MultiHeadAttentionConfig::new(64, 4); let
-/// network = PositionWiseFeedForwardConfig::new(64, 256); let layer =
-/// EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre).init(&device); let x =
-/// Tensor::<3>::ones([2, 10, 64], &device); assert_eq!(layer.forward(x, &AttentionBias::None,
-/// Mode::Inference).dims(), [2, 10, 64]);
+/// let device = Device::default();
+/// let attention = MultiHeadAttentionConfig::new(64, 4);
+/// let network = PositionWiseFeedForwardConfig::new(64, 256);
+/// let config = EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre);
+/// let x = Tensor::<3>::ones([2, 10, 64], &device);
+/// let y = config.init(&device).forward(x, &AttentionBias::None, Mode::Inference);
+/// assert_eq!(y.dims(), [2, 10, 64]);
 /// ```
 #[derive(Config, Debug)]
 pub struct EncoderLayerConfig {

@@ -36,9 +36,12 @@
 //!         (tensor(squares, x.layout().shape().clone()), x)
 //!     }
 //!
-//! fn backward(x: FlexTensor, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
-//! let grad = contiguous(grad); let grads = floats(&x).iter().zip(floats(&grad)).map(|(x, g)| 2.0 *
-//! x * g).collect(); [Some(tensor(grads, x.layout().shape().clone()))] } }
+//!     fn backward(x: FlexTensor, grad: FlexTensor, _: [bool; 1]) -> [Option<FlexTensor>; 1] {
+//!         let grad = contiguous(grad);
+//!         let grads = floats(&x).iter().zip(floats(&grad)).map(|(x, g)| 2.0 * x * g).collect();
+//!         [Some(tensor(grads, x.layout().shape().clone()))]
+//!     }
+//! }
 //!
 //! fn square<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 //!     match Target::of(&[&x]) {
