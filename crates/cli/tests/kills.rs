@@ -48,13 +48,13 @@ enum Moment {
 }
 
 /// A place for runs over one corpus.
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     corpus: Corpus,
     settings: Vec<String>,
 }
 
-impl Place {
+impl Fixture {
     fn new(more: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::write(folder.path());
@@ -226,15 +226,15 @@ fn assert_same(whole: &Path, parts: &Path, case: &str) {
 
 /// Kills `kills` processes, one, two or three per run, and compares the end of each run.
 fn harness(kills: usize, seed: u64, more: &[&'static str]) {
-    harness_in(&Place::new(more), kills, seed);
+    harness_in(&Fixture::new(more), kills, seed);
 }
 
-fn harness_in(place: &Place, kills: usize, seed: u64) {
+fn harness_in(fixture: &Fixture, kills: usize, seed: u64) {
     println!("seed {seed}");
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
-    place.finish("warm");
-    let whole = Duration::max(place.finish("whole"), Duration::from_millis(500));
-    assert_same(&place.run_dir("warm"), &place.run_dir("whole"), "two whole runs");
+    fixture.finish("warm");
+    let whole = Duration::max(fixture.finish("whole"), Duration::from_millis(500));
+    assert_same(&fixture.run_dir("warm"), &fixture.run_dir("whole"), "two whole runs");
     let moments = [Moment::AnyTime, Moment::WhileWriting, Moment::WhileValidating];
     let mut counts: BTreeMap<Moment, usize> = BTreeMap::new();
     let (mut killed, mut writing, mut run) = (0, 0, 0);
@@ -245,19 +245,23 @@ fn harness_in(place: &Place, kills: usize, seed: u64) {
         let most = draw.random_range(1..4);
         while story.len() < most && killed < kills {
             let moment = moments[killed % moments.len()];
-            if !place.kill(&out, moment, &mut draw, whole) {
+            if !fixture.kill(&out, moment, &mut draw, whole) {
                 break;
             }
-            let halves = half_written(&place.run_dir(&out));
+            let halves = half_written(&fixture.run_dir(&out));
             killed += 1;
             writing += usize::from(halves > 0);
             *counts.entry(moment).or_default() += 1;
             story.push((moment, halves));
         }
-        place.finish(&out);
-        assert_same(&place.run_dir("whole"), &place.run_dir(&out), &format!("{out}: {story:?}"));
+        fixture.finish(&out);
+        assert_same(
+            &fixture.run_dir("whole"),
+            &fixture.run_dir(&out),
+            &format!("{out}: {story:?}"),
+        );
         println!("{out}: {story:?}: identical");
-        fs::remove_dir_all(place.run_dir(&out)).unwrap();
+        fs::remove_dir_all(fixture.run_dir(&out)).unwrap();
     }
     println!(
         "{killed} kills {counts:?} in {run} runs of {whole:?}; {writing} left a half-written folder"
@@ -275,11 +279,11 @@ fn five_kills_leave_no_trace() {
 
 #[test]
 fn kills_of_a_fine_tuning_leave_no_trace() {
-    let mut place = Place::new(&["training.freeze=[\"encoder\"]"]);
-    place.finish("base");
-    let base = place.run_dir("base/best").display().to_string();
-    place.settings.extend([format!("training.from={base:?}"), "schedule.peak=1e-4".into()]);
-    harness_in(&place, 3, now());
+    let mut fixture = Fixture::new(&["training.freeze=[\"encoder\"]"]);
+    fixture.finish("base");
+    let base = fixture.run_dir("base/best").display().to_string();
+    fixture.settings.extend([format!("training.from={base:?}"), "schedule.peak=1e-4".into()]);
+    harness_in(&fixture, 3, now());
 }
 
 /// The first update throws the parameters so far that every later one is no number; going back
@@ -299,19 +303,19 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     let seed = now();
     println!("seed {seed}");
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut place = Place::new(&[]);
+    let mut fixture = Fixture::new(&[]);
     let outs = ["whole", "killed"];
     for out in outs {
-        place.finish(out);
+        fixture.finish(out);
     }
-    assert_same(&place.run_dir("whole"), &place.run_dir("killed"), "before they go on");
-    place.settings.push("training.max_updates=200".into());
-    let whole = Duration::max(place.finish("whole"), Duration::from_millis(300));
+    assert_same(&fixture.run_dir("whole"), &fixture.run_dir("killed"), "before they go on");
+    fixture.settings.push("training.max_updates=200".into());
+    let whole = Duration::max(fixture.finish("whole"), Duration::from_millis(300));
     for moment in [Moment::AnyTime, Moment::WhileWriting, Moment::AnyTime] {
-        place.kill("killed", moment, &mut draw, whole);
+        fixture.kill("killed", moment, &mut draw, whole);
     }
-    place.finish("killed");
-    let [whole, killed] = outs.map(|out| place.run_dir(out));
+    fixture.finish("killed");
+    let [whole, killed] = outs.map(|out| fixture.run_dir(out));
     assert_same(&whole, &killed, "after they went on");
     let records = metrics(&whole);
     let of_average = |record: &&Value| record["averaged"] == true;
@@ -343,11 +347,11 @@ fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
 
 #[test]
 fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
-    let place = Place::new(&[]);
-    place.finish("whole");
-    let run = place.run_dir("stopped");
+    let fixture = Fixture::new(&[]);
+    fixture.finish("whole");
+    let run = fixture.run_dir("stopped");
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
-        let child = place.start("stopped");
+        let child = fixture.start("stopped");
         let before = updates_before_validation(&run);
         wait_for("line", || updates_before_validation(&run) > before);
         signal(&child, name);
@@ -356,18 +360,18 @@ fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains("interrupted; continue with --resume"), "{said}");
     }
-    place.finish("stopped");
-    assert_same(&place.run_dir("whole"), &run, "stopped twice");
+    fixture.finish("stopped");
+    assert_same(&fixture.run_dir("whole"), &run, "stopped twice");
 }
 
 #[test]
 fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
     // The many searches of this run take long after the last update.
     let alphas = "validation.test_alphas=[0.2, 0.4, 0.6, 0.8]";
-    let place = Place::new(&["training.max_updates=40", "validation.test_beam=100", alphas]);
-    let run = place.run_dir("stopped");
+    let fixture = Fixture::new(&["training.max_updates=40", "validation.test_beam=100", alphas]);
+    let run = fixture.run_dir("stopped");
     for phase in ["stopped after update 40", "averaged the checkpoints"] {
-        let child = place.start("stopped");
+        let child = fixture.start("stopped");
         let log = || fs::read_to_string(run.join("train.log")).unwrap_or_default();
         let before = log().len();
         wait_for(phase, || log().get(before..).is_some_and(|new| new.contains(phase)));
@@ -381,9 +385,9 @@ fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
         assert!(said.contains("stopped; --resume makes the rest of the run's end"), "{said}");
         assert!(!run.join("finished.json").exists());
     }
-    place.finish("stopped");
-    place.finish("whole");
-    assert_same(&place.run_dir("whole"), &run, "stopped in its last phase");
+    fixture.finish("stopped");
+    fixture.finish("whole");
+    assert_same(&fixture.run_dir("whole"), &run, "stopped in its last phase");
 }
 
 #[test]
@@ -391,9 +395,9 @@ fn a_second_ctrl_c_ends_the_process_at_once() {
     // One update takes about a second.
     let slow = ["model.d_model=256", "model.d_ff=1024", "model.encoder_layers=6"];
     let wide = ["training.budget=8192", "training.accumulate=8", "training.max_memory=64"];
-    let place = Place::new(&[&slow[..], &wide].concat());
-    let mut child = place.start("run");
-    let run = place.run_dir("run");
+    let fixture = Fixture::new(&[&slow[..], &wide].concat());
+    let mut child = fixture.start("run");
+    let run = fixture.run_dir("run");
     wait_for("run", || run.join("metrics.jsonl").exists());
     std::thread::sleep(Duration::from_millis(300));
     signal(&child, "-INT");

@@ -54,7 +54,7 @@ fn guide() -> Vec<String> {
 #[derive(Debug, PartialEq)]
 struct PageCommand {
     /// The page and the line, from 1.
-    place: String,
+    location: String,
     text: String,
     /// The number of the block on the page. What a block starts ends with it.
     block: usize,
@@ -76,8 +76,8 @@ fn commands(page: &str, text: &str) -> Vec<PageCommand> {
         match found.last_mut().filter(|_| goes_on) {
             Some(begun) => begun.text += &format!("\n{line}"),
             None => {
-                let (place, text) = (format!("{page}:{number}"), line.to_owned());
-                found.push(PageCommand { place, text, block });
+                let (location, text) = (format!("{page}:{number}"), line.to_owned());
+                found.push(PageCommand { location, text, block });
             }
         }
         goes_on = line.ends_with('\\');
@@ -215,11 +215,11 @@ impl Reader {
 
     /// Runs `command`; a server runs on.
     fn follow(&mut self, command: &PageCommand) {
-        let PageCommand { place, text, .. } = command;
+        let PageCommand { location, text, .. } = command;
         let without_comment = text.split(" # ").next().unwrap_or_default();
         assert!(
             !without_comment.contains('…'),
-            "{place}: {text}: a reader cannot run what is left out"
+            "{location}: {text}: a reader cannot run what is left out"
         );
         if text.contains(" serve") {
             self.serve(command);
@@ -232,18 +232,18 @@ impl Reader {
         let begun = std::time::Instant::now();
         let output = self.shell(&text).output().unwrap();
         let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
-        assert!(output.status.success(), "{place}: {text}: {}\n{told}", output.status);
-        println!("{:5.1} s  {place}: {text}", begun.elapsed().as_secs_f64());
+        assert!(output.status.success(), "{location}: {text}: {}\n{told}", output.status);
+        println!("{:5.1} s  {location}: {text}", begun.elapsed().as_secs_f64());
     }
 
     /// Starts the server of `command` and waits until it listens.
-    fn serve(&mut self, PageCommand { place, text, .. }: &PageCommand) {
+    fn serve(&mut self, PageCommand { location, text, .. }: &PageCommand) {
         self.stop();
         let mut child = self.shell(&format!("exec {text}")).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening at http://").map(str::to_owned);
-        let address = address.unwrap_or_else(|| panic!("{place}: {text}: {line:?}"));
+        let address = address.unwrap_or_else(|| panic!("{location}: {text}: {line:?}"));
         self.server = Some((child, address));
     }
 
@@ -305,7 +305,7 @@ fn what_is_not_run_is_on_a_page() {
 fn commands_are_the_lines_of_sh_blocks() {
     let page = "a\n```sh\n# why\none \\\n  more # comment\n\ntwo\n```\n```text\nno\n```\n```sh\nthree\n```\n";
     let command = |line: u32, text: &str, block| PageCommand {
-        place: format!("p.md:{line}"),
+        location: format!("p.md:{line}"),
         text: text.into(),
         block,
     };

@@ -21,14 +21,14 @@ pub fn run(model: &Path, sentence: &str, output: &mut impl Write) -> Result<(), 
     let links = word_alignment(&attention, AlignmentOptions::default());
     writeln!(output, "{translation}\n{}", pharaoh(&links))?;
     for link in &links {
-        let word = |text: &str, place| text.split_whitespace().nth(place).unwrap_or("").to_owned();
+        let word = |text: &str, index| text.split_whitespace().nth(index).unwrap_or("").to_owned();
         let (target, source) = (word(translation, link.target), word(sentence, link.source));
         writeln!(output, "{target} <- {source}")?;
     }
     let last = attention.weights.cross.last().ok_or("the model has no cross-attention")?;
     let mean = HeadWeights::mean(last);
-    for (place, piece) in attention.target_output.iter().enumerate() {
-        let row = mean.row(place);
+    for (index, piece) in attention.target_output.iter().enumerate() {
+        let row = mean.row(index);
         let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
         writeln!(output, "{}\t{:.2}\t{}", piece.text, row[best], attention.source[best].text)?;
     }

@@ -25,13 +25,17 @@ pub fn run(
     options.search.n_best = count;
     options.search.beam_size = options.search.beam_size.max(count);
     let translations = translator.translate(&[sentence], &options)?;
-    for own in &translations[0].n_best {
-        let log_prob: f32 = own.hypothesis.log_probs.iter().sum();
-        let end = match own.hypothesis.finish {
+    for candidate in &translations[0].n_best {
+        let log_prob: f32 = candidate.hypothesis.log_probs.iter().sum();
+        let end = match candidate.hypothesis.finish {
             FinishReason::EndOfSentence => "closed",
             FinishReason::Limit => "cut",
         };
-        writeln!(output, "{:.4}\t{log_prob:.4}\t{end}\t{}", own.hypothesis.score, own.text)?;
+        writeln!(
+            output,
+            "{:.4}\t{log_prob:.4}\t{end}\t{}",
+            candidate.hypothesis.score, candidate.text
+        )?;
     }
     Ok(())
 }

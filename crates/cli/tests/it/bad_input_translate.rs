@@ -192,12 +192,12 @@ fn an_n_best_list_has_exactly_n_lines_for_each_line() {
         let json = stdout(&run_with(&[&arguments[..], &["--json"]].concat(), input));
         let json: Vec<Value> =
             json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        for (own, lines) in json.iter().zip(lines.chunks(n)) {
-            let all = own["n_best"].as_array().unwrap();
+        for (record, lines) in json.iter().zip(lines.chunks(n)) {
+            let all = record["n_best"].as_array().unwrap();
             let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
             assert!(texts.eq(lines.iter().map(|line| &line.1)), "{more:?}");
             for key in ["translation", "score", "tokens", "finish"] {
-                assert_eq!(own[key], all[0][key], "{more:?}: the first is the best");
+                assert_eq!(record[key], all[0][key], "{more:?}: the first is the best");
             }
         }
         assert_eq!(json.len(), 4, "{more:?}");

@@ -104,12 +104,13 @@ fn fifty_updates_and_translations_are_those_of_the_cpu() {
     assert!(expected[UPDATES - 1] < 0.7 * expected[0], "it learns: {expected:?}");
     for device in others {
         let trained = train(folder.path(), &corpus, &device);
-        let own = losses(&trained);
-        assert_eq!(own.len(), UPDATES, "{device}");
-        let differences = own.iter().zip(&expected).map(|(own, expected)| (own - expected).abs());
+        let actual = losses(&trained);
+        assert_eq!(actual.len(), UPDATES, "{device}");
+        let differences =
+            actual.iter().zip(&expected).map(|(actual, expected)| (actual - expected).abs());
         let worst = differences.fold(0.0, f64::max);
         eprintln!("{device}: the losses of {UPDATES} updates agree to {worst:.1e}");
-        assert!(worst < 1e-3, "{device}: {own:?}, not {expected:?}");
+        assert!(worst < 1e-3, "{device}: {actual:?}, not {expected:?}");
         assert_eq!(translations(&on_cpu, &device), translations(&on_cpu, "cpu"), "{device}");
         assert_eq!(translations(&trained, &device), translations(&trained, "cpu"), "{device}");
     }

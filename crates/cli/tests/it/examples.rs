@@ -61,8 +61,9 @@ fn folder() -> tempfile::TempDir {
     fs::write(path("keys"), "secret\n").unwrap();
     fs::create_dir_all(path("runs")).unwrap();
     fs::create_dir(path("translated")).unwrap();
-    let own = Untrained::get().folder.path().join("run");
-    let copied = Command::new("cp").arg("-r").arg(own).arg(path("runs/mine")).status().unwrap();
+    let untrained = Untrained::get().folder.path().join("run");
+    let copied =
+        Command::new("cp").arg("-r").arg(untrained).arg(path("runs/mine")).status().unwrap();
     assert!(copied.success());
     // A run that has not come to its end.
     let config = path("runs/mine/config.toml");

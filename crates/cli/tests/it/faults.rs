@@ -181,8 +181,8 @@ fn a_full_disk_ends_the_run_and_given_room_it_goes_on_as_if_it_had_not_been() {
 #[test]
 fn a_read_only_folder_is_named() {
     let toy = toy();
-    let place = toy.path("place");
-    let Some(disk) = Disk::mount(&place, "size=64m") else { return };
+    let mount_point = toy.path("place");
+    let Some(disk) = Disk::mount(&mount_point, "size=64m") else { return };
     stdout(&toy.train("place/run", &[]));
     disk.remount("ro");
     let more = ["--resume", "--set", "training.max_updates=70"];

@@ -72,9 +72,9 @@ fn a_model_is_fetched_by_its_name_used_listed_and_removed() {
     let json: Value = serde_json::from_str(&stdout(&hub.run(&["models", "--json"]))).unwrap();
     assert_eq!(json[0]["licence"], "cc-by-4.0");
     assert_eq!(hub.server.asked("model.safetensors").len(), 1);
-    let own = hub.home.path().join("own").display().to_string();
-    stdout(&hub.run(&["import", "hf:a/b", "--no-tokenizer", "--out", &own]));
-    stdout(&hub.run(&["inspect", &own]));
+    let folder = hub.home.path().join("own").display().to_string();
+    stdout(&hub.run(&["import", "hf:a/b", "--no-tokenizer", "--out", &folder]));
+    stdout(&hub.run(&["inspect", &folder]));
     stdout(&hub.run(&["models", "--remove", "hf:a/b"]));
     assert_eq!(stdout(&hub.run(&["models"])), "");
     assert_eq!(fs::read_dir(hub.home.path().join("huggingface/hub")).unwrap().count(), 0);

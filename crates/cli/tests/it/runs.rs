@@ -12,16 +12,16 @@ impl Toy {
         let sizes = ["--preset", "rnn", "--set", "model.d_model=32", "--set"];
         let sizes = [&sizes[..], &["model.rnn.d_hidden=24", "--set", "model.rnn.d_attention=16"]];
         let all = train_arguments(self.folder.path(), &self.corpus, out, more);
-        let mut own: Vec<String> = Vec::new();
+        let mut arguments: Vec<String> = Vec::new();
         for argument in all {
             if argument.starts_with("model.") && !argument.starts_with("model.dropout") {
-                own.pop();
+                arguments.pop();
             } else {
-                own.push(argument);
+                arguments.push(argument);
             }
         }
-        own.extend(sizes.concat().iter().map(|s| s.to_string()));
-        run(&own)
+        arguments.extend(sizes.concat().iter().map(|s| s.to_string()));
+        run(&arguments)
     }
 }
 

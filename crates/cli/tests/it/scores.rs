@@ -17,7 +17,7 @@ fn write(folder: &Path, name: &str, corpus: &Value) -> (String, Vec<String>) {
         path.display().to_string()
     };
     let streams = corpus["references"].as_array().unwrap().iter().enumerate();
-    let references = streams.map(|(place, lines)| column(format!("{name}.ref{place}"), lines));
+    let references = streams.map(|(index, lines)| column(format!("{name}.ref{index}"), lines));
     (column(name.to_owned(), &corpus["hypotheses"]), references.collect())
 }
 
@@ -29,8 +29,8 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
     let folder = tempfile::tempdir().unwrap();
     for case in fixture["paired"].as_array().unwrap() {
         let text = |key: &str| case[key].as_str().unwrap().to_owned();
-        let corpus = |place: usize| {
-            let name = case["systems"][place].as_str().unwrap();
+        let corpus = |index: usize| {
+            let name = case["systems"][index].as_str().unwrap();
             write(folder.path(), name, &fixture["corpora"][name])
         };
         let ((baseline, references), (system, _)) = (corpus(0), corpus(1));
@@ -45,7 +45,7 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
         assert!(printed.contains(&format!("(p = {:.4})", case["p_value"].as_f64().unwrap())));
         arguments.push("--json");
         let json: Value = serde_json::from_str(&stdout(&run(&arguments))).unwrap();
-        let of = |place: usize| json[place].as_object().unwrap().values().nth(1).unwrap();
+        let of = |index: usize| json[index].as_object().unwrap().values().nth(1).unwrap();
         let near = |found: &Value, expected: &Value| {
             let [found, expected] = [found, expected].map(|value| value.as_f64().unwrap());
             assert!((found - expected).abs() < 1e-4, "{case}: {found}");
@@ -54,9 +54,9 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
         near(&of(1)["score"], &case["system"]);
         near(&of(1)["p_value"], &case["p_value"]);
         assert!(of(0)["p_value"].is_null());
-        for (place, expected) in case["confidence"].as_array().into_iter().flatten().enumerate() {
-            near(&of(place)["mean"], &expected[0]);
-            near(&of(place)["ci"], &expected[1]);
+        for (index, expected) in case["confidence"].as_array().into_iter().flatten().enumerate() {
+            near(&of(index)["mean"], &expected[0]);
+            near(&of(index)["ci"], &expected[1]);
         }
     }
 }
@@ -104,12 +104,12 @@ fn several_systems_are_compared_with_the_first_or_the_baseline() {
     };
     let all = scored(&["--hypothesis", &a, &b, &c]);
     assert_eq!(all, scored(&["--baseline", &a, "--hypothesis", &b, &c]));
-    let named = |place: usize| all[place]["system"].as_str().unwrap();
+    let named = |index: usize| all[index]["system"].as_str().unwrap();
     assert_eq!([named(0), named(2)], [&format!("Baseline: {a}"), &c]);
     for (test, expected) in PAIRED {
         let all = scored(&["--hypothesis", &a, &b, &c, "--paired", test]);
-        for (place, [score, p_value]) in expected.into_iter().enumerate() {
-            let found = &all[place]["BLEU"];
+        for (index, [score, p_value]) in expected.into_iter().enumerate() {
+            let found = &all[index]["BLEU"];
             assert!((found["score"].as_f64().unwrap() - score).abs() < 1e-9, "{found}");
             let p = found["p_value"].as_f64().unwrap_or(f64::NAN);
             assert!(p.is_nan() && p_value.is_nan() || (p - p_value).abs() < 1e-9, "{found}");
@@ -132,12 +132,12 @@ fn pieces_of_a_sentencepiece_model_are_words_as_in_sacrebleu() {
     let folder = tempfile::tempdir().unwrap();
     let models = folder.path().join("models");
     fs::create_dir(&models).unwrap();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sentencepiece/tests/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sentencepiece/tests/fixtures");
     for (from, to) in [
         ("unigram.model", "sacrebleu_tokenizer_spm.model"),
         ("unigram-rules.model", "flores200sacrebleuspm"),
     ] {
-        fs::copy(own.join(from), models.join(to)).unwrap();
+        fs::copy(fixtures.join(from), models.join(to)).unwrap();
     }
     let texts = [
         "The quick brown fox jumps over a lazy dog.\n彼女は赤いリンゴが好きです。\n\
@@ -177,8 +177,8 @@ fn a_tokeniser_whose_file_is_missing_says_where_it_belongs() {
         let arguments =
             ["eval-bleu", "--hypothesis", &path, "--reference", &path, "--tokenize", name];
         let output = burnformer(&arguments).env("SACREBLEU", folder.path()).output().unwrap();
-        let place = format!("{}/models/{file}", folder.path().display());
-        assert_refused(&output, 1, &[&place, "sacrebleu --tokenize"]);
+        let path = format!("{}/models/{file}", folder.path().display());
+        assert_refused(&output, 1, &[&path, "sacrebleu --tokenize"]);
     }
 }
 

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use crate::common::{Trained, Untrained, assert_refused, burnformer, pairs, run, stderr, stdout};
 
 /// A folder with a text to translate.
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     text: PathBuf,
 }
 
-impl Place {
+impl Fixture {
     fn with(name: &str, text: &[u8]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
@@ -38,9 +38,9 @@ impl Place {
     fn arguments(&self, more: &[&str]) -> Vec<String> {
         let (text, out) = (self.text.display().to_string(), self.path("out").display().to_string());
         let model = Trained::get().model();
-        let own =
+        let arguments =
             ["translate", "--model", &model, "--input", &text, "--output", &out, "--chunk", "3"];
-        own.iter().chain(more).map(|argument| argument.to_string()).collect()
+        arguments.iter().chain(more).map(|argument| argument.to_string()).collect()
     }
 
     fn translate(&self, more: &[&str]) -> Output {
@@ -121,15 +121,15 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
         ("two.de", b"eins\n\n".to_vec(), &[]),
         ("none.de", Vec::new(), &[]),
     ] {
-        let place = Place::with(name, &text);
-        let whole = place.translate(more);
+        let fixture = Fixture::with(name, &text);
+        let whole = fixture.translate(more);
         assert!(whole.status.success(), "{}", stderr(&whole));
-        let expected = fs::read(place.path("out")).unwrap();
+        let expected = fs::read(fixture.path("out")).unwrap();
         for count in [1, 2, 3, 7] {
             for number in (1..=count).rev() {
-                place.shard(&format!("{number}/{count}"), more);
+                fixture.shard(&format!("{number}/{count}"), more);
             }
-            let joined = place.joined(count);
+            let joined = fixture.joined(count);
             assert!(joined == expected, "{name} in {count}: {}", String::from_utf8_lossy(&joined));
         }
     }
@@ -137,79 +137,82 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
 
 #[test]
 fn twelve_outputs_sort_by_their_shards_and_forced_prefixes_stay_with_their_lines() {
-    let place = Place::of(30);
+    let fixture = Fixture::of(30);
     let prefixes: Vec<&str> = (0..30).map(|line| ["", "one", "two two"][line % 3]).collect();
-    let file = place.path("prefixes.en");
+    let file = fixture.path("prefixes.en");
     fs::write(&file, prefixes.join("\n")).unwrap();
     let more = ["--prefix", file.to_str().unwrap()];
-    assert!(place.translate(&more).status.success());
+    assert!(fixture.translate(&more).status.success());
     for number in 1..=12 {
-        place.shard(&format!("{number}/12"), &more);
+        fixture.shard(&format!("{number}/12"), &more);
     }
-    assert_eq!(place.joined(12), fs::read(place.path("out")).unwrap());
+    assert_eq!(fixture.joined(12), fs::read(fixture.path("out")).unwrap());
     fs::write(&file, "one\n").unwrap();
-    let output = place.translate(&[&["--shard", "1/12"][..], &more].concat());
+    let output = fixture.translate(&[&["--shard", "1/12"][..], &more].concat());
     assert_refused(&output, 1, &["prefixes.en ends after line 1", "30 lines"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_killed_shard_leaves_no_output_and_is_done_by_the_next_process() {
-    let place = Place::of(3000);
-    let mut child = place.start("1/2");
+    let fixture = Fixture::of(3000);
+    let mut child = fixture.start("1/2");
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "it was killed before its end");
-    assert_eq!(place.partials(), 1, "SIGKILL leaves what was written");
-    assert!(!place.path("out.1-of-2").exists());
-    let mut child = place.start("2/2");
+    assert_eq!(fixture.partials(), 1, "SIGKILL leaves what was written");
+    assert!(!fixture.path("out.1-of-2").exists());
+    let mut child = fixture.start("2/2");
     let terminate = format!("kill -TERM {}", child.id());
     assert!(std::process::Command::new("sh").args(["-c", &terminate]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert_eq!(place.names().iter().filter(|name| name.starts_with(".out.2")).count(), 0);
+    assert_eq!(fixture.names().iter().filter(|name| name.starts_with(".out.2")).count(), 0);
     for shard in ["1/2", "2/2"] {
-        place.shard(shard, &["--beam", "4"]);
+        fixture.shard(shard, &["--beam", "4"]);
     }
     let left = [".out.1-of-2.stamp", ".out.2-of-2.stamp", "out.1-of-2", "out.2-of-2", "text.de"];
-    assert_eq!(place.names(), left);
-    let joined = place.joined(2);
-    assert!(place.translate(&["--beam", "4"]).status.success());
-    assert!(joined == fs::read(place.path("out")).unwrap());
+    assert_eq!(fixture.names(), left);
+    let joined = fixture.joined(2);
+    assert!(fixture.translate(&["--beam", "4"]).status.success());
+    assert!(joined == fs::read(fixture.path("out")).unwrap());
 }
 
 #[test]
 fn two_processes_with_the_same_shard_do_each_other_no_harm() {
-    let place = Place::of(900);
-    let children = [place.start("1/1"), place.start("1/1")];
+    let fixture = Fixture::of(900);
+    let children = [fixture.start("1/1"), fixture.start("1/1")];
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(place.names(), [".out.1-of-1.stamp", "out.1-of-1", "text.de"]);
-    let joined = place.joined(1);
-    assert!(place.translate(&["--beam", "4"]).status.success());
-    assert!(joined == fs::read(place.path("out")).unwrap());
+    assert_eq!(fixture.names(), [".out.1-of-1.stamp", "out.1-of-1", "text.de"]);
+    let joined = fixture.joined(1);
+    assert!(fixture.translate(&["--beam", "4"]).status.success());
+    assert!(joined == fs::read(fixture.path("out")).unwrap());
 }
 
 #[test]
 fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
-    let place = Place::of(20);
-    let read = |shard: &str| fs::read(place.path(&format!("out.{shard}-of-2"))).unwrap();
-    let skipped = |shard: &str, more: &[&str]| place.shard(shard, more).contains("is done already");
+    let fixture = Fixture::of(20);
+    let read = |shard: &str| fs::read(fixture.path(&format!("out.{shard}-of-2"))).unwrap();
+    let skipped =
+        |shard: &str, more: &[&str]| fixture.shard(shard, more).contains("is done already");
     for shard in ["1/2", "2/2"] {
         assert!(!skipped(shard, &[]), "there is none yet");
         assert!(skipped(shard, &[]));
     }
-    assert_eq!(place.shard("1/2", &["--quiet"]), "");
+    assert_eq!(fixture.shard("1/2", &["--quiet"]), "");
     let (first, second) = (read("1"), read("2"));
-    let text = fs::read_to_string(&place.text).unwrap();
+    let text = fs::read_to_string(&fixture.text).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines[15] = "null null null";
-    fs::write(&place.text, lines.join("\n")).unwrap();
+    fs::write(&fixture.text, lines.join("\n")).unwrap();
     assert!(skipped("1/2", &[]), "its lines are the same");
-    assert!(place.shard("2/2", &[]).contains("out.2-of-2: is done again: made from another text"));
+    assert!(
+        fixture.shard("2/2", &[]).contains("out.2-of-2: is done again: made from another text")
+    );
     assert!(read("1") == first && read("2") != second);
 
     let again = |more: &[&str], why: &str| {
-        let said = place.shard("1/2", more);
+        let said = fixture.shard("1/2", more);
         assert!(said.contains(&format!("is done again: {why}")), "{why}: {said}");
         assert!(skipped("1/2", more));
     };
@@ -222,68 +225,75 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
     again(&["--batch", "1"], "made from another model or option");
     again(&[], "made from another model or option");
     assert_eq!(read("1"), first);
-    fs::write(place.path("out.1-of-2"), "cut").unwrap();
+    fs::write(fixture.path("out.1-of-2"), "cut").unwrap();
     again(&[], "the file itself has changed");
-    fs::remove_file(place.path(".out.1-of-2.stamp")).unwrap();
+    fs::remove_file(fixture.path(".out.1-of-2.stamp")).unwrap();
     again(&[], "the file that says what it was made from is missing or damaged");
-    fs::write(place.path(".out.1-of-2.stamp"), "{\"made from\":").unwrap();
+    fs::write(fixture.path(".out.1-of-2.stamp"), "{\"made from\":").unwrap();
     again(&[], "the file that says what it was made from is missing or damaged");
     assert_eq!(read("1"), first);
 
     // A failure in the middle leaves nothing behind.
-    let prefixes = place.path("prefixes");
+    let prefixes = fixture.path("prefixes");
     fs::write(&prefixes, "one\none\n").unwrap();
     let more = ["--shard", "1/1", "--prefix", &prefixes.display().to_string()];
-    assert_refused(&place.translate(&more), 1, &["line"]);
-    assert!(place.names().iter().all(|name| !name.ends_with(".partial")), "{:?}", place.names());
+    assert_refused(&fixture.translate(&more), 1, &["line"]);
+    assert!(
+        fixture.names().iter().all(|name| !name.ends_with(".partial")),
+        "{:?}",
+        fixture.names()
+    );
 }
 
 #[test]
 fn what_are_not_the_parts_of_one_text_is_not_gathered() {
-    let place = Place::of(20);
-    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing (4 of 4 shards)"]);
-    assert_refused(&place.gather(0), 2, &["--shards"]);
-    assert_refused(&place.gather(usize::MAX), 2, &["--shards"]);
+    let fixture = Fixture::of(20);
+    assert_refused(&fixture.gather(4), 1, &["out.1-of-4: is missing (4 of 4 shards)"]);
+    assert_refused(&fixture.gather(0), 2, &["--shards"]);
+    assert_refused(&fixture.gather(usize::MAX), 2, &["--shards"]);
     let shards = ["1/4", "2/4", "3/4", "4/4"];
-    let said = shards.map(|shard| place.shard(shard, &[]));
+    let said = shards.map(|shard| fixture.shard(shard, &[]));
     assert!(!said.concat().contains("again"), "{said:?}");
-    stdout(&place.gather(4));
-    let [whole, third] = ["out", "out.3-of-4"].map(|name| fs::read(place.path(name)).unwrap());
+    stdout(&fixture.gather(4));
+    let [whole, third] = ["out", "out.3-of-4"].map(|name| fs::read(fixture.path(name)).unwrap());
     let refused = |why: &str| {
-        assert_refused(&place.gather(4), 1, &[why, "start"]);
-        assert!(fs::read(place.path("out")).unwrap() == whole, "the old output is left as it was");
+        assert_refused(&fixture.gather(4), 1, &[why, "start"]);
+        assert!(
+            fs::read(fixture.path("out")).unwrap() == whole,
+            "the old output is left as it was"
+        );
     };
-    fs::write(place.path("out.3-of-4"), &third[..third.len() - 2]).unwrap();
+    fs::write(fixture.path("out.3-of-4"), &third[..third.len() - 2]).unwrap();
     refused("out.3-of-4: is not as its process left it");
-    fs::write(place.path("out.3-of-4"), &third).unwrap();
-    place.shard("2/4", &["--beam", "1"]);
+    fs::write(fixture.path("out.3-of-4"), &third).unwrap();
+    fixture.shard("2/4", &["--beam", "1"]);
     refused("out.2-of-4: was made by another model or option than the shards before it");
-    place.shard("2/4", &[]);
-    let text = fs::read_to_string(&place.text).unwrap();
-    fs::write(&place.text, text + "eins\nzwei\ndrei\nvier\n").unwrap();
-    place.shard("4/4", &[]);
+    fixture.shard("2/4", &[]);
+    let text = fs::read_to_string(&fixture.text).unwrap();
+    fs::write(&fixture.text, text + "eins\nzwei\ndrei\nvier\n").unwrap();
+    fixture.shard("4/4", &[]);
     refused("out.4-of-4: was made of other lines than the shards before it");
-    let said = shards.map(|shard| place.shard(shard, &[])).concat();
+    let said = shards.map(|shard| fixture.shard(shard, &[])).concat();
     assert!(said.contains("is done again: made from another"), "{said}");
-    stdout(&place.gather(4));
-    let text = fs::read_to_string(&place.text).unwrap();
-    fs::write(&place.text, text.replacen("vier\n", "eins zwei\n", 1)).unwrap();
-    place.shard("1/4", &[]);
-    let refused = place.gather(4);
+    stdout(&fixture.gather(4));
+    let text = fs::read_to_string(&fixture.text).unwrap();
+    fs::write(&fixture.text, text.replacen("vier\n", "eins zwei\n", 1)).unwrap();
+    fixture.shard("1/4", &[]);
+    let refused = fixture.gather(4);
     assert_refused(&refused, 1, &["out.2-of-4: was made of another text than", "start"]);
-    let said = shards.map(|shard| place.shard(shard, &[])).concat();
+    let said = shards.map(|shard| fixture.shard(shard, &[])).concat();
     assert!(said.contains("is done already"), "what has the same lines is only stamped: {said}");
-    stdout(&place.gather(4));
-    assert_eq!(fs::read_to_string(place.path("out")).unwrap().lines().count(), 24);
+    stdout(&fixture.gather(4));
+    assert_eq!(fs::read_to_string(fixture.path("out")).unwrap().lines().count(), 24);
     for number in [1, 3] {
-        fs::remove_file(place.path(&format!("out.{number}-of-4"))).unwrap();
+        fs::remove_file(fixture.path(&format!("out.{number}-of-4"))).unwrap();
     }
-    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing (2 of 4 shards)"]);
+    assert_refused(&fixture.gather(4), 1, &["out.1-of-4: is missing (2 of 4 shards)"]);
 }
 
 #[test]
 fn what_is_no_shard_is_refused_with_a_remedy() {
-    let place = Place::of(3);
+    let fixture = Fixture::of(3);
     for (shard, remedy) in [
         ("0/4", "--array=1-4"),
         ("5/4", "from 1 to 4"),
@@ -292,7 +302,7 @@ fn what_is_no_shard_is_refused_with_a_remedy() {
         ("/4", "write I/N, such as 1/4"),
         ("auto/4", "neither is set; write I itself"),
     ] {
-        let mut command = burnformer(&place.arguments(&["--shard", shard]));
+        let mut command = burnformer(&fixture.arguments(&["--shard", shard]));
         command.env_remove("SLURM_ARRAY_TASK_ID").env_remove("JOB_COMPLETION_INDEX");
         assert_refused(&command.output().unwrap(), 2, &["--shard", remedy]);
     }
@@ -301,29 +311,29 @@ fn what_is_no_shard_is_refused_with_a_remedy() {
     assert_refused(&without_output, 2, &["--output"]);
     let of_pipe = run(&["translate", "--model", &model, "--shard", "1/2", "--output", "out"]);
     assert_refused(&of_pipe, 2, &["standard input: --shard reads", "only a file"]);
-    assert_refused(&place.translate(&["--shard", "1/2", "--format", "text"]), 2, &["--format"]);
-    let text = place.text.to_str().unwrap();
-    let own = ["translate", "--model", &model, "-i", text, "-o", text, "--shard", "1/2"];
-    assert_refused(&run(&own), 2, &["is both input and output"]);
-    fs::create_dir(place.path("out.1-of-2")).unwrap();
-    assert_refused(&place.translate(&["--shard", "1/2"]), 1, &["out.1-of-2: is a folder"]);
-    assert_eq!(place.names(), ["out.1-of-2", "text.de"]);
+    assert_refused(&fixture.translate(&["--shard", "1/2", "--format", "text"]), 2, &["--format"]);
+    let text = fixture.text.to_str().unwrap();
+    let arguments = ["translate", "--model", &model, "-i", text, "-o", text, "--shard", "1/2"];
+    assert_refused(&run(&arguments), 2, &["is both input and output"]);
+    fs::create_dir(fixture.path("out.1-of-2")).unwrap();
+    assert_refused(&fixture.translate(&["--shard", "1/2"]), 1, &["out.1-of-2: is a folder"]);
+    assert_eq!(fixture.names(), ["out.1-of-2", "text.de"]);
 }
 
 #[test]
 fn a_scheduler_numbers_the_shards_where_it_is_asked_to_and_nowhere_else() {
-    let place = Place::of(8);
+    let fixture = Fixture::of(8);
     for (name, first) in [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)] {
         for number in [first, first + 1] {
-            let mut command = burnformer(&place.arguments(&["--shard", "auto/2"]));
+            let mut command = burnformer(&fixture.arguments(&["--shard", "auto/2"]));
             let output = command.env(name, number.to_string()).output().unwrap();
             assert!(output.status.success(), "{}", stderr(&output));
         }
-        let joined = place.joined(2);
-        let mut command = burnformer(&place.arguments(&[]));
+        let joined = fixture.joined(2);
+        let mut command = burnformer(&fixture.arguments(&[]));
         assert!(command.env(name, "1").output().unwrap().status.success());
-        assert_eq!(joined, fs::read(place.path("out")).unwrap(), "the whole text");
-        for path in ["out.1-of-2", "out.2-of-2"].map(|name| place.path(name)) {
+        assert_eq!(joined, fs::read(fixture.path("out")).unwrap(), "the whole text");
+        for path in ["out.1-of-2", "out.2-of-2"].map(|name| fixture.path(name)) {
             fs::remove_file(path).unwrap();
         }
     }
@@ -365,17 +375,18 @@ fn scores_come_in_shards_too() {
 
 #[test]
 fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
-    let place = Place::with("text.de", b"");
+    let fixture = Fixture::with("text.de", b"");
     let mut lines: Vec<String> = pairs(9, 40).into_iter().map(|(source, _)| source).collect();
     lines.splice(3..9, std::iter::repeat_n(String::new(), 6));
-    fs::write(&place.text, lines.join("\n")).unwrap();
-    let references = place.path("references.en");
+    fs::write(&fixture.text, lines.join("\n")).unwrap();
+    let references = fixture.path("references.en");
     fs::write(&references, "one\n".repeat(lines.len())).unwrap();
-    let [text, references] = [&place.text, &references].map(|path| path.to_str().unwrap());
-    let (out, model) = (place.path("out"), Trained::get().model());
+    let [text, references] = [&fixture.text, &references].map(|path| path.to_str().unwrap());
+    let (out, model) = (fixture.path("out"), Trained::get().model());
     let distill = |more: &[&str]| {
-        let own = ["distill", "--model", &model, "--source", text, "--out", out.to_str().unwrap()];
-        run(&[&own[..], &["--chunk", "3"], more].concat())
+        let arguments =
+            ["distill", "--model", &model, "--source", text, "--out", out.to_str().unwrap()];
+        run(&[&arguments[..], &["--chunk", "3"], more].concat())
     };
     for more in [&[][..], &["--reference", references, "--nbest", "3"]] {
         stdout(&distill(more));
@@ -388,18 +399,18 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
                 stdout(&distill(&shard));
                 assert!(stderr(&distill(&shard)).contains("is done already"));
             }
-            assert!(place.joined(count) == expected, "{count}: {more:?}");
+            assert!(fixture.joined(count) == expected, "{count}: {more:?}");
         }
     }
     // The second of three shards, killed after its first chunk, and at its end, before its journal
     // was gone.
-    let done = fs::read_to_string(place.path("out.2-of-3")).unwrap();
+    let done = fs::read_to_string(fixture.path("out.2-of-3")).unwrap();
     let more = ["--shard", "2/3"];
     stdout(&distill(&more));
-    let journal = place.path("out.2-of-3.work");
+    let journal = fixture.path("out.2-of-3.work");
     fs::write(&journal, "").unwrap();
     assert!(stderr(&distill(&more)).contains("is done already"));
-    fs::remove_file(place.path(".out.2-of-3.stamp")).unwrap();
+    fs::remove_file(fixture.path(".out.2-of-3.stamp")).unwrap();
     let lock = fs::File::open(&journal).unwrap();
     lock.lock().unwrap();
     assert_refused(&distill(&more), 1, &["out.2-of-3.work: another process is at work on it"]);

@@ -44,8 +44,8 @@ fn a_dry_run_and_a_run_refuse_a_text_that_is_missing_before_anything_is_computed
         ("--valid", Some("--dry-run")),
     ] {
         let mut arguments = train_arguments(toy.folder.path(), &toy.corpus, "missing", &[]);
-        let place = arguments.iter().position(|argument| argument == flag).unwrap();
-        arguments[place + 2] = "/no/such.en".into();
+        let index = arguments.iter().position(|argument| argument == flag).unwrap();
+        arguments[index + 2] = "/no/such.en".into();
         arguments.extend(more.map(String::from));
         common::assert_refused(&run(&arguments), 1, &["/no/such.en: no such file"]);
         assert!(!toy.folder.path().join("missing").exists(), "{flag} {more:?}");
@@ -78,8 +78,8 @@ fn without_a_validation_text_the_test_has_the_search_that_is_configured() {
     let toy = Toy::new();
     let scored = |out: &str, settings: [&str; 2]| {
         let mut arguments = train_arguments(toy.folder.path(), &toy.corpus, out, &[]);
-        let place = arguments.iter().position(|argument| argument == "--valid").unwrap();
-        arguments.drain(place..place + 3);
+        let index = arguments.iter().position(|argument| argument == "--valid").unwrap();
+        arguments.drain(index..index + 3);
         let short = ["training.max_updates=60", "checkpoints.average=0"];
         let settings = short.iter().chain(&settings);
         arguments.extend(settings.flat_map(|it| ["--set".to_string(), it.to_string()]));
@@ -211,10 +211,10 @@ fn a_configuration_file_without_a_preset_starts_from_the_default_as_help_says() 
         settings(&text).join("\n")
     };
     let wide = "[model]\nd_ff = 300\n";
-    let own = resolved(wide, &[]);
-    assert!(own.contains("d_ff = 300\n") && own.contains("d_model = 192\n"), "{own}");
-    assert_eq!(own, resolved(wide, &["--preset", "speedrun"]));
-    assert_ne!(own, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
+    let config = resolved(wide, &[]);
+    assert!(config.contains("d_ff = 300\n") && config.contains("d_model = 192\n"), "{config}");
+    assert_eq!(config, resolved(wide, &["--preset", "speedrun"]));
+    assert_ne!(config, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn tokens_that_a_tokeniser_does_not_know_are_told_and_from_a_hundredth_on_as_a_w
     let [_, target] = &toy.corpus.train;
     let text = fs::read_to_string(target).unwrap();
     for (euros, warns) in [(0, None), (3, Some(false)), (500, Some(true))] {
-        let with = |(place, line): (usize, &str)| match place < euros {
+        let with = |(index, line): (usize, &str)| match index < euros {
             true => format!("{line} €\n"),
             false => format!("{line}\n"),
         };

@@ -32,8 +32,8 @@ fn a_model_has_the_same_score_on_a_tsv_and_on_two_files() {
     assert_eq!(eval(&["--source", &tsv, "--reference", text(1)]), expected);
     assert_eq!(eval(&["--source", text(0), "--reference", &tsv]), expected);
     // The translations are scored against themselves.
-    let own = ["eval-bleu", "--hypothesis", &tsv, "--reference", text(1)];
-    assert!(stdout(&run(&own)).contains(" = 100.0 "));
+    let arguments = ["eval-bleu", "--hypothesis", &tsv, "--reference", text(1)];
+    assert!(stdout(&run(&arguments)).contains(" = 100.0 "));
     let missing = ["eval-bleu", "--model", &model, "--source", text(0)];
     refused(&missing, 2, &["--reference", ".tsv"]);
 }

@@ -32,11 +32,11 @@ fn a_decoder_that_starts_from_zero_does_not_see_what_opens_the_target() {
     let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
     let mut cache = model.start_decoding(&model.encode(source, Mode::Inference));
     let whole = logits(&model, [1, 8, 9, 4]);
-    for (place, token) in [1, 8, 9, 4].into_iter().enumerate() {
+    for (index, token) in [1, 8, 9, 4].into_iter().enumerate() {
         let step = model.decode_step(Tensor::from_ints([[token]], &device), &mut cache);
-        let expected = whole.clone().slice([0..1, place..place + 1, 0..20]).reshape([1, 20]);
+        let expected = whole.clone().slice([0..1, index..index + 1, 0..20]).reshape([1, 20]);
         let worst: f32 = (step - expected).abs().max().into_scalar();
-        assert!(worst < 1e-5, "{place}: {worst}");
+        assert!(worst < 1e-5, "{index}: {worst}");
     }
 }
 
@@ -77,7 +77,7 @@ fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
         for _ in 0..2 {
             let difference = logits(&biased, [1, 8, 9, 4]) - logits(&plain, [1, 8, 9, 4]);
             let difference = difference.into_data();
-            let near = |(place, x): (usize, f32)| (x - bias[place % 20]).abs() < 1e-4;
+            let near = |(index, x): (usize, f32)| (x - bias[index % 20]).abs() < 1e-4;
             assert!(difference.iter::<f32>().enumerate().all(near), "{sharing:?}");
             biased.pack(ComputeType::Float32);
         }
@@ -98,11 +98,11 @@ fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
     let device = Device::default();
     let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
     let mut cache = model.start_decoding(&model.encode(source, Mode::Inference));
-    for (place, token) in [1, 8, 9, 4].into_iter().enumerate() {
+    for (index, token) in [1, 8, 9, 4].into_iter().enumerate() {
         let step = model.decode_step(Tensor::from_ints([[token]], &device), &mut cache);
-        let expected = whole.clone().slice([0..1, place..place + 1, 0..20]).reshape([1, 20]);
+        let expected = whole.clone().slice([0..1, index..index + 1, 0..20]).reshape([1, 20]);
         let worst: f32 = (step - expected).abs().max().into_scalar();
-        assert!(worst < 1e-5, "{place}: {worst}");
+        assert!(worst < 1e-5, "{index}: {worst}");
     }
     let device = device.autodiff();
     let model = config.init(1, &device).unwrap();

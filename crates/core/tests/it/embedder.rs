@@ -97,10 +97,10 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
         Tensor::<1>::from_floats(&slopes[..], &Device::default()).reshape([1, 4, len, len]);
     let alibi = AttentionBias::Additive { scores, mask: None };
     let x = random([2, len, WIDTH]);
-    let own = encoder(None);
-    let by_hand = own.layers.iter().fold(x.clone(), |x, layer| layer.forward(x, &alibi, RUN));
-    let by_hand = own.norm.as_ref().unwrap().forward(by_hand);
-    assert_eq!(worst(own.forward(x.clone(), &alibi, RUN), by_hand), 0.0);
+    let encoder = encoder(None);
+    let by_hand = encoder.layers.iter().fold(x.clone(), |x, layer| layer.forward(x, &alibi, RUN));
+    let by_hand = encoder.norm.as_ref().unwrap().forward(by_hand);
+    assert_eq!(worst(encoder.forward(x.clone(), &alibi, RUN), by_hand), 0.0);
     // The decoder runs once as a whole and once step by step, with a bias of the source too.
     let states = random([2, source_len, WIDTH]);
     let padding = mask([2, 1, source_len], |row, _, key| row == 0 && key > 4);
@@ -168,10 +168,10 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
     let device = Device::default();
     let x = [[0.5f32, -2.0, 3.0, 1.0]];
     let norm = LayerNormConfig::new(4).with_kind(NormKind::Rms).with_epsilon(0.1).init(&device);
-    let own = norm.forward(Tensor::<2>::from_floats(x, &device)).into_data();
+    let actual = norm.forward(Tensor::<2>::from_floats(x, &device)).into_data();
     let mean: f64 = x[0].iter().map(|&v| f64::from(v).powi(2)).sum::<f64>() / 4.0;
-    for (own, x) in own.iter::<f32>().zip(x[0]) {
-        assert!((f64::from(own) - f64::from(x) / (mean + 0.1).sqrt()).abs() < 1e-6);
+    for (actual, x) in actual.iter::<f32>().zip(x[0]) {
+        assert!((f64::from(actual) - f64::from(x) / (mean + 0.1).sqrt()).abs() < 1e-6);
     }
     assert_eq!(parameter_sizes(&norm), [("weight".to_owned(), 4)]);
     let config = network().with_gated(true).with_bias(false);
@@ -215,9 +215,9 @@ fn a_layer_of_llama_is_that_of_hugging_face() {
     near("y", y.to_data());
     let gradients = (y * tensor("weights_of_loss")).sum().backward();
     near("gradient.x", x.grad(&gradients).unwrap().into_data());
-    let own = named_gradients(&layer, &gradients);
-    assert_eq!(own.len(), 9);
-    own.into_iter().for_each(|(name, found)| near(&format!("gradient.{name}"), found));
+    let actual = named_gradients(&layer, &gradients);
+    assert_eq!(actual.len(), 9);
+    actual.into_iter().for_each(|(name, found)| near(&format!("gradient.{name}"), found));
 }
 
 /// A rotation keeps lengths, and the product of a query and a key depends on their distance alone

@@ -86,9 +86,9 @@ fn batch(key: RandomKey, device: &Device) -> (Sounds, Vec<i32>) {
             words.push(EOS + 1 + letter as i32);
             sounding.extend(vec![letter; 2 + (draw[1] * 3.0) as usize]);
         }
-        for place in 0..FRAMES {
-            silence.push(place >= sounding.len());
-            let letter = sounding.get(place).map(|letter| &of_letter[letter * FEATURES..]);
+        for index in 0..FRAMES {
+            silence.push(index >= sounding.len());
+            let letter = sounding.get(index).map(|letter| &of_letter[letter * FEATURES..]);
             let features = (0..FEATURES).map(|n| letter.map_or(0.0, |features| features[n]));
             frames.extend(features);
         }
@@ -119,7 +119,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     }
     let (sounds, words) = batch(RandomKey::new(8), &device.inner());
     let written = model.valid().write(&sounds);
-    let right = written.iter().zip(&words).filter(|(own, letter)| own == letter).count();
+    let right = written.iter().zip(&words).filter(|(output, letter)| output == letter).count();
     let share = right as f32 / words.len() as f32;
     println!("wrote {:.1} % of the letters of words that it had not heard", 100.0 * share);
     match share > 0.9 {

@@ -90,12 +90,12 @@ fn ids() -> Tensor<2, Int> {
 fn an_encoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
     let layer = EncoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
-    let own = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
+    let encoder = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
     let expected = config().encoder().init_with_key(key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
     let bias = AttentionBias::Mask(padding.clone());
     let run = |encoder: &Encoder| encoder.forward(x.clone(), &bias, Mode::Inference);
-    let states = run(&own);
+    let states = run(&encoder);
     states.to_data().assert_eq(&run(&expected).into_data(), true);
     // Layer by layer.
     let by_hand = (0..2).fold(x.clone(), |x, n| {
@@ -113,7 +113,7 @@ fn decoder_layer() -> DecoderLayerConfig {
 fn a_decoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
     let layer = decoder_layer().with_norm(NormPosition::Pre);
-    let own = DecoderConfig::new(layer, 2).init_with_key(key, &device);
+    let decoder = DecoderConfig::new(layer, 2).init_with_key(key, &device);
     let expected = config().decoder().init_with_key(key, &device);
     let source =
         EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
@@ -121,7 +121,7 @@ fn a_decoder_of_parts_is_that_of_the_configuration() {
     let run = |decoder: &Decoder| {
         decoder.forward(x.clone(), &mut decoder.start(&source), &NONE, Mode::Inference)
     };
-    run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
+    run(&decoder).into_data().assert_eq(&run(&expected).into_data(), true);
 }
 
 #[test]
@@ -136,12 +136,12 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let mut cache = layer.start(memory.clone());
     let whole = layer.forward(x.clone(), &mut cache, &bias, Mode::Inference);
     let mut cache = layer.start(memory);
-    for place in 0..3 {
-        let position = x.clone().slice([0..2, place..place + 1]);
+    for index in 0..3 {
+        let position = x.clone().slice([0..2, index..index + 1]);
         let bias = DecoderBias { source: source.clone(), ..NONE };
         let step = layer.forward(position, &mut cache, &bias, Mode::Inference);
-        let expected = whole.clone().slice([0..2, place..place + 1]);
-        assert!(worst(step, expected) < 1e-5, "position {place}");
+        let expected = whole.clone().slice([0..2, index..index + 1]);
+        assert!(worst(step, expected) < 1e-5, "position {index}");
     }
 }
 
@@ -311,11 +311,11 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     assert_eq!(worst(first(&states), first(&others)), 0.0);
     assert!(worst(states.clone(), others) > 0.1);
     let mut cache = model.start_without_source();
-    for place in 0..5 {
-        let step = x.clone().slice([0..2, place..place + 1]);
+    for index in 0..5 {
+        let step = x.clone().slice([0..2, index..index + 1]);
         let step = model.forward(step, &mut cache, &NONE, Mode::Inference);
-        let expected = states.clone().slice([0..2, place..place + 1]);
-        assert!(worst(step, expected) < 1e-5, "position {place}");
+        let expected = states.clone().slice([0..2, index..index + 1]);
+        assert!(worst(step, expected) < 1e-5, "position {index}");
     }
     // Rows can be reordered and dropped, and nothing else is to be selected.
     cache.select_rows(&[1]);
@@ -347,7 +347,8 @@ fn a_decoder_attends_to_a_memory_of_another_width() {
 fn attention_has_no_biases_if_none_are_wanted() {
     let (device, key) = (Device::default(), RandomKey::new(5));
     let x = random([2, 3, D_MODEL]);
-    let run = |own: &MultiHeadAttention| own.forward(x.clone(), x.clone(), None, Mode::Inference);
+    let run =
+        |layer: &MultiHeadAttention| layer.forward(x.clone(), x.clone(), None, Mode::Inference);
     let expected = run(&attention(key));
     // Biases are zeros at first, and the weights do not depend on them.
     let without = sizes().with_bias(false).init_with_key(key, &device);

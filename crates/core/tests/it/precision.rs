@@ -24,8 +24,8 @@ fn products_in_16_bits_barely_move_loss_and_gradients() {
             case.config.activation = activation;
             let exact = transformer(&case, Precision::Float32);
             for precision in HALVES {
-                let own = transformer(&case, precision);
-                assert_near(case.name, precision, own, &exact, jumps);
+                let model = transformer(&case, precision);
+                assert_near(case.name, precision, model, &exact, jumps);
             }
         }
     }

@@ -55,9 +55,9 @@ fn losses_and_gradients_are_the_references() {
         let gradients = (sums.smoothed / case.tokens()).backward();
         let gradients = named_gradients(&model, &gradients);
         assert_eq!(gradients.len(), case.init.len(), "{}", case.name);
-        for (name, own) in &gradients {
+        for (name, actual) in &gradients {
             let expected = case.case[&format!("grad.{name}")].iter::<f64>();
-            let worst = own.iter::<f64>().zip(expected).map(|(a, b)| (a - b).abs());
+            let worst = actual.iter::<f64>().zip(expected).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
             assert!(worst < within(1e-4), "{} grad.{name} {worst}", case.name);
         }
@@ -74,10 +74,10 @@ fn ten_updates_follow_the_references_trajectory() {
         let expected: Vec<f64> = case.case["trajectory_loss"].iter::<f64>().collect();
         for (step, expected) in expected.into_iter().enumerate() {
             let loss = case.loss(&model, &device).smoothed / case.tokens();
-            let own = scalar(&loss);
+            let actual = scalar(&loss);
             assert!(
-                (own - expected).abs() < within(1e-4),
-                "{} {step}: {own} {expected}",
+                (actual - expected).abs() < within(1e-4),
+                "{} {step}: {actual} {expected}",
                 case.name
             );
             let gradients = named_gradients(&model, &loss.backward());
@@ -159,8 +159,8 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
     for (row, target) in [[5, 7], [1, 8]].into_iter().enumerate() {
         let mut cache = model.start_decoding(&alone);
         let expected = model.decode_step(Tensor::from_ints([target], &device), &mut cache);
-        let own = logits.clone().slice([row..row + 1, 0..24]);
-        let worst: f64 = (own - expected).abs().max().into_scalar();
+        let actual = logits.clone().slice([row..row + 1, 0..24]);
+        let worst: f64 = (actual - expected).abs().max().into_scalar();
         assert!(worst < within(1e-5), "{row} {worst}");
     }
 }
@@ -173,9 +173,9 @@ fn padded_keys_do_not_change_the_output() {
         let short = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
         let padded = Tensor::<2, Int>::from_ints([[7, 9, 4, 2, 0, 0, 0]], &device);
         let target = Tensor::<2, Int>::from_ints([[1, 6, 3]], &device);
-        let own = model.forward(short, target.clone(), Mode::Inference);
+        let actual = model.forward(short, target.clone(), Mode::Inference);
         let other = model.forward(padded, target, Mode::Inference);
-        let worst: f64 = (own - other).abs().max().into_scalar();
+        let worst: f64 = (actual - other).abs().max().into_scalar();
         assert!(worst < within(1e-5), "{} {worst}", case.name);
     }
 }

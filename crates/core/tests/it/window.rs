@@ -37,7 +37,7 @@ const D_V: usize = 6;
 
 impl Case {
     fn padding(&self, device: &Device) -> Tensor<4, Bool> {
-        let hidden = |&real: &usize| (0..self.len).map(move |place| place >= real);
+        let hidden = |&real: &usize| (0..self.len).map(move |index| index >= real);
         let hidden: Vec<bool> = self.real.iter().flat_map(hidden).collect();
         Tensor::from_data(TensorData::new(hidden, [self.batch, 1, 1, self.len]), device)
     }
@@ -68,13 +68,13 @@ proptest! {
         let blocks = WindowBlocks::new(case.window, case.len, Some(&padding), &device);
         let dropout = Dropout::new(0.0);
         let [q, k, v] = inputs.clone();
-        let own = window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference);
+        let actual = window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference);
         let mask = case.window.dense_mask(case.len, Some(&padding), &device);
         let [q, k, v] = inputs.each_ref().map(|x| case.split(x));
         let mask = AttentionBias::Mask(mask);
         let whole = scaled_dot_product_attention(q, k, v, &mask, &dropout, Mode::Inference);
         let whole = whole.context.swap_dims(1, 2).reshape([case.batch, case.len, case.heads * D_V]);
-        prop_assert!(distance(own.clone(), whole.clone()) < 1e-5);
+        prop_assert!(distance(actual.clone(), whole.clone()) < 1e-5);
         let without_gradients = {
             let device = Device::default();
             let padding = case.padding(&device);
@@ -82,13 +82,13 @@ proptest! {
             let [q, k, v] = inputs.clone().map(Tensor::inner);
             window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference)
         };
-        prop_assert!(distance(without_gradients, own.clone().inner()) < 1e-5);
-        let towards = Tensor::random(own.dims(), Distribution::Normal(0.0, 1.0), &device);
-        let own = (own * towards.clone()).sum().backward();
+        prop_assert!(distance(without_gradients, actual.clone().inner()) < 1e-5);
+        let towards = Tensor::random(actual.dims(), Distribution::Normal(0.0, 1.0), &device);
+        let actual = (actual * towards.clone()).sum().backward();
         let whole = (whole * towards).sum().backward();
         for input in &inputs {
-            let (own, whole) = (input.grad(&own).unwrap(), input.grad(&whole).unwrap());
-            prop_assert!(distance(own, whole) < 1e-4);
+            let (actual, whole) = (input.grad(&actual).unwrap(), input.grad(&whole).unwrap());
+            prop_assert!(distance(actual, whole) < 1e-4);
         }
     }
 }
@@ -119,7 +119,7 @@ fn windowed() -> TransformerConfig {
 
 /// `[1, len]` ids from 3 up.
 fn ids(len: usize, device: &Device) -> Tensor<2, Int> {
-    let ids: Vec<i32> = (0..len as i32).map(|place| 3 + place * 7 % 27).collect();
+    let ids: Vec<i32> = (0..len as i32).map(|index| 3 + index * 7 % 27).collect();
     Tensor::from_data(TensorData::new(ids, [1, len]), device)
 }
 
@@ -130,12 +130,12 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let len = 100;
     let padding = Tensor::<2, Int>::zeros([1, len], &device).equal_elem(1).reshape([1, 1, 1, len]);
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
-    let own = model.encoder.forward(x.clone(), &Some(padding.clone()).into(), Mode::Inference);
+    let actual = model.encoder.forward(x.clone(), &Some(padding.clone()).into(), Mode::Inference);
     let window = Window { radius: 3, causal: false };
     let whole = AttentionBias::Mask(window.dense_mask(len, Some(&padding), &device));
     let layers = model.encoder.layers.iter();
     let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference));
-    let worst = distance(own, whole);
+    let worst = distance(actual, whole);
     assert!(worst < 1e-5, "{worst}");
 }
 

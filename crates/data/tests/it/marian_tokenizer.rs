@@ -30,8 +30,8 @@ fn hundreds_of_lines_have_the_ids_of_marian_tokenizer() {
             let line = line.as_str().unwrap();
             let theirs = theirs.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32);
             // Transformers adds `</s>`, which here the batch and the search do.
-            let own: Vec<u32> = tokenizer.encode(line).into_iter().chain([0]).collect();
-            assert_eq!(own, theirs.collect::<Vec<_>>(), "{side}: {line:?}");
+            let ours: Vec<u32> = tokenizer.encode(line).into_iter().chain([0]).collect();
+            assert_eq!(ours, theirs.collect::<Vec<_>>(), "{side}: {line:?}");
         }
     }
 }

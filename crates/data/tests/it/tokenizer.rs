@@ -258,11 +258,11 @@ fn the_words_of_pieces_are_those_that_white_space_separates() {
         let words = tokenizer.words_of(&ids);
         let expected: Vec<&str> = text.split_whitespace().collect();
         let word = |number: usize| {
-            let own = ids.iter().zip(&words).filter(|(_, word)| **word == number);
-            tokenizer.decode(&own.map(|(&id, _)| id).collect::<Vec<_>>())
+            let pieces = ids.iter().zip(&words).filter(|(_, word)| **word == number);
+            tokenizer.decode(&pieces.map(|(&id, _)| id).collect::<Vec<_>>())
         };
-        let own: Vec<String> = (0..=*words.last().unwrap()).map(word).collect();
-        assert_eq!(own.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected);
+        let decoded: Vec<String> = (0..=*words.last().unwrap()).map(word).collect();
+        assert_eq!(decoded.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected);
         assert!(words.is_sorted());
     }
 }
@@ -306,9 +306,9 @@ fn invisible_characters_change_no_ids_in_any_script() {
     let dirty = |sentence: &str, at: usize| -> String {
         let joins = |c: &char| matches!(c, '\u{600}'..='\u{6FF}' | '\u{900}'..='\u{97F}');
         let chars: Vec<char> = sentence.chars().collect();
-        let insert = |(place, &c): (usize, &char)| {
-            let new = invisible[(place + at) % invisible.len()];
-            let means = "\u{200C}\u{200D}".contains(new) && place > 0 && joins(&chars[place - 1]);
+        let insert = |(index, &c): (usize, &char)| {
+            let new = invisible[(index + at) % invisible.len()];
+            let means = "\u{200C}\u{200D}".contains(new) && index > 0 && joins(&chars[index - 1]);
             [Some(new).filter(|_| !(means && joins(&c))), Some(c)]
         };
         chars.iter().enumerate().flat_map(insert).flatten().collect()

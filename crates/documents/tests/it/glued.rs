@@ -67,7 +67,7 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
     let text = format!("{before}{}{touch}{}{after}", spaced(left), spaced(right));
     // After a letter, `%s` may be a percentage.
     let start = before.len() + spaced(left).len() + left_sign.len();
-    let is_part = |own: burnformer_glossary::Part| own.range.start < start + part.len();
+    let is_part = |other: burnformer_glossary::Part| other.range.start < start + part.len();
     if !burnformer_glossary::parts(&text).into_iter().any(is_part) {
         return;
     }
@@ -78,7 +78,7 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
             continue;
         }
         assert!(found.contains(&touch), "{}: {text:?} -> {found:?}", engine.0);
-        let has = |word: &str| reduced.split(' ').any(|own| own == word);
+        let has = |word: &str| reduced.split(' ').any(|token| token == word);
         let [last, next] = [words[at - 1], words[at]];
         let keeps_left = found.contains(&format!("{last}{touch}"));
         let keeps_right = found.contains(&format!("{touch}{next}"));

@@ -92,7 +92,11 @@ const DOCUMENTS: [(Format, &str, &[&str]); 9] = [
 
 fn sentences(text: &str, format: Format, language: &str) -> Vec<String> {
     let document = Document::parse(text, format, Some(language), &|_| true);
-    document.pending().into_iter().map(|own| visible(&own.text).trim().to_string()).collect()
+    document
+        .pending()
+        .into_iter()
+        .map(|sentence| visible(&sentence.text).trim().to_string())
+        .collect()
 }
 
 /// An engine that sees and writes no invisible character.
@@ -110,8 +114,8 @@ fn invisible_characters_change_no_sentence_and_no_markup() {
         let expected = sentences(&plain, format, language);
         let translated = translate(&plain, format, &blind);
         for (index, part) in parts.iter().enumerate().skip(1).step_by(2) {
-            let places = part.char_indices().map(|(at, _)| at).chain([part.len()]);
-            for (at, c) in places.flat_map(|at| INVISIBLE.map(|c| (at, c))) {
+            let indices = part.char_indices().map(|(at, _)| at).chain([part.len()]);
+            for (at, c) in indices.flat_map(|at| INVISIBLE.map(|c| (at, c))) {
                 let changed = format!("{}{c}{}", &part[..at], &part[at..]);
                 // Where it joins letters, it has a meaning.
                 if visible(&changed) != **part {

@@ -47,16 +47,16 @@ fn translate(
 /// log-probability.
 const TOLERANCE: f64 = 1e-4;
 
-fn agree(own: &[Hypothesis], expected: &[Hypothesis]) -> bool {
+fn agree(actual: &[Hypothesis], expected: &[Hypothesis]) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= TOLERANCE * (1.0 + b.abs());
-    let same = |(own, expected): (&Hypothesis, &Hypothesis)| {
-        let log_probs = own.log_probs.iter().zip(&expected.log_probs);
-        own.tokens == expected.tokens
-            && own.finish == expected.finish
-            && near(own.score, expected.score)
+    let same = |(actual, expected): (&Hypothesis, &Hypothesis)| {
+        let log_probs = actual.log_probs.iter().zip(&expected.log_probs);
+        actual.tokens == expected.tokens
+            && actual.finish == expected.finish
+            && near(actual.score, expected.score)
             && log_probs.into_iter().all(|(&a, &b)| near(a.into(), b.into()))
     };
-    own.len() == expected.len() && own.iter().zip(expected).all(same)
+    actual.len() == expected.len() && actual.iter().zip(expected).all(same)
 }
 
 proptest! {
@@ -74,11 +74,11 @@ proptest! {
         for settings in searches() {
             let mut expected = HashMap::new();
             for sentence in &sentences {
-                let own = translate(model, &[sentence], &settings, alone).remove(0);
-                expected.insert(sentence.clone(), own);
+                let actual = translate(model, &[sentence], &settings, alone).remove(0);
+                expected.insert(sentence.clone(), actual);
             }
             let mut rest: Vec<&Vec<u32>> =
-                order.iter().filter_map(|&place| sentences.get(place)).collect();
+                order.iter().filter_map(|&index| sentences.get(index)).collect();
             for &(size, max_sentences, max_tokens) in groups.iter().cycle() {
                 if rest.is_empty() {
                     break;
@@ -86,9 +86,9 @@ proptest! {
                 let group: Vec<&Vec<u32>> = rest.drain(..size.min(rest.len())).collect();
                 let batching = Batching { max_sentences, max_tokens };
                 let together = translate(model, &group, &settings, batching);
-                for (sentence, own) in group.iter().zip(&together) {
+                for (sentence, actual) in group.iter().zip(&together) {
                     let expected = &expected[*sentence];
-                    prop_assert!(agree(own, expected), "{own:?} is not {expected:?}");
+                    prop_assert!(agree(actual, expected), "{actual:?} is not {expected:?}");
                 }
             }
         }

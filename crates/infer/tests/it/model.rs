@@ -26,8 +26,8 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
         let wrapped = NeuralModel::new(config, model, &Device::default());
         let mut decoding = wrapped.start(&[&source]);
         for (&token, expected) in input.iter().zip(whole.chunks_exact(vocab)) {
-            let own = decoding.step(&[token]);
-            let worst = own.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let actual = decoding.step(&[token]);
+            let worst = actual.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(worst < 1e-5, "{} {worst}", reference.name);
         }
     }
@@ -49,10 +49,10 @@ fn continue_reordered(model: &NeuralModel) {
     together.reorder(&[1, 0, 2, 3], None);
     let logits = together.step(&[9, 10, 11, 12]);
     let rows = [(0, [1, 6, 9]), (0, [1, 5, 10]), (2, [1, 7, 11]), (2, [1, 8, 12])];
-    for ((source, tokens), own) in rows.into_iter().zip(logits.chunks_exact(24)) {
+    for ((source, tokens), actual) in rows.into_iter().zip(logits.chunks_exact(24)) {
         let mut alone = model.start(&[sources[source]]);
         let [_, _, expected] = tokens.map(|token| alone.step(&[token]));
-        let worst = own.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let worst = actual.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(worst < 1e-5, "{worst}");
     }
 }
@@ -78,14 +78,18 @@ fn neighbours_order_and_batch_size_change_no_translation() {
             let expected = run(&requests(), 1, 1);
             for (n, max_sentences, max_tokens) in [(5, 64, 4096), (7, 5, 4096), (11, 64, 40)] {
                 // Multiplying places by a number prime to 24 shuffles them.
-                let place = |i: usize| i * n % 24;
+                let index = |i: usize| i * n % 24;
                 let shuffled: Vec<Request> =
-                    (0..24).map(|i| requests()[place(i)].clone()).collect();
-                for (i, own) in run(&shuffled, max_sentences, max_tokens).iter().enumerate() {
-                    assert_eq!(own.len(), expected[place(i)].len());
-                    for (own, expected) in own.iter().zip(&expected[place(i)]) {
-                        assert_eq!(own.tokens, expected.tokens, "{} {compute:?}", reference.name);
-                        let near = (own.score - expected.score).abs() < 1e-5;
+                    (0..24).map(|i| requests()[index(i)].clone()).collect();
+                for (i, actual) in run(&shuffled, max_sentences, max_tokens).iter().enumerate() {
+                    assert_eq!(actual.len(), expected[index(i)].len());
+                    for (actual, expected) in actual.iter().zip(&expected[index(i)]) {
+                        assert_eq!(
+                            actual.tokens, expected.tokens,
+                            "{} {compute:?}",
+                            reference.name
+                        );
+                        let near = (actual.score - expected.score).abs() < 1e-5;
                         assert!(near, "{} {compute:?}", reference.name);
                     }
                 }

@@ -9,13 +9,17 @@ use serde_json::Value;
 const SEARCHES: [(&str, usize, f64); 3] =
     [("beam1_alpha0.0", 1, 0.0), ("beam4_alpha0.6", 4, 0.6), ("beam5_alpha1.0", 5, 1.0)];
 
-fn assert_same(name: &str, key: &str, own: &[Hypothesis], expected: &Value) {
+fn assert_same(name: &str, key: &str, actual: &[Hypothesis], expected: &Value) {
     let expected = expected.as_array().unwrap();
-    assert_eq!(own.len(), expected.len(), "{name} {key}");
-    for (place, (own, expected)) in own.iter().zip(expected).enumerate() {
-        assert_eq!(own.tokens, ids(&expected["tokens"]), "{name} {key} {place}");
+    assert_eq!(actual.len(), expected.len(), "{name} {key}");
+    for (index, (actual, expected)) in actual.iter().zip(expected).enumerate() {
+        assert_eq!(actual.tokens, ids(&expected["tokens"]), "{name} {key} {index}");
         let score = expected["score"].as_f64().unwrap();
-        assert!((own.score - score).abs() < 1e-3, "{name} {key} {place}: {} {score}", own.score);
+        assert!(
+            (actual.score - score).abs() < 1e-3,
+            "{name} {key} {index}: {} {score}",
+            actual.score
+        );
     }
 }
 
@@ -26,8 +30,8 @@ fn compare(batching: Batching) {
         for (key, beam, alpha) in SEARCHES {
             let settings = SearchSettings::beam(beam, alpha);
             let results = search(&model, &reference.requests(), &settings, &batching).unwrap();
-            for (own, expected) in results.iter().zip(reference.searches()) {
-                assert_same(reference.name, key, own, &expected[key]);
+            for (actual, expected) in results.iter().zip(reference.searches()) {
+                assert_same(reference.name, key, actual, &expected[key]);
             }
         }
     }

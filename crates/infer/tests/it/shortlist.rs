@@ -32,7 +32,7 @@ fn listed_logits_have_the_bits_that_they_have_among_all() {
             let (every, some) = (all.step(tokens), listed.step(tokens));
             let rows = every.chunks_exact(vocab).zip(sentences);
             let expected = rows
-                .flat_map(|(row, &own)| LISTS[own].iter().map(|&id| row[id as usize].to_bits()));
+                .flat_map(|(row, &list)| LISTS[list].iter().map(|&id| row[id as usize].to_bits()));
             let expected: Vec<u32> = expected.collect();
             assert_eq!(some.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), expected);
             for decoding in [&mut all, &mut listed] {
@@ -79,11 +79,11 @@ proptest! {
             };
             let requests: Vec<Request> = sentences.iter().map(request).collect();
             let together = translate(&model, &requests, batch);
-            for (request, own) in requests.iter().zip(together) {
+            for (request, hypotheses) in requests.iter().zip(together) {
                 let alone = translate(&model, std::slice::from_ref(request), 1).remove(0);
-                prop_assert_eq!(&own[0].tokens, &alone[0].tokens);
+                prop_assert_eq!(&hypotheses[0].tokens, &alone[0].tokens);
                 let list = request.shortlist.as_deref().unwrap();
-                prop_assert!(own[0].tokens.iter().all(|id| *id == 2 || list.contains(id)));
+                prop_assert!(hypotheses[0].tokens.iter().all(|id| *id == 2 || list.contains(id)));
             }
         }
     }
@@ -108,18 +108,18 @@ fn a_translator_lists_the_tokens_of_each_source() {
     let options = TranslateOptions { shortlist: Some(shortlist.clone()), ..free.clone() };
     let sources = ["the house", "a dog sees the small house", "", "\u{1f600} unknown"];
     let found = translator.translate(&sources, &options).unwrap();
-    for (source, own) in sources.iter().zip(&found) {
+    for (source, translation) in sources.iter().zip(&found) {
         let ids = translator.tokenizers().source.encode(source);
         let allowed = shortlist.tokens_for(&ids);
-        assert!(own.tokens.iter().all(|id| *id == 2 || allowed.binary_search(id).is_ok()));
-        assert_eq!(translator.translate(&[source], &options).unwrap()[0].text, own.text);
+        assert!(translation.tokens.iter().all(|id| *id == 2 || allowed.binary_search(id).is_ok()));
+        assert_eq!(translator.translate(&[source], &options).unwrap()[0].text, translation.text);
     }
     let others = translator.translate(&sources, &free).unwrap();
-    assert!(found.iter().zip(&others).any(|(own, other)| own.text != other.text));
+    assert!(found.iter().zip(&others).any(|(translation, other)| translation.text != other.text));
     let mut request = Request::new(translator.tokenizers().source.encode(sources[0]));
     request.shortlist = Some(vec![9]);
-    let own = translator.translate_ids(vec![request], &options).unwrap().remove(0).remove(0);
-    assert!(own.tokens.iter().all(|id| [2, 9].contains(id)), "a list of its own goes first");
+    let hypothesis = translator.translate_ids(vec![request], &options).unwrap().remove(0).remove(0);
+    assert!(hypothesis.tokens.iter().all(|id| [2, 9].contains(id)), "a list of its own goes first");
 }
 
 #[test]

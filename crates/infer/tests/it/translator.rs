@@ -72,20 +72,23 @@ fn every_line_has_its_translation_and_blank_lines_have_blank_ones() {
     assert_eq!(options.search, settings());
     let translations = translator.translate(&LINES, &options).unwrap();
     assert_eq!(translations.len(), LINES.len());
-    for (line, own) in LINES.iter().zip(&translations) {
-        assert!(!own.text.contains('\n'));
-        assert_eq!(own.text, own.n_best[0].text);
+    for (line, translation) in LINES.iter().zip(&translations) {
+        assert!(!translation.text.contains('\n'));
+        assert_eq!(translation.text, translation.n_best[0].text);
         assert_eq!(
-            (own.score, &own.tokens),
-            (own.n_best[0].hypothesis.score, &own.n_best[0].hypothesis.tokens)
+            (translation.score, &translation.tokens),
+            (translation.n_best[0].hypothesis.score, &translation.n_best[0].hypothesis.tokens)
         );
         if line.trim().is_empty() {
-            assert_eq!((own.text.as_str(), own.finish), ("", FinishReason::EndOfSentence));
-            assert!(own.tokens.is_empty());
+            assert_eq!(
+                (translation.text.as_str(), translation.finish),
+                ("", FinishReason::EndOfSentence)
+            );
+            assert!(translation.tokens.is_empty());
         } else {
-            let closed = own.tokens.last() == Some(&2);
-            assert_eq!(own.finish == FinishReason::EndOfSentence, closed);
-            assert!((1..=8).contains(&own.tokens.len()));
+            let closed = translation.tokens.last() == Some(&2);
+            assert_eq!(translation.finish == FinishReason::EndOfSentence, closed);
+            assert!((1..=8).contains(&translation.tokens.len()));
         }
     }
 }
@@ -98,8 +101,8 @@ fn ids_are_translated_as_their_text_is() {
     let closed = [&open[..], &[2]].concat();
     let text = &translator.translate(&LINES[..1], &options).unwrap()[0];
     for ids in [open, closed] {
-        let own = translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
-        assert_eq!(own[0][0], text.n_best[0].hypothesis);
+        let hypotheses = translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
+        assert_eq!(hypotheses[0][0], text.n_best[0].hypothesis);
     }
 }
 
@@ -114,11 +117,11 @@ fn the_score_of_a_translation_is_its_searchs() {
     let targets = [LINES[3], LINES[0], LINES[2]];
     let found = translate_with_prefixes(&translator, &sources, &targets, &options);
     let scores = translator.score(&sources, &targets, &options).unwrap();
-    for ((own, found), target) in scores.iter().zip(&found).zip(targets) {
+    for ((forced, found), target) in scores.iter().zip(&found).zip(targets) {
         assert_eq!((found.text.as_str(), found.finish), (target, FinishReason::EndOfSentence));
-        assert_eq!(own.log_probs.len(), found.tokens.len());
-        assert!((own.score - found.score).abs() < 1e-5);
-        assert!(own.perplexity() > 1.0);
+        assert_eq!(forced.log_probs.len(), found.tokens.len());
+        assert!((forced.score - found.score).abs() < 1e-5);
+        assert!(forced.perplexity() > 1.0);
     }
     let total: f64 = scores.iter().map(|score| score.total).sum();
     let tokens: usize = found.iter().map(|translation| translation.tokens.len()).sum();
@@ -129,8 +132,9 @@ fn the_score_of_a_translation_is_its_searchs() {
 fn translations_begin_with_their_prefixes() {
     let translator = load(&joint(1));
     let options = translator.options();
-    let own = translate_with_prefixes(&translator, &LINES[2..4], &["the house", ""], &options);
-    assert!(own[0].text.starts_with("the house"), "{}", own[0].text);
+    let translations =
+        translate_with_prefixes(&translator, &LINES[2..4], &["the house", ""], &options);
+    assert!(translations[0].text.starts_with("the house"), "{}", translations[0].text);
 }
 
 /// Pieces that spell few texts in many ways: `the` is four sequences of them.
@@ -159,7 +163,8 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
         let lists = translator.translate(&LINES[2..4], &options).unwrap();
         let alone = translator.translate(&LINES[2..4], &best).unwrap();
         for (list, alone) in lists.iter().zip(alone) {
-            let texts: HashSet<&str> = list.n_best.iter().map(|own| own.text.as_str()).collect();
+            let texts: HashSet<&str> =
+                list.n_best.iter().map(|candidate| candidate.text.as_str()).collect();
             assert_eq!(texts.len(), list.n_best.len(), "{seed} {n_best}: {list:?}");
             assert_eq!(texts.len(), n_best, "{seed}: {texts:?}");
             assert_eq!(list.tokens, alone.tokens);
@@ -174,13 +179,13 @@ fn a_stream_gives_one_translation_a_line_in_order_whatever_the_chunk() {
     let expected = translator.translate(&LINES, &options).unwrap();
     for chunk in [0, 1, 2, 100] {
         let lines = LINES.iter().map(|line| Ok::<_, Infallible>(line.to_string()));
-        let mut own = Vec::new();
+        let mut texts = Vec::new();
         let count = translator.translate_lines(lines, chunk, &options, |translation| {
-            own.push(translation.text);
+            texts.push(translation.text);
             Ok::<(), Box<dyn std::error::Error>>(())
         });
         assert_eq!(count.unwrap(), LINES.len());
-        assert!(own.iter().eq(expected.iter().map(|t| &t.text)));
+        assert!(texts.iter().eq(expected.iter().map(|t| &t.text)));
     }
 }
 

@@ -121,10 +121,10 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.models[0].glossary = Some(glossary);
     });
-    let own = json!([["Haus", "mansion"], ["Katze", "cat"]]);
+    let terms = json!([["Haus", "mansion"], ["Katze", "cat"]]);
     let (status, answer) = server.post(
         "/v1/sentences",
-        json!({"sentences": ["Haus und Hund", "Katze"], "source": "de", "target": "en", "glossary": own}),
+        json!({"sentences": ["Haus und Hund", "Katze"], "source": "de", "target": "en", "glossary": terms}),
     );
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer["sentences"][0][0]["text"], "HAUS UND HUND [mansion] [dog]");
@@ -134,7 +134,7 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
         server.post("/v1/translate", body).1["translations"][0].clone()
     };
     // The cache tells them apart.
-    assert_eq!(ask(own), "HAUS [mansion]");
+    assert_eq!(ask(terms), "HAUS [mansion]");
     assert_eq!(ask(json!(null)), "HAUS [house]");
     assert_eq!(ask(json!([["Haus", "home"]])), "HAUS [home]");
     let (_, answer) =

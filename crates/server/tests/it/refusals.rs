@@ -16,11 +16,11 @@ fn terms_that_come_again_in_every_sentence_are_bounded() {
         let (lines, pair) = (vec!["a"; count], json!({"source": "de", "target": "en"}));
         let fields = [json!({"sentences": lines}), json!({"texts": lines.join("\n\n")})];
         let paths = ["/v1/sentences", "/v1/translate"];
-        std::array::from_fn::<_, 2, _>(|place| {
+        std::array::from_fn::<_, 2, _>(|index| {
             let mut body = pair.clone();
             body["glossary"] = glossary.clone();
-            body.as_object_mut().unwrap().extend(fields[place].as_object().unwrap().clone());
-            let (status, answer) = server.post(paths[place], body);
+            body.as_object_mut().unwrap().extend(fields[index].as_object().unwrap().clone());
+            let (status, answer) = server.post(paths[index], body);
             (status, answer["field"].clone())
         })
     };

@@ -43,21 +43,21 @@ const SHAPE: [&str; 7] = [
 ];
 
 /// A folder with two small corpora.
-struct Place(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let fixture = Self(tempfile::tempdir().unwrap());
         let write = |name: &str, words: &[&str]| {
             let text = (0..120usize).map(|i| {
                 let word = |k: usize| words[(i * k + k) % words.len()];
                 format!("{} {} {}\t{} {}\n", word(1), word(2), word(3), word(5), word(7))
             });
-            fs::write(place.path(name), text.collect::<String>()).unwrap();
+            fs::write(fixture.path(name), text.collect::<String>()).unwrap();
         };
         write("general.tsv", &["the", "house", "small", "is", "red"]);
         write("special.tsv", &["the", "house", "s", "small"]);
-        place
+        fixture
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -66,13 +66,13 @@ impl Place {
 
     fn config(&self, corpus: &str, updates: u64, more: &[&str]) -> Vec<String> {
         let text = |name: &str| format!("[{:?}]", self.path(name).display().to_string());
-        let own = [
+        let defaults = [
             format!("data.train={}", text(corpus)),
             format!("data.valid={}", text(corpus)),
             format!("data.cache={:?}", self.path("cache").display().to_string()),
             format!("training.max_updates={updates}"),
         ];
-        SETTINGS.iter().chain(more).map(ToString::to_string).chain(own).collect()
+        SETTINGS.iter().chain(more).map(ToString::to_string).chain(defaults).collect()
     }
 
     fn from(&self, dir: &str) -> String {
@@ -82,11 +82,11 @@ impl Place {
     /// Trains the run `out`, new or, where there is one, as it goes on.
     fn train(&self, out: &str, settings: &[String]) -> Result<(), TrainError> {
         let run = self.path(out);
-        let own = Some(run.join("config.toml")).filter(|path| path.exists());
-        let mode = if own.is_some() { RunMode::Resume } else { RunMode::New };
-        let kept = own.as_ref().map(|_| run.as_path());
-        let preset = own.is_none().then_some("tiny");
-        let config = TrainConfig::resolve_in(preset, own.as_deref(), settings, kept)?;
+        let config_path = Some(run.join("config.toml")).filter(|path| path.exists());
+        let mode = if config_path.is_some() { RunMode::Resume } else { RunMode::New };
+        let kept = config_path.as_ref().map(|_| run.as_path());
+        let preset = config_path.is_none().then_some("tiny");
+        let config = TrainConfig::resolve_in(preset, config_path.as_deref(), settings, kept)?;
         let start = StartModel::of_run(&config, kept)?;
         let texts = Texts::files(&config.data);
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| {})?;
@@ -138,12 +138,12 @@ fn bytes(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory() {
-    let place = Place::new();
-    place.own_model();
+    let fixture = Fixture::new();
+    fixture.own_model();
     let settings =
-        place.config("special.tsv", 10, &[&place.from("base/last"), "model.dropout=0.3"]);
-    place.train("tuned", &settings).unwrap();
-    let file = |dir: &str, name: &str| fs::read_to_string(place.path(dir).join(name)).unwrap();
+        fixture.config("special.tsv", 10, &[&fixture.from("base/last"), "model.dropout=0.3"]);
+    fixture.train("tuned", &settings).unwrap();
+    let file = |dir: &str, name: &str| fs::read_to_string(fixture.path(dir).join(name)).unwrap();
     assert_eq!(file("tuned/last", "tokenizer.json"), file("base/last", "tokenizer.json"));
     let shape = |dir: &str| {
         let config = file(dir, "config.json");
@@ -153,7 +153,7 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
     assert_eq!(shape("tuned/last").1, shape("base/last").1);
     assert_eq!(shape("tuned/last").0, 0.3);
     // Ten small steps away, where random weights would be far.
-    let (before, after) = (place.weights("base/last"), place.weights("tuned/last"));
+    let (before, after) = (fixture.weights("base/last"), fixture.weights("tuned/last"));
     for (name, value) in &before {
         let moved = value.iter::<f32>().zip(after[name].iter::<f32>()).map(|(a, b)| (a - b).abs());
         let moved = moved.fold(0.0, f32::max);
@@ -161,88 +161,91 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
     }
     // The resolved configuration says where it came from, and has the directory's sizes.
     let config = file("tuned", "config.toml");
-    assert!(config.contains(&place.path("base/last").display().to_string()), "{config}");
+    assert!(config.contains(&fixture.path("base/last").display().to_string()), "{config}");
     assert!(config.contains("d_model = 16") && config.contains("dropout = 0.3"), "{config}");
 }
 
 #[test]
 fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_began_from() {
-    let place = Place::new();
-    place.own_model();
-    let general = place.path("general.tsv").display().to_string();
+    let fixture = Fixture::new();
+    fixture.own_model();
+    let general = fixture.path("general.tsv").display().to_string();
     let mix = format!("data.mix=[{{train=[{general:?}], weight=0.5}}]");
     let more = [
         &mix,
-        &place.from("base/last"),
+        &fixture.from("base/last"),
         "model.dropout=0.2",
         "training.freeze=[\"encoder.layers.0\"]",
     ];
-    place.train("whole", &place.config("special.tsv", 20, &more)).unwrap();
-    place.train("parts", &place.config("special.tsv", 10, &more)).unwrap();
-    place.train("first", &place.config("special.tsv", 10, &more)).unwrap();
-    fs::remove_dir_all(place.path("base")).unwrap();
+    fixture.train("whole", &fixture.config("special.tsv", 20, &more)).unwrap();
+    fixture.train("parts", &fixture.config("special.tsv", 10, &more)).unwrap();
+    fixture.train("first", &fixture.config("special.tsv", 10, &more)).unwrap();
+    fs::remove_dir_all(fixture.path("base")).unwrap();
     // The folder looks like that of a run that was killed before its first checkpoint.
     for name in ["checkpoints/step-000010", "best", "last", "average"] {
-        fs::remove_dir_all(place.path("first").join(name)).unwrap();
+        fs::remove_dir_all(fixture.path("first").join(name)).unwrap();
     }
-    fs::remove_file(place.path("first/finished.json")).unwrap();
-    let config = fs::read_to_string(place.path("whole/config.toml")).unwrap();
+    fs::remove_file(fixture.path("first/finished.json")).unwrap();
+    let config = fs::read_to_string(fixture.path("whole/config.toml")).unwrap();
     assert!(config.contains("[[data.mix]]") && config.contains("weight = 0.5"), "{config}");
     let heavier = [mix.replace("0.5", "0.7"), "training.max_updates=20".into()];
-    let refused = place.train("parts", &heavier);
+    let refused = fixture.train("parts", &heavier);
     assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
     for run in ["parts", "first"] {
-        place.train(run, &["training.max_updates=20".into()]).unwrap();
-        assert_eq!(bytes(&place.path(run)), bytes(&place.path("whole")), "{run}");
+        fixture.train(run, &["training.max_updates=20".into()]).unwrap();
+        assert_eq!(bytes(&fixture.path(run)), bytes(&fixture.path("whole")), "{run}");
     }
 }
 
 #[test]
 fn frozen_parameters_stay_bit_for_bit_and_have_no_moments() {
-    let place = Place::new();
-    place.own_model();
+    let fixture = Fixture::new();
+    fixture.own_model();
     let freeze = "training.freeze=[\"embedding\", \"encoder.layers.*.self_attention\"]";
-    let settings = place.config("special.tsv", 20, &[&place.from("base/last"), freeze]);
-    place.train("tuned", &settings).unwrap();
+    let settings = fixture.config("special.tsv", 20, &[&fixture.from("base/last"), freeze]);
+    fixture.train("tuned", &settings).unwrap();
     let is_frozen = |name: &str| {
         let attention =
             name.starts_with("encoder.layers.") && name.split('.').nth(3) == Some("self_attention");
         name.starts_with("embedding.") || attention
     };
-    let before = place.weights("base/last");
+    let before = fixture.weights("base/last");
     assert!(before.keys().filter(|name| is_frozen(name)).count() > 8);
     for dir in ["tuned/last", "tuned/average", "tuned/best"] {
-        for (name, value) in place.weights(dir) {
+        for (name, value) in fixture.weights(dir) {
             assert_eq!(value == before[&name], is_frozen(&name), "{dir}: {name}");
         }
     }
-    let path = place.path("tuned/checkpoints/step-000020/optimizer.safetensors");
+    let path = fixture.path("tuned/checkpoints/step-000020/optimizer.safetensors");
     let moments = read_tensors(&path, &fs::read(&path).unwrap()).unwrap();
     let trained: Vec<_> = before.keys().filter(|name| !is_frozen(name)).collect();
     let first: Vec<_> = moments.keys().filter_map(|name| name.strip_prefix("first.")).collect();
     assert_eq!(first, trained);
     let refused =
-        place.train("tuned", &["training.freeze=[]".into(), "training.max_updates=30".into()]);
+        fixture.train("tuned", &["training.freeze=[]".into(), "training.max_updates=30".into()]);
     assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
 }
 
 #[test]
 fn a_pattern_that_names_no_parameter_stops_the_run_before_it_begins() {
-    let place = Place::new();
-    let settings =
-        place.config("general.tsv", 20, &[&SHAPE[..], &["training.freeze=[\"decodr\"]"]].concat());
-    let error = place.train("run", &settings).unwrap_err();
+    let fixture = Fixture::new();
+    let settings = fixture.config(
+        "general.tsv",
+        20,
+        &[&SHAPE[..], &["training.freeze=[\"decodr\"]"]].concat(),
+    );
+    let error = fixture.train("run", &settings).unwrap_err();
     assert!(matches!(error, TrainError::Config(ConfigFileError::Freeze { .. })), "{error}");
     assert!(error.to_string().contains("did you mean \"decoder\""), "{error}");
-    assert!(!place.path("run/config.toml").exists());
+    assert!(!fixture.path("run/config.toml").exists());
 }
 
 #[test]
 fn a_setting_that_contradicts_the_directory_is_named() {
-    let place = Place::new();
-    place.own_model();
+    let fixture = Fixture::new();
+    fixture.own_model();
     let resolved = |setting: &str| {
-        let settings = place.config("special.tsv", 10, &[&place.from("base/last"), setting]);
+        let settings = fixture.config("special.tsv", 10, &[&fixture.from("base/last"), setting]);
         TrainConfig::resolve(Some("base"), None, &settings)
     };
     for (setting, key, found) in [
@@ -273,7 +276,7 @@ fn a_setting_that_contradicts_the_directory_is_named() {
 
 /// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids
 /// of a `vocab.json`.
-fn imported(place: &Place, dir: &str, conventions: Conventions) {
+fn imported(fixture: &Fixture, dir: &str, conventions: Conventions) {
     const MODEL: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.spm");
     const VOCABULARY: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.json");
     let vocabulary = Some((Path::new("vocab.json"), VOCABULARY.to_vec()));
@@ -296,7 +299,7 @@ fn imported(place: &Place, dir: &str, conventions: Conventions) {
         },
         ..TransformerConfig::tiny(11)
     };
-    let dir = place.path(dir);
+    let dir = fixture.path(dir);
     let model = config.init(3, &Device::default()).unwrap();
     model_dir::save(&dir, &config, &model).unwrap();
     let search = SearchSettings { suppress: vec![10], ..SearchSettings::default() };
@@ -305,9 +308,9 @@ fn imported(place: &Place, dir: &str, conventions: Conventions) {
 }
 
 /// The mean negative log-likelihood of a token of a corpus, as `score` computes it.
-fn nll_by_score(place: &Place, dir: &str, corpus: &str) -> f64 {
-    let translator = Translator::load(place.path(dir), &Device::default()).unwrap();
-    let text = fs::read_to_string(place.path(corpus)).unwrap();
+fn nll_by_score(fixture: &Fixture, dir: &str, corpus: &str) -> f64 {
+    let translator = Translator::load(fixture.path(dir), &Device::default()).unwrap();
+    let text = fs::read_to_string(fixture.path(corpus)).unwrap();
     let (source, target): (Vec<_>, Vec<_>) =
         text.lines().map(|line| line.split_once('\t').unwrap()).unzip();
     let scores = translator.score(&source, &target, &translator.options()).unwrap();
@@ -317,7 +320,7 @@ fn nll_by_score(place: &Place, dir: &str, corpus: &str) -> f64 {
 
 #[test]
 fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let row = Conventions::default();
     let zero = Conventions { decoder_start: DecoderStart::Zero, ..row };
     for (dir, conventions) in [
@@ -326,18 +329,23 @@ fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
         ("ssru", Conventions { target_history: TargetHistory::Ssru, ..zero }),
         ("no-end", Conventions { source_end: SourceEnd::Hidden, ..row }),
     ] {
-        imported(&place, dir, conventions);
+        imported(&fixture, dir, conventions);
         let run = format!("{dir}-tuned");
-        place.train(&run, &place.config("special.tsv", 30, &[&place.from(dir)])).unwrap();
+        fixture.train(&run, &fixture.config("special.tsv", 30, &[&fixture.from(dir)])).unwrap();
         // Training's loss and the scores of the saved model are of the same ids, masks and first
         // input.
-        let (own, score) =
-            (place.valid_nll(&run), nll_by_score(&place, &format!("{run}/last"), "special.tsv"));
-        assert!((own - score).abs() < 1e-4, "{dir}: {own} in training, {score} by score");
-        let before = nll_by_score(&place, dir, "special.tsv");
+        let (in_training, score) = (
+            fixture.valid_nll(&run),
+            nll_by_score(&fixture, &format!("{run}/last"), "special.tsv"),
+        );
+        assert!(
+            (in_training - score).abs() < 1e-4,
+            "{dir}: {in_training} in training, {score} by score"
+        );
+        let before = nll_by_score(&fixture, dir, "special.tsv");
         assert!(score < 0.8 * before, "{dir}: {before} before, {score} after");
-        let file = |name: &str| fs::read(place.path(&run).join("best").join(name)).unwrap();
-        let given = |name: &str| fs::read(place.path(dir).join(name)).unwrap();
+        let file = |name: &str| fs::read(fixture.path(&run).join("best").join(name)).unwrap();
+        let given = |name: &str| fs::read(fixture.path(dir).join(name)).unwrap();
         for name in ["source.spm", "vocab.json", "generation.json"] {
             assert_eq!(file(name), given(name), "{name}");
         }

@@ -51,13 +51,13 @@ impl Toy {
     }
 
     fn config(&self, precision: &str, updates: u64) -> TrainConfig {
-        let own = [
+        let defaults = [
             format!("data.train=[{:?}]", self.path("corpus.tsv").display().to_string()),
             format!("data.cache={:?}", self.path("cache").display().to_string()),
             format!("training.precision={precision}"),
             format!("training.max_updates={updates}"),
         ];
-        let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(own).collect();
+        let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(defaults).collect();
         TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
     }
 
@@ -127,7 +127,7 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
     for losses in [brain, half] {
         assert_ne!(losses, exact, "it was not computed in float32");
         let pairs = losses.iter().zip(&exact);
-        let worst = pairs.map(|(own, exact)| (own / exact - 1.0).abs()).fold(0.0, f64::max);
+        let worst = pairs.map(|(rounded, exact)| (rounded / exact - 1.0).abs()).fold(0.0, f64::max);
         assert!(worst < 0.02, "{worst}: {losses:?} beside {exact:?}");
     }
     for name in &names[1..] {

@@ -91,9 +91,9 @@ impl Case {
     }
 
     /// Largest difference at positions that are not padding in `ids_key`; `axis` holds positions.
-    pub fn distance(&self, key: &str, own: TensorData, ids_key: &str, axis: usize) -> f64 {
+    pub fn distance(&self, key: &str, actual: TensorData, ids_key: &str, axis: usize) -> f64 {
         let expected = &self.case[key];
-        assert_eq!(own.shape(), expected.shape(), "{} {key}", self.name);
+        assert_eq!(actual.shape(), expected.shape(), "{} {key}", self.name);
         let ids: Vec<i64> = self.case[ids_key].iter::<i64>().collect();
         let shape = expected.shape().to_vec();
         let inner: usize = shape[axis + 1..].iter().product();
@@ -104,7 +104,7 @@ impl Case {
             let row = index / (inner * len * outer);
             ids[row * len + position] != 0
         };
-        let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
+        let pairs = actual.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
         let distances = pairs.filter(|&(i, _)| real(i)).map(|(_, (a, b))| (a - b).abs());
         distances.fold(0.0, f64::max)
     }

@@ -13,9 +13,9 @@ pub const HALVES: [Precision; 2] = [Precision::BFloat16, Precision::Float16];
 pub type Loss = (f64, Tensors);
 
 /// 1 − the cosine of all gradients taken as one vector.
-fn turned(own: &Tensors, expected: &Tensors) -> f64 {
+fn turned(actual: &Tensors, expected: &Tensors) -> f64 {
     let flat = |all: &Tensors| all.values().flat_map(TensorData::iter::<f64>).collect::<Vec<_>>();
-    let (a, b) = (flat(own), flat(expected));
+    let (a, b) = (flat(actual), flat(expected));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
 }

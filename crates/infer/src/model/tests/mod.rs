@@ -19,10 +19,10 @@ fn near(a: f32, b: f64) -> bool {
 fn stepping_through_targets_gives_their_log_probabilities() {
     let model = TableModel::new(6, 1);
     let forced = model.force(&SOURCES, &TARGETS);
-    for ((own, source), target) in forced.iter().zip(SOURCES).zip(TARGETS) {
+    for ((scores_found, source), target) in forced.iter().zip(SOURCES).zip(TARGETS) {
         let expected = model.log_probs(source, target);
-        assert_eq!(own.len(), expected.len());
-        assert!(own.iter().zip(expected).all(|(&a, b)| near(a, b)));
+        assert_eq!(scores_found.len(), expected.len());
+        assert!(scores_found.iter().zip(expected).all(|(&a, b)| near(a, b)));
     }
 }
 
@@ -35,9 +35,9 @@ fn an_ensemble_averages_probabilities() {
     let mut decoding = ensemble.start(&SOURCES);
     let logits = decoding.step(&[1, 1]);
     for row in 0..2 {
-        for place in 0..TARGETS[row].len() {
-            let mean = each.iter().map(|m| f64::from(m[row][place]).exp()).sum::<f64>() / 3.0;
-            assert!(near(forced[row][place], mean.ln()));
+        for index in 0..TARGETS[row].len() {
+            let mean = each.iter().map(|m| f64::from(m[row][index]).exp()).sum::<f64>() / 3.0;
+            assert!(near(forced[row][index], mean.ln()));
         }
         // The step's logits are the log-probabilities themselves.
         let first = logits[row * 6 + TARGETS[row][0] as usize];
@@ -89,12 +89,12 @@ fn forced_scores_keep_their_order_whatever_the_batches() {
     };
     let scores = run(7, 40);
     assert_eq!(scores, run(1, 1));
-    for ((own, source), target) in scores.iter().zip(&sources).zip(&targets) {
+    for ((score, source), target) in scores.iter().zip(&sources).zip(&targets) {
         let close = |ids: &[u32]| [ids, &[2]].concat();
         let expected = model.log_probs(&close(source), &close(target));
         let total: f64 = expected.iter().sum();
-        assert!((own.total - total).abs() < 1e-5);
-        assert!((own.score - total / expected.len() as f64).abs() < 1e-5);
+        assert!((score.total - total).abs() < 1e-5);
+        assert!((score.score - total / expected.len() as f64).abs() < 1e-5);
     }
 }
 

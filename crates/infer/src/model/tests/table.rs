@@ -25,8 +25,8 @@ impl TableModel {
 
     /// The log-probability of each token of `target`.
     pub fn log_probs(&self, source: &[u32], target: &[u32]) -> Vec<f64> {
-        let log_prob = |(place, &id): (usize, &u32)| {
-            let logits = self.logits(source, &target[..place]);
+        let log_prob = |(index, &id): (usize, &u32)| {
+            let logits = self.logits(source, &target[..index]);
             let sum: f64 = logits.iter().map(|&x| f64::from(x).exp()).sum();
             f64::from(logits[id as usize]) - sum.ln()
         };
@@ -71,9 +71,9 @@ impl Decoding for TableDecoding<'_> {
         assert_eq!(tokens.len(), self.rows.len(), "a token for each row");
         let width = self.rows.len() / self.sources.len();
         let mut logits = Vec::new();
-        for (place, (row, &token)) in self.rows.iter_mut().zip(tokens).enumerate() {
+        for (index, (row, &token)) in self.rows.iter_mut().zip(tokens).enumerate() {
             row.push(token);
-            logits.extend(self.model.logits(&self.sources[place / width], &row[1..]));
+            logits.extend(self.model.logits(&self.sources[index / width], &row[1..]));
         }
         logits
     }

@@ -15,10 +15,13 @@ fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
         expected.iter_mut().for_each(|(tokens, score)| *score /= divisor(tokens.len()));
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (closed, cut) = found.split_at(expected.len());
-        assert!(cut.len() == 24 && cut.iter().all(|own| own.finish == FinishReason::Limit));
-        for (own, (tokens, score)) in closed.iter().zip(&expected) {
-            assert_eq!(&own.tokens, tokens);
-            assert!((own.score - score).abs() < 1e-5);
+        assert!(
+            cut.len() == 24
+                && cut.iter().all(|hypothesis| hypothesis.finish == FinishReason::Limit)
+        );
+        for (hypothesis, (tokens, score)) in closed.iter().zip(&expected) {
+            assert_eq!(&hypothesis.tokens, tokens);
+            assert!((hypothesis.score - score).abs() < 1e-5);
         }
     }
 }
@@ -63,7 +66,8 @@ fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
         for n_best in 1..=4 {
             let counted = Counted { model: &model, steps: AtomicUsize::new(0) };
             let found = run(&counted, &SearchSettings { n_best, ..settings.clone() });
-            let found: Vec<Vec<u32>> = found.into_iter().map(|own| own.tokens).collect();
+            let found: Vec<Vec<u32>> =
+                found.into_iter().map(|hypothesis| hypothesis.tokens).collect();
             assert_eq!(found, expected[..n_best], "seed {seed}, α {alpha}, {n_best} best");
             steps[n_best - 1] += counted.steps.into_inner();
         }
@@ -121,13 +125,18 @@ fn hypotheses_are_sorted_distinct_and_scored_as_said() {
         let model = TableModel::new(20, 7);
         let found = run(&model, &settings);
         assert!(found.is_sorted_by(|a, b| a.score >= b.score && a.tokens != b.tokens));
-        for own in &found {
-            let expected = model.log_probs(&SOURCE, &own.tokens);
+        for hypothesis in &found {
+            let expected = model.log_probs(&SOURCE, &hypothesis.tokens);
             assert!(
-                own.log_probs.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5)
+                hypothesis
+                    .log_probs
+                    .iter()
+                    .zip(&expected)
+                    .all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5)
             );
-            let score = expected.iter().sum::<f64>() / length_penalty.divisor(own.tokens.len());
-            assert!((own.score - score).abs() < 1e-5);
+            let score =
+                expected.iter().sum::<f64>() / length_penalty.divisor(hypothesis.tokens.len());
+            assert!((hypothesis.score - score).abs() < 1e-5);
         }
     }
 }

@@ -16,12 +16,12 @@ fn no_ngram_repeats_and_no_translation_is_too_short_or_too_long() {
         for request in many().iter().filter(|request| !request.source.is_empty()) {
             let found =
                 search(&model, std::slice::from_ref(request), &settings, &Batching::default());
-            for own in &found.expect("searches")[0] {
-                let ended = usize::from(own.finish == FinishReason::EndOfSentence);
-                assert!(own.tokens.len() - ended >= 6 && own.tokens.len() <= 12);
-                let mut bigrams: Vec<&[u32]> = own.tokens.windows(2).collect();
+            for hypothesis in &found.expect("searches")[0] {
+                let ended = usize::from(hypothesis.finish == FinishReason::EndOfSentence);
+                assert!(hypothesis.tokens.len() - ended >= 6 && hypothesis.tokens.len() <= 12);
+                let mut bigrams: Vec<&[u32]> = hypothesis.tokens.windows(2).collect();
                 bigrams.sort();
-                assert!(bigrams.is_sorted_by(|a, b| a < b), "{:?}", own.tokens);
+                assert!(bigrams.is_sorted_by(|a, b| a < b), "{:?}", hypothesis.tokens);
             }
         }
     }
@@ -38,11 +38,11 @@ fn a_forced_prefix_begins_every_hypothesis_and_counts() {
         let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
         for (request, found) in requests.iter().zip(&found) {
             assert_eq!(found.len(), 4);
-            for own in found {
-                assert!(own.tokens.starts_with(&request.prefix));
-                let total: f64 = model.log_probs(&SOURCE, &own.tokens).iter().sum();
-                let score = total / settings.length_penalty.divisor(own.tokens.len());
-                assert!((own.score - score).abs() < 1e-5);
+            for hypothesis in found {
+                assert!(hypothesis.tokens.starts_with(&request.prefix));
+                let total: f64 = model.log_probs(&SOURCE, &hypothesis.tokens).iter().sum();
+                let score = total / settings.length_penalty.divisor(hypothesis.tokens.len());
+                assert!((hypothesis.score - score).abs() < 1e-5);
             }
         }
     }

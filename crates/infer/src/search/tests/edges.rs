@@ -53,11 +53,14 @@ fn an_empty_source_is_translated_by_its_prefix() {
         let settings = SearchSettings { sampling, min_length: 9, no_repeat_ngram: 1, ..beam_of(4) };
         let requests = [request(&[]), Request::new(SOURCE.to_vec()), request(&[2])];
         let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
-        for own in [&found[0], &found[2]].into_iter().flatten() {
-            assert_eq!((&own.tokens[..3], own.tokens[3..].to_vec()), (&prefix[..], vec![2]));
-            assert_eq!(own.finish, FinishReason::EndOfSentence);
-            let total: f64 = model.log_probs(&[2], &own.tokens).iter().sum();
-            assert!((own.score - total / settings.length_penalty.divisor(4)).abs() < 1e-5);
+        for hypothesis in [&found[0], &found[2]].into_iter().flatten() {
+            assert_eq!(
+                (&hypothesis.tokens[..3], hypothesis.tokens[3..].to_vec()),
+                (&prefix[..], vec![2])
+            );
+            assert_eq!(hypothesis.finish, FinishReason::EndOfSentence);
+            let total: f64 = model.log_probs(&[2], &hypothesis.tokens).iter().sum();
+            assert!((hypothesis.score - total / settings.length_penalty.divisor(4)).abs() < 1e-5);
         }
         assert_eq!(found[0].len(), if settings.sampling.is_some() { 4 } else { 1 });
     }

@@ -15,15 +15,19 @@ fn a_beam_that_the_limit_cuts_returns_as_many_as_were_asked_for() {
             let settings = SearchSettings { max_length: Some(limit), ..beam_of(10) };
             let found = run(model, &settings);
             assert_eq!(found.len(), 10, "{seed} {limit}");
-            let (closed, cut): (Vec<_>, Vec<_>) =
-                found.iter().partition(|own| own.finish == FinishReason::EndOfSentence);
+            let (closed, cut): (Vec<_>, Vec<_>) = found
+                .iter()
+                .partition(|hypothesis| hypothesis.finish == FinishReason::EndOfSentence);
             mixed += usize::from(!closed.is_empty() && !cut.is_empty());
             assert!(
                 found.iter().take(closed.len()).eq(closed.iter().copied()),
                 "the closed come first"
             );
-            assert!(closed.iter().all(|own| own.tokens.last() == Some(&2)));
-            assert!(cut.iter().all(|own| own.tokens.len() == limit && !own.tokens.contains(&2)));
+            assert!(closed.iter().all(|hypothesis| hypothesis.tokens.last() == Some(&2)));
+            assert!(
+                cut.iter().all(|hypothesis| hypothesis.tokens.len() == limit
+                    && !hypothesis.tokens.contains(&2))
+            );
             for part in [closed, cut] {
                 assert!(part.is_sorted_by(|a, b| a.score >= b.score && a.tokens != b.tokens));
             }
@@ -66,8 +70,9 @@ fn hypotheses_that_nothing_may_follow_are_returned_as_cut() {
             ..beam_of(400)
         };
         let found = run(&model, &settings);
-        assert!(found.iter().all(|own| own.finish == FinishReason::Limit));
-        let mut tokens: Vec<Vec<u32>> = found.into_iter().map(|own| own.tokens).collect();
+        assert!(found.iter().all(|hypothesis| hypothesis.finish == FinishReason::Limit));
+        let mut tokens: Vec<Vec<u32>> =
+            found.into_iter().map(|hypothesis| hypothesis.tokens).collect();
         if samples {
             assert_eq!(tokens.len(), 400);
         }

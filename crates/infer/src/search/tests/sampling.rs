@@ -26,9 +26,9 @@ fn sampled_tokens_are_among_the_top_k() {
     let model = TableModel::new(30, 4);
     let sampling = Some(Sampling { top_k: 3, temperature: 2.0, ..Sampling::default() });
     let settings = SearchSettings { sampling, n_best: 16, ..SearchSettings::default() };
-    for own in run(&model, &settings) {
-        for (place, &token) in own.tokens.iter().enumerate() {
-            let mut logits = model.logits(&SOURCE, &own.tokens[..place]);
+    for hypothesis in run(&model, &settings) {
+        for (index, &token) in hypothesis.tokens.iter().enumerate() {
+            let mut logits = model.logits(&SOURCE, &hypothesis.tokens[..index]);
             logits[..2].fill(f32::NEG_INFINITY);
             let better = logits.iter().filter(|&&x| x > logits[token as usize]).count();
             assert!(better < 3, "token {token} has rank {better}");

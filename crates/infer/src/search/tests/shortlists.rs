@@ -36,8 +36,8 @@ fn a_shortlist_of_all_tokens_changes_nothing() {
         let model = TableModel::new(VOCAB, seed);
         let free = many();
         let with = |request: &Request| Request { shortlist: Some(all.clone()), ..request.clone() };
-        let own: Vec<Request> = free.iter().map(with).collect();
-        assert_eq!(find(&model, &own, &settings), find(&model, &free, &settings));
+        let restricted: Vec<Request> = free.iter().map(with).collect();
+        assert_eq!(find(&model, &restricted, &settings), find(&model, &free, &settings));
     }
 }
 
@@ -46,12 +46,12 @@ fn probabilities_are_those_among_the_listed_tokens() {
     let model = TableModel::new(VOCAB, 3);
     let list = [2, 5, 7, 8];
     let found = find(&model, &[listed(&SOURCE, &list)], &beam_of(4)).remove(0);
-    for own in &found {
-        for (place, &token) in own.tokens.iter().enumerate() {
-            let logits = model.logits(&SOURCE, &own.tokens[..place]);
+    for hypothesis in &found {
+        for (index, &token) in hypothesis.tokens.iter().enumerate() {
+            let logits = model.logits(&SOURCE, &hypothesis.tokens[..index]);
             let sum: f64 = list.iter().map(|&id| f64::from(logits[id as usize]).exp()).sum();
             let expected = f64::from(logits[token as usize]) - sum.ln();
-            assert!((f64::from(own.log_probs[place]) - expected).abs() < 1e-5);
+            assert!((f64::from(hypothesis.log_probs[index]) - expected).abs() < 1e-5);
         }
     }
 }
@@ -62,8 +62,8 @@ fn an_ensemble_averages_the_probabilities_among_the_listed_tokens() {
     let ensemble = Ensemble::new(vec![member(1), member(2)]).expect("fits");
     let requests = [listed(&SOURCE, &[2, 5, 9]), listed(&[7, 2], &[3, 4, 6, 7, 8])];
     let together = find(&ensemble, &requests, &beam_of(3));
-    for (request, own) in requests.iter().zip(&together) {
-        assert_eq!(find(&ensemble, std::slice::from_ref(request), &beam_of(3))[0], *own);
+    for (request, hypotheses) in requests.iter().zip(&together) {
+        assert_eq!(find(&ensemble, std::slice::from_ref(request), &beam_of(3))[0], *hypotheses);
     }
     let first = &together[0][0];
     let probability = |seed| {
@@ -112,12 +112,12 @@ proptest! {
         let settings = &searches()[which];
         let batching = Batching { max_sentences, ..Batching::default() };
         let together = search(&model, &requests, settings, &batching).expect("searches");
-        for (request, own) in requests.iter().zip(&together) {
+        for (request, hypotheses) in requests.iter().zip(&together) {
             let alone = find(&model, std::slice::from_ref(request), settings).remove(0);
-            prop_assert_eq!(&alone, own);
+            prop_assert_eq!(&alone, hypotheses);
             let terms: Vec<u32> =
                 request.terms.phrases.iter().flatten().flat_map(|phrase| phrase.tokens.clone()).collect();
-            for hypothesis in own {
+            for hypothesis in hypotheses {
                 let tokens = &hypothesis.tokens;
                 prop_assert!(tokens.starts_with(&request.prefix));
                 prop_assert!(terms.iter().all(|id| tokens.contains(id)));

@@ -101,17 +101,17 @@ proptest! {
             let together = search(model, &requests, &settings, &batching).unwrap();
             for (request, found) in requests.iter().zip(&together) {
                 prop_assert!(!found.is_empty());
-                found.iter().for_each(|own| assert_has_terms(request, own));
+                found.iter().for_each(|hypothesis| assert_has_terms(request, hypothesis));
                 let alone = search(model, std::slice::from_ref(request), &settings, &Batching::default());
                 prop_assert_eq!(&alone.unwrap()[0], found);
-                let different = found.iter().enumerate().all(|(place, own)| {
-                    found[..place].iter().all(|other| other.tokens != own.tokens)
+                let different = found.iter().enumerate().all(|(index, hypothesis)| {
+                    found[..index].iter().all(|other| other.tokens != hypothesis.tokens)
                 });
                 prop_assert!(different, "{:?}", found);
                 let best = SearchSettings { n_best: 1, ..settings.clone() };
                 let best = search(model, std::slice::from_ref(request), &best, &Batching::default());
                 prop_assert_eq!(&best.unwrap()[0][0], &found[0]);
-                let closed: Vec<f64> = found.iter().filter(|own| own.finish == FinishReason::EndOfSentence).map(|own| own.score).collect();
+                let closed: Vec<f64> = found.iter().filter(|hypothesis| hypothesis.finish == FinishReason::EndOfSentence).map(|hypothesis| hypothesis.score).collect();
                 prop_assert!(closed.is_sorted_by(|a, b| a >= b), "{:?}", closed);
                 let without = search(model, &[request.without_terms()], &settings, &Batching::default()).unwrap();
                 let best = &without[0][0];
@@ -131,7 +131,7 @@ fn requests_without_terms_are_searched_as_if_nobody_had_any() {
     let expected = search(&model, &free, &settings, &Batching::default()).unwrap();
     let mixed: Vec<Request> = free
         .iter()
-        .flat_map(|own| [own.clone(), request(vec![5, 6], vec![term(&[&[7, 9]], Edge::Word)])])
+        .flat_map(|other| [other.clone(), request(vec![5, 6], vec![term(&[&[7, 9]], Edge::Word)])])
         .collect();
     let found = search(&model, &mixed, &settings, &Batching::default()).unwrap();
     assert!(found.iter().step_by(2).eq(&expected));
@@ -141,10 +141,16 @@ fn requests_without_terms_are_searched_as_if_nobody_had_any() {
 fn the_scores_of_terms_are_the_models() {
     let model = TableModel::new(VOCAB, 3);
     let request = request(SOURCE.to_vec(), vec![term(&[&[7, 9, 10]], Edge::Word)]);
-    for own in &search(&model, &[request], &beam_of(4), &Batching::default()).unwrap()[0] {
-        let expected = model.log_probs(&SOURCE, &own.tokens);
-        assert_eq!(own.log_probs.len(), expected.len());
-        assert!(own.log_probs.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
+    for hypothesis in &search(&model, &[request], &beam_of(4), &Batching::default()).unwrap()[0] {
+        let expected = model.log_probs(&SOURCE, &hypothesis.tokens);
+        assert_eq!(hypothesis.log_probs.len(), expected.len());
+        assert!(
+            hypothesis
+                .log_probs
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5)
+        );
     }
 }
 
@@ -203,7 +209,7 @@ impl StepModel for Diagonal {
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
         let (queries, keys) = (target.len(), source.len());
-        let weight = |place: usize| f32::from(place / keys == place % keys);
+        let weight = |index: usize| f32::from(index / keys == index % keys);
         let values = (0..queries * keys).map(weight).collect();
         let cross = vec![vec![HeadWeights { queries, keys, values }]];
         Some(AttentionWeights { cross, ..AttentionWeights::default() })
@@ -237,7 +243,8 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
             assert!(other >= 3, "{seed}: {:?}", found.tokens);
             placed += usize::from(other == 3);
             let expected = model.0.log_probs(&source, &found.tokens);
-            let same = |(own, expected): (&f32, &f64)| (f64::from(*own) - expected).abs() < 1e-5;
+            let same =
+                |(log_prob, expected): (&f32, &f64)| (f64::from(*log_prob) - expected).abs() < 1e-5;
             assert!(found.log_probs.iter().zip(&expected).all(same), "{seed}");
         }
     }

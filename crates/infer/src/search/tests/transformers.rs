@@ -44,9 +44,9 @@ fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
         let expected = as_transformers(&model, k, alpha, 6);
         let found = run(&model, &settings);
         assert_eq!(found.len(), expected.len());
-        for (own, (tokens, score)) in found.iter().zip(&expected) {
-            assert_eq!((&own.tokens, seed), (tokens, seed));
-            assert!((own.score - score).abs() < 1e-5, "{seed}");
+        for (hypothesis, (tokens, score)) in found.iter().zip(&expected) {
+            assert_eq!((&hypothesis.tokens, seed), (tokens, seed));
+            assert!((hypothesis.score - score).abs() < 1e-5, "{seed}");
         }
     }
 }
@@ -57,9 +57,9 @@ fn the_last_token_that_the_limit_allows_closes_for_nothing() {
     let closing = SearchSettings { at_limit: AtLimit::Close, ..free };
     for seed in 0..20 {
         let found = run(&TableModel::new(9, seed), &closing);
-        assert!(found.iter().all(|own| own.tokens.last() == Some(&2)), "{seed}");
-        let last = found.iter().filter(|own| own.tokens.len() == 4);
-        assert!(last.clone().all(|own| own.log_probs[3] == 0.0), "{seed}");
-        assert!(found.iter().all(|own| own.finish == FinishReason::EndOfSentence));
+        assert!(found.iter().all(|hypothesis| hypothesis.tokens.last() == Some(&2)), "{seed}");
+        let last = found.iter().filter(|hypothesis| hypothesis.tokens.len() == 4);
+        assert!(last.clone().all(|hypothesis| hypothesis.log_probs[3] == 0.0), "{seed}");
+        assert!(found.iter().all(|hypothesis| hypothesis.finish == FinishReason::EndOfSentence));
     }
 }

@@ -20,7 +20,7 @@ impl Decoding for BackwardsDecoding {
         assert_eq!(tokens.len(), self.rows.len());
         let logits = |(sentence, said): &mut (usize, usize)| {
             let source = &self.sources[*sentence];
-            let next = source.len().checked_sub(2 + *said).map_or(2, |place| source[place]);
+            let next = source.len().checked_sub(2 + *said).map_or(2, |index| source[index]);
             *said += 1;
             (0..self.vocab as u32).map(move |id| if id == next { 9.0 } else { 0.0 })
         };
@@ -94,15 +94,15 @@ fn unknown_tokens_copy_the_source_tokens_that_they_attend_to() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     for sources in [&sources[..], &sources[..1], &sources[1..2]] {
         let found = translator.translate(sources, &translator.options()).unwrap();
-        for (own, (source, expected)) in
+        for (translation, (source, expected)) in
             found.iter().zip(TEXTS.iter().filter(|(s, _)| sources.contains(s)))
         {
             for copied in words(expected).iter().filter(|word| !word.is_ascii()) {
-                assert!(own.text.contains(copied), "{source}: {}", own.text);
+                assert!(translation.text.contains(copied), "{source}: {}", translation.text);
             }
             let order =
                 |text: &str| text.chars().filter(|c| "€☃東京".contains(*c)).collect::<String>();
-            assert_eq!(order(&own.text), order(expected), "{source}: {}", own.text);
+            assert_eq!(order(&translation.text), order(expected), "{source}: {}", translation.text);
         }
     }
 }
@@ -186,8 +186,9 @@ fn an_n_best_list_has_no_text_twice() {
         };
         let requests = translator.requests(&["the house"], &options).unwrap();
         let raw = crate::search(&*translator.model, &requests, &options.search, &options.batching);
-        let texts =
-            |all: &[Hypothesis]| all.iter().map(|own| translator.text_of(own)).collect::<Vec<_>>();
+        let texts = |all: &[Hypothesis]| {
+            all.iter().map(|hypothesis| translator.text_of(hypothesis)).collect::<Vec<_>>()
+        };
         let distinct =
             |texts: &[String]| texts.iter().collect::<std::collections::HashSet<_>>().len();
         let raw = &raw.unwrap()[0];
@@ -196,9 +197,9 @@ fn an_n_best_list_has_no_text_twice() {
         assert_eq!(before.len(), after.len());
         assert!(distinct(&after) >= distinct(&before), "{before:?} {after:?}");
         assert_eq!(before[0], after[0], "the best one stays");
-        let scores: Vec<f64> = found.iter().map(|own| own.score).collect();
+        let scores: Vec<f64> = found.iter().map(|hypothesis| hypothesis.score).collect();
         assert!(
-            found.iter().any(|own| own.finish == crate::FinishReason::Limit)
+            found.iter().any(|hypothesis| hypothesis.finish == crate::FinishReason::Limit)
                 || scores.is_sorted_by(|a, b| a >= b)
         );
         had_twice += usize::from(distinct(&before) < before.len());

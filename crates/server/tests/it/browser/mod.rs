@@ -36,16 +36,16 @@ fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::i
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let own = |kind: &str, text: &str| {
+    let respond_with = |kind: &str, text: &str| {
         format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{text}")
     };
     let path = head.split(' ').nth(1).unwrap_or_default();
     let answer = match path {
-        path if path.starts_with("/frame") => own("text/html", FRAME),
-        "/steps.js" => own("text/javascript", STEPS),
+        path if path.starts_with("/frame") => respond_with("text/html", FRAME),
+        "/steps.js" => respond_with("text/javascript", STEPS),
         "/log" => {
             let _ = told.send(String::from_utf8(body).unwrap());
-            own("text/plain", "")
+            respond_with("text/plain", "")
         }
         _ => {
             let mut server = TcpStream::connect(server)?;

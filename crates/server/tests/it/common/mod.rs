@@ -62,17 +62,17 @@ impl Engine for Shouting {
         let (keys, queries) = (words(sentence), words(translation));
         let columns = keys.len();
         let weights = (0..queries.len() * columns)
-            .map(|place| place % columns == (place / columns).min(columns - 1))
+            .map(|index| index % columns == (index / columns).min(columns - 1))
             .map(|attends| if attends { 1.0 } else { 0.0 })
             .collect();
         let itself = (0..columns * columns)
-            .map(|place| if place % columns == place / columns { 1.0 } else { 0.0 })
+            .map(|index| if index % columns == index / columns { 1.0 } else { 0.0 })
             .collect();
         let links = queries.len().min(columns);
         Ok(Sentence {
             source: sentence.into(),
             target: translation.into(),
-            alignment: (0..links).map(|place| (place, place)).collect(),
+            alignment: (0..links).map(|index| (index, index)).collect(),
             panels: vec![
                 Panel {
                     kind: PanelKind::Encoder,
