@@ -25,17 +25,13 @@ pub fn run(
     options.search.n_best = count;
     options.search.beam_size = options.search.beam_size.max(count);
     let translations = translator.translate(&[sentence], &options)?;
-    for candidate in &translations[0].n_best {
-        let log_prob: f32 = candidate.hypothesis.log_probs.iter().sum();
-        let end = match candidate.hypothesis.finish {
+    for best in &translations[0].n_best {
+        let log_prob: f32 = best.hypothesis.log_probs.iter().sum();
+        let end = match best.hypothesis.finish {
             FinishReason::EndOfSentence => "closed",
             FinishReason::Limit => "cut",
         };
-        writeln!(
-            output,
-            "{:.4}\t{log_prob:.4}\t{end}\t{}",
-            candidate.hypothesis.score, candidate.text
-        )?;
+        writeln!(output, "{:.4}\t{log_prob:.4}\t{end}\t{}", best.hypothesis.score, best.text)?;
     }
     Ok(())
 }
