@@ -1,46 +1,53 @@
 //! Progress of the work on many sentences, on standard error from time to time.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use burnformer_data::counted;
-use burnformer_infer::Tally;
 
 use crate::output::{is_quiet, note};
 
 /// The time between two messages.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Says every ten seconds what a tally has counted, as long as this value lives.
+/// Says every ten seconds how many sentences are done, as long as this value lives.
 pub struct Progress {
+    done: Arc<AtomicUsize>,
     _ends: Option<Sender<()>>,
 }
 
 impl Progress {
-    /// Watches `tally`. Of `all` sentences, if their number is known, `before` were done by an
+    /// Begins to count. Of `all` sentences, if their number is known, `before` were done by an
     /// earlier process.
-    pub fn of(tally: &Tally, before: u64, all: Option<usize>) -> Self {
+    pub fn new(before: u64, all: Option<usize>) -> Self {
+        let done = Arc::<AtomicUsize>::default();
         if is_quiet() {
-            return Self { _ends: None };
+            return Self { done, _ends: None };
         }
         let (ends, ended) = channel();
-        let (tally, started, earlier) = (tally.clone(), Instant::now(), tally.count());
+        let (counted, started) = (done.clone(), Instant::now());
         let watch = move || {
-            let mut said = earlier;
+            let mut said = 0;
             while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                let count = tally.count();
+                let count = counted.load(Ordering::Relaxed);
                 if count > said {
                     said = count;
-                    let rate = (count - earlier) as f64 / started.elapsed().as_secs_f64();
-                    let done = before + (count - earlier) as u64;
-                    note(line(done, all, rate));
+                    let rate = count as f64 / started.elapsed().as_secs_f64();
+                    note(line(before + count as u64, all, rate));
                 }
             }
         };
         // Without a thread there is no progress to read, but the work goes on.
         let _ = thread::Builder::new().name("progress".into()).spawn(watch);
-        Self { _ends: Some(ends) }
+        Self { done, _ends: Some(ends) }
+    }
+
+    /// Counts sentences that are done.
+    pub fn add(&self, count: usize) {
+        self.done.fetch_add(count, Ordering::Relaxed);
     }
 }
 

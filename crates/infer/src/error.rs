@@ -78,31 +78,13 @@ pub enum InferError {
         /// The allowed values.
         remedy: &'static str,
     },
-    /// A source is too long for the options or for the model's learned positions.
-    #[error(
-        "sentence {sentence}: the source has {length} tokens with </s> but at most {limit} are taken; \
-         split the sentence, or let it be truncated"
-    )]
-    SourceTooLong {
+    /// A sentence that cannot be translated or scored.
+    #[error("sentence {sentence}: {error}")]
+    Sentence {
         /// The number of the sentence, from 1.
         sentence: usize,
-        /// The number of its tokens, `</s>` included.
-        length: usize,
-        /// The largest number of tokens that is allowed.
-        limit: usize,
-    },
-    /// A target to be scored is too long for the options or for the model's learned positions.
-    #[error(
-        "sentence {sentence}: the target has {length} tokens with </s> but at most {limit} are taken; \
-         split the sentence"
-    )]
-    TargetTooLong {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The number of its tokens, `</s>` included.
-        length: usize,
-        /// The largest number of tokens that is allowed.
-        limit: usize,
+        /// The problem.
+        error: SentenceError,
     },
     /// A language that the model does not know, or has to be told.
     #[error("{side} language: {what}")]
@@ -111,50 +93,6 @@ pub enum InferError {
         side: &'static str,
         /// The problem and its remedy.
         what: String,
-    },
-    /// A forced prefix is longer than a translation may be.
-    #[error(
-        "sentence {sentence}: the forced prefix has {length} tokens but the length limit is {limit}; \
-         shorten the prefix or raise the limit"
-    )]
-    PrefixTooLong {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The number of tokens of the prefix.
-        length: usize,
-        /// The largest number of tokens of a translation.
-        limit: usize,
-    },
-    /// A forced prefix holds `</s>` or padding.
-    #[error(
-        "sentence {sentence}: the forced prefix holds the special id {id}; give ordinary tokens only"
-    )]
-    PrefixToken {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The id.
-        id: u32,
-    },
-    /// A translation cannot be made to contain these terms.
-    #[error("sentence {sentence}: {what}")]
-    Terms {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The problem and its remedy.
-        what: &'static str,
-    },
-    /// The terms that a translation has to contain do not fit into it.
-    #[error(
-        "sentence {sentence}: the prefix and the terms have {length} tokens with </s> but at most {limit} are possible; \
-         split the sentence, or ask for fewer terms"
-    )]
-    TermsTooLong {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The number of tokens that are needed.
-        length: usize,
-        /// The largest number of tokens of a translation.
-        limit: usize,
     },
     /// The model's vocabulary has no tokens for a term.
     #[error("{}the model can write the term {term:?} only as {written:?}; give it in characters of \
@@ -168,20 +106,6 @@ pub enum InferError {
         /// The text of its tokens.
         written: String,
     },
-    /// An id lies outside the vocabulary.
-    #[error(
-        "sentence {sentence}: the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
-    )]
-    UnknownId {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// `source` or `target`.
-        side: &'static str,
-        /// The id.
-        id: u32,
-        /// The number of tokens in the vocabulary.
-        vocab: usize,
-    },
     /// The numbers of sources and targets, or of sources and prefixes, differ.
     #[error("{sources} sources but {others} {what}; give one for each source")]
     Count {
@@ -191,17 +115,6 @@ pub enum InferError {
         others: usize,
         /// The kind of the other entries.
         what: &'static str,
-    },
-    /// The model's output is NaN or infinite.
-    #[error(
-        "sentence {sentence}: the model's output after {step} tokens is not finite; \
-         the weights are damaged or training diverged"
-    )]
-    NotFinite {
-        /// The number of the sentence, from 1.
-        sentence: usize,
-        /// The number of tokens generated before.
-        step: usize,
     },
     /// The model has no attention weights to show.
     #[error("this kind of model has no attention to show; give a single model that has")]
@@ -221,6 +134,77 @@ pub enum InferError {
     },
 }
 
+/// The reasons why one sentence cannot be translated or scored.
+#[derive(Debug, thiserror::Error)]
+pub enum SentenceError {
+    /// A source, or a target to be scored, is too long for the options or for the model's learned
+    /// positions.
+    #[error("the {side} has {length} tokens with </s> but at most {limit} are taken; split the \
+        sentence{}", if *side == "source" { ", or let it be truncated" } else { "" })]
+    TooLong {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The number of its tokens, `</s>` included.
+        length: usize,
+        /// The largest number of tokens that is allowed.
+        limit: usize,
+    },
+    /// A forced prefix is longer than a translation may be.
+    #[error(
+        "the forced prefix has {length} tokens but the length limit is {limit}; shorten the \
+        prefix or raise the limit"
+    )]
+    PrefixTooLong {
+        /// The number of tokens of the prefix.
+        length: usize,
+        /// The largest number of tokens of a translation.
+        limit: usize,
+    },
+    /// A forced prefix holds this id, that of `</s>` or of padding.
+    #[error("the forced prefix holds the special id {0}; give ordinary tokens only")]
+    PrefixToken(u32),
+    /// A translation cannot be made to contain the terms: the problem and its remedy.
+    #[error("{0}")]
+    Terms(&'static str),
+    /// The terms that a translation has to contain do not fit into it.
+    #[error(
+        "the prefix and the terms have {length} tokens with </s> but at most {limit} are \
+        possible; split the sentence, or ask for fewer terms"
+    )]
+    TermsTooLong {
+        /// The number of tokens that are needed.
+        length: usize,
+        /// The largest number of tokens of a translation.
+        limit: usize,
+    },
+    /// An id lies outside the vocabulary.
+    #[error(
+        "the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the \
+        model's tokeniser"
+    )]
+    UnknownId {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The id.
+        id: u32,
+        /// The number of tokens in the vocabulary.
+        vocab: usize,
+    },
+    /// The model's output after this number of tokens is NaN or infinite.
+    #[error(
+        "the model's output after {0} tokens is not finite; the weights are damaged or \
+        training diverged"
+    )]
+    NotFinite(usize),
+}
+
+impl SentenceError {
+    /// The error of the sentence with this number, from 1.
+    pub(crate) fn of(self, sentence: usize) -> InferError {
+        InferError::Sentence { sentence, error: self }
+    }
+}
+
 /// The message: a program whose `main` returns the error prints its `Debug` form.
 impl std::fmt::Debug for InferError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -228,33 +212,19 @@ impl std::fmt::Debug for InferError {
     }
 }
 
-/// The number in an error that names a sentence.
-macro_rules! number {
-    ($error:expr) => {
-        match $error {
-            InferError::SourceTooLong { sentence, .. }
-            | InferError::TargetTooLong { sentence, .. }
-            | InferError::PrefixTooLong { sentence, .. }
-            | InferError::PrefixToken { sentence, .. }
-            | InferError::Terms { sentence, .. }
-            | InferError::TermsTooLong { sentence, .. }
-            | InferError::UnknownId { sentence, .. }
-            | InferError::NotFinite { sentence, .. } => Some(sentence),
-            _ => None,
-        }
-    };
-}
-
 impl InferError {
     /// The number, from 1, of the sentence that caused the error; `None` if no single one did.
     pub fn sentence(&self) -> Option<usize> {
-        number!(self).copied()
+        match self {
+            Self::Sentence { sentence, .. } => Some(*sentence),
+            _ => None,
+        }
     }
 
     /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts
     /// only its own sentences, and its caller adds those before it.
     pub fn offset(mut self, offset: usize) -> Self {
-        if let Some(sentence) = number!(&mut self) {
+        if let Self::Sentence { sentence, .. } = &mut self {
             *sentence += offset;
         }
         self
@@ -299,13 +269,13 @@ mod tests {
     fn what_precedes_the_first_bad_sentence_is_kept() {
         // Sentences 7 and 4 are bad, and the later is found first.
         let work = |count: usize| match count {
-            7.. => Err(InferError::NotFinite { sentence: 7, step: 0 }),
-            4.. => Err(InferError::NotFinite { sentence: 4, step: 0 }),
+            7.. => Err(SentenceError::NotFinite(0).of(7)),
+            4.. => Err(SentenceError::NotFinite(0).of(4)),
             _ => Ok((0..count).collect()),
         };
         let (done, failure) = until_error(10, work);
         assert_eq!(done, [0, 1, 2]);
-        assert!(matches!(failure, Some(InferError::NotFinite { sentence: 4, .. })));
+        assert!(matches!(failure, Some(InferError::Sentence { sentence: 4, .. })));
         let (done, failure) = until_error(3, work);
         assert_eq!((done.len(), failure.is_none()), (3, true));
         let setting = || InferError::EmptyEnsemble;

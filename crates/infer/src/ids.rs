@@ -1,6 +1,6 @@
 //! Checks of a sentence's ids before a model reads them.
 
-use crate::error::InferError;
+use crate::error::{InferError, SentenceError};
 use crate::model::StepModel;
 
 /// `ids` ending with `</s>`, which is added if it is missing.
@@ -14,23 +14,32 @@ pub(crate) fn closed_len(ids: &[u32], eos: u32) -> usize {
     ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
-/// The number, from 1, and the number of tokens with `</s>`, of the first of `sentences` that is
-/// longer than `limit`.
-pub(crate) fn first_too_long<'a>(
-    sentences: impl Iterator<Item = &'a [u32]>,
+/// Checks that none of the texts of a `side` is longer than `limit`, `</s>` included.
+///
+/// # Errors
+/// [`SentenceError::TooLong`].
+pub(crate) fn check_lengths<T: AsRef<[u32]>>(
+    side: &'static str,
+    texts: impl IntoIterator<Item = T>,
     eos: u32,
     limit: usize,
-) -> Option<(usize, usize)> {
-    let lengths = sentences.map(|ids| closed_len(ids, eos));
-    (1..).zip(lengths).find(|&(_, length)| length > limit)
+) -> Result<(), InferError> {
+    let check = |ids: T| check_length(side, closed_len(ids.as_ref(), eos), limit);
+    (1..).zip(texts).try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
+}
+
+fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), SentenceError> {
+    match length > limit {
+        true => Err(SentenceError::TooLong { side, length, limit }),
+        false => Ok(()),
+    }
 }
 
 /// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the
 /// model accepts each.
 ///
 /// # Errors
-/// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
-/// [`InferError::TargetTooLong`].
+/// [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
 pub(crate) fn check_pairs(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -40,53 +49,38 @@ pub(crate) fn check_pairs(
         let (sources, others) = (sources.len(), targets.len());
         return Err(InferError::Count { sources, others, what: "targets" });
     }
-    for (place, (source, target)) in sources.iter().zip(targets).enumerate() {
-        check_source(model, place + 1, source)?;
-        check_target(model, place + 1, target)?;
-    }
-    Ok(())
+    let check = |(source, target): (&Vec<u32>, &Vec<u32>)| {
+        check_text(model, "source", source).and_then(|()| check_text(model, "target", target))
+    };
+    let mut pairs = (1..).zip(sources.iter().zip(targets));
+    pairs.try_for_each(|(sentence, pair)| check(pair).map_err(|error| error.of(sentence)))
 }
 
-/// Checks the source with the number `sentence`, from 1, which ends with `</s>`.
+/// Checks a text of a `side` that ends with `</s>`.
 ///
 /// # Errors
-/// [`InferError::UnknownId`], [`InferError::SourceTooLong`].
-pub(crate) fn check_source(
+/// [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
+pub(crate) fn check_text(
     model: &dyn StepModel,
-    sentence: usize,
-    source: &[u32],
-) -> Result<(), InferError> {
-    check_ids(sentence, "source", source, model.source_vocab())?;
-    match model.max_positions() {
-        Some(limit) if source.len() > limit => {
-            Err(InferError::SourceTooLong { sentence, length: source.len(), limit })
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_target(model: &dyn StepModel, sentence: usize, target: &[u32]) -> Result<(), InferError> {
-    check_ids(sentence, "target", target, model.target_vocab())?;
-    match model.max_positions() {
-        Some(limit) if target.len() > limit => {
-            Err(InferError::TargetTooLong { sentence, length: target.len(), limit })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Checks that all ids are in the vocabulary.
-///
-/// # Errors
-/// [`InferError::UnknownId`].
-pub(crate) fn check_ids(
-    sentence: usize,
     side: &'static str,
     ids: &[u32],
-    vocab: usize,
-) -> Result<(), InferError> {
+) -> Result<(), SentenceError> {
+    check_ids(model, side, ids)?;
+    check_length(side, ids.len(), model.max_positions().unwrap_or(usize::MAX))
+}
+
+/// Checks that all ids of a `side` are in its vocabulary.
+///
+/// # Errors
+/// [`SentenceError::UnknownId`].
+pub(crate) fn check_ids(
+    model: &dyn StepModel,
+    side: &'static str,
+    ids: &[u32],
+) -> Result<(), SentenceError> {
+    let vocab = if side == "source" { model.source_vocab() } else { model.target_vocab() };
     match ids.iter().find(|&&id| id as usize >= vocab) {
-        Some(&id) => Err(InferError::UnknownId { sentence, side, id, vocab }),
+        Some(&id) => Err(SentenceError::UnknownId { side, id, vocab }),
         None => Ok(()),
     }
 }

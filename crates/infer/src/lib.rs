@@ -87,7 +87,7 @@ pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
-pub use error::InferError;
+pub use error::{InferError, SentenceError};
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
@@ -97,7 +97,7 @@ pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings}
 pub use translator::{
     Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,
     SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
-    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, Tally, TextLink, TranslateOptions,
+    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TextLink, TranslateOptions,
     Translation, Translator, VOCABULARY_FILE, find_language, load_settings, load_tokenizers,
     save_text_files, vocabularies,
 };

@@ -1,5 +1,5 @@
 use crate::batching::Batching;
-use crate::error::InferError;
+use crate::error::{InferError, SentenceError};
 use crate::ids::{check_pairs, closed};
 use crate::model::StepModel;
 use crate::penalty::LengthPenalty;
@@ -45,9 +45,8 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 /// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
-/// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
-/// [`InferError::TargetTooLong`], before anything is computed; [`InferError::NotFinite`] if the
-/// model's output is NaN or infinite.
+/// [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`], before anything
+/// is computed; [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -66,7 +65,9 @@ pub fn force_score(
     for batch in batching.group((0..sources.len()).collect(), &lengths) {
         let log_probs = model.force(&pick(&sources, &batch), &pick(&targets, &batch));
         for (&place, log_probs) in batch.iter().zip(log_probs) {
-            check_finite(place + 1, &log_probs)?;
+            if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
+                return Err(SentenceError::NotFinite(step).of(place + 1));
+            }
             scores[place] = Some(TargetScore::new(log_probs, penalty));
         }
     }
@@ -75,13 +76,6 @@ pub fn force_score(
 
 fn pick<'a>(all: &'a [Vec<u32>], places: &[usize]) -> Vec<&'a [u32]> {
     places.iter().map(|&place| &all[place][..]).collect()
-}
-
-fn check_finite(sentence: usize, log_probs: &[f32]) -> Result<(), InferError> {
-    match log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
-        Some(step) => Err(InferError::NotFinite { sentence, step }),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

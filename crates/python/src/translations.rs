@@ -70,7 +70,7 @@ impl Translations {
         let (alignment, before) = (self.alignment, self.done);
         let (found, failure) = compute(py, move |cancel| {
             let requests = requests(&translator, &texts, None, &options, cancel)?;
-            let (all, failure) = translator.translate_ids_until_error(requests, &options);
+            let (all, failure) = translator.translate_ids_until_error(requests, &options, &|_| ());
             let mut found = Vec::with_capacity(all.len());
             for (text, hypotheses) in texts.iter().zip(all) {
                 let aligned = alignment && !cancel.is_cancelled();

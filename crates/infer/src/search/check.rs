@@ -3,10 +3,9 @@
 use burnformer_glossary::MOST_TERMS;
 
 use super::request::Request;
-use super::terms::Terms;
-use crate::error::InferError;
-use crate::ids::{check_ids, check_source};
-use crate::model::StepModel;
+use crate::error::{InferError, SentenceError};
+use crate::ids::{check_ids, check_text};
+use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
 /// Checks all `requests`, so that a bad one is reported before any is translated.
@@ -20,51 +19,53 @@ pub(crate) fn check(
         let remedy = "every id must lie inside the target vocabulary";
         settings::check((*id as usize) < vocab, "suppress", id, remedy)?;
     }
-    for (place, request) in requests.iter().enumerate() {
-        check_source(model, place + 1, &request.closed(model.special().eos))?;
-        check_prefix(model, place + 1, request, settings)?;
-        check_terms(model, place + 1, request, settings)?;
-        check_ids(place + 1, "target", request.shortlist.as_deref().unwrap_or_default(), vocab)?;
-    }
-    Ok(())
+    let check = |request: &Request| {
+        check_text(model, "source", &request.closed(model.special().eos))?;
+        check_prefix(model, request, settings)?;
+        check_terms(model, request, settings)?;
+        check_ids(model, "target", request.shortlist.as_deref().unwrap_or_default())
+    };
+    let mut requests = (1..).zip(requests);
+    requests.try_for_each(|(sentence, request)| check(request).map_err(|error| error.of(sentence)))
 }
 
 fn check_prefix(
     model: &dyn StepModel,
-    sentence: usize,
     request: &Request,
     settings: &SearchSettings,
-) -> Result<(), InferError> {
-    check_ids(sentence, "target", &request.prefix, model.target_vocab())?;
-    let special = model.special();
-    let reserved = [special.pad, special.bos, special.eos];
-    if let Some(&id) = request.prefix.iter().find(|id| reserved.contains(id)) {
-        return Err(InferError::PrefixToken { sentence, id });
+) -> Result<(), SentenceError> {
+    check_ids(model, "target", &request.prefix)?;
+    if let Some(&id) = request.prefix.iter().find(|&&id| is_reserved(model, id)) {
+        return Err(SentenceError::PrefixToken(id));
     }
-    let source_len = request.closed(special.eos).len();
+    let source_len = request.closed(model.special().eos).len();
     let limit = settings.limit(source_len, model.max_positions());
     match request.prefix.len() {
-        length if length > limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
+        length if length > limit => Err(SentenceError::PrefixTooLong { length, limit }),
         _ => Ok(()),
     }
 }
 
-/// Checks the terms of the request with the number `sentence`, from 1, whose prefix has been
-/// checked.
+/// Returns whether no part of a translation but its end has this id.
+fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
+    let SpecialIds { pad, bos, eos } = model.special();
+    [pad, bos, eos].contains(&id)
+}
+
+/// Checks the terms of a request whose prefix has been checked.
 ///
 /// # Errors
-/// [`InferError::Terms`], [`InferError::TermsTooLong`], [`InferError::UnknownId`].
+/// [`SentenceError::Terms`], [`SentenceError::TermsTooLong`], [`SentenceError::UnknownId`].
 fn check_terms(
     model: &dyn StepModel,
-    sentence: usize,
     request: &Request,
     settings: &SearchSettings,
-) -> Result<(), InferError> {
+) -> Result<(), SentenceError> {
     let terms = &request.terms;
     if terms.is_empty() {
         return Ok(());
     }
-    let refuse = |what| Err(InferError::Terms { sentence, what });
+    let refuse = |what| Err(SentenceError::Terms(what));
     if settings.sampling.is_some() {
         return refuse("samples cannot be made to contain terms; search instead of sampling");
     }
@@ -74,7 +75,15 @@ fn check_terms(
     if terms.phrases.len() > MOST_TERMS {
         return refuse("at most 64 terms are possible; leave out the others or split the sentence");
     }
-    check_phrases(model, sentence, terms, settings)?;
+    for phrase in terms.phrases.iter().flatten() {
+        check_ids(model, "target", &phrase.tokens)?;
+        let banned = |&id: &u32| is_reserved(model, id) || settings.suppress.contains(&id);
+        if phrase.tokens.is_empty() || phrase.tokens.iter().any(banned) {
+            return refuse(
+                "a term has a phrase that is empty or holds a special or suppressed token; leave it out",
+            );
+        }
+    }
     if terms.phrases.iter().any(|phrases| terms.cost(phrases).is_none()) {
         return refuse(
             "a term has no phrase that can follow any token; add one that begins a word",
@@ -82,26 +91,7 @@ fn check_terms(
     }
     let limit = request.limit(settings, model);
     match request.prefix.len() + terms.tokens() + 1 {
-        length if length > limit => Err(InferError::TermsTooLong { sentence, length, limit }),
+        length if length > limit => Err(SentenceError::TermsTooLong { length, limit }),
         _ => Ok(()),
     }
-}
-
-fn check_phrases(
-    model: &dyn StepModel,
-    sentence: usize,
-    terms: &Terms,
-    settings: &SearchSettings,
-) -> Result<(), InferError> {
-    let special = model.special();
-    let reserved = [special.pad, special.bos, special.eos];
-    for phrase in terms.phrases.iter().flatten() {
-        check_ids(sentence, "target", &phrase.tokens, model.target_vocab())?;
-        let banned = |id: &u32| reserved.contains(id) || settings.suppress.contains(id);
-        if phrase.tokens.is_empty() || phrase.tokens.iter().any(banned) {
-            let what = "a term has a phrase that is empty or holds a special or suppressed token; leave it out";
-            return Err(InferError::Terms { sentence, what });
-        }
-    }
-    Ok(())
 }

@@ -49,10 +49,9 @@ use terms::{AfterTerm, after_term};
 /// the empty translation.
 ///
 /// # Errors
-/// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
-/// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], [`InferError::Terms`],
-/// [`InferError::TermsTooLong`], before anything is computed;
-/// [`InferError::NotFinite`] if the model's output is NaN or infinite.
+/// [`InferError::Setting`], or the [`SentenceError`](crate::SentenceError) of the first bad request,
+/// before anything is computed; [`NotFinite`](crate::SentenceError::NotFinite) if the model's
+/// output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
     requests: &[Request],

@@ -84,6 +84,7 @@ fn alone(work: impl Fn() + Send) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::SentenceError;
 
     #[test]
     fn parts_keep_everyone_in_order() {
@@ -125,10 +126,10 @@ mod tests {
     fn the_first_error_is_reported() {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         let work = |part: &[usize]| match part[0] {
-            place @ (7 | 8 | 15) => Err(InferError::NotFinite { sentence: place, step: 0 }),
+            place @ (7 | 8 | 15) => Err(SentenceError::NotFinite(0).of(place)),
             place => Ok(place),
         };
         let error = run(&parts, Some(3), work, |_| ()).unwrap_err();
-        assert!(matches!(error, InferError::NotFinite { sentence: 7, .. }), "{error}");
+        assert!(matches!(error, InferError::Sentence { sentence: 7, .. }), "{error}");
     }
 }

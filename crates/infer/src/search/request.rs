@@ -35,17 +35,8 @@ impl From<Arc<AtomicBool>> for Cancel {
     }
 }
 
-/// The flag is no part of the question: requests that differ in the flag alone are equal.
-impl PartialEq for Cancel {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Cancel {}
-
 /// One sentence to translate, as ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,

@@ -75,7 +75,7 @@ impl<'a> SentenceSearch<'a> {
     /// Takes one step, given the model's `logits` after each row, `[rows, choices]`.
     ///
     /// # Errors
-    /// [`InferError::NotFinite`] if a logit is NaN or +∞, or all logits of a row are −∞.
+    /// [`NotFinite`](crate::SentenceError::NotFinite) if a logit is NaN or +∞, or all logits of a row are −∞.
     pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
         self.extend(logits)?;
         if self.room.extensions.is_empty() {

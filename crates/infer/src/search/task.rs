@@ -4,7 +4,7 @@ use burnformer_kernels::log_sum_exp;
 use super::choices::Choices;
 use super::live::{Extension, Live};
 use super::request::Request;
-use crate::error::InferError;
+use crate::error::{InferError, SentenceError};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{BeamRule, SearchSettings};
@@ -53,10 +53,11 @@ impl<'a> Task<'a> {
     /// The logarithm of the sum of the exponentials of `logits`, after `step` tokens.
     ///
     /// # Errors
-    /// [`InferError::NotFinite`].
+    /// [`SentenceError::NotFinite`].
     pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64, InferError> {
-        let (normaliser, sentence) = (log_sum_exp(logits), self.place + 1);
-        normaliser.is_finite().then_some(normaliser).ok_or(InferError::NotFinite { sentence, step })
+        let normaliser = log_sum_exp(logits);
+        let error = || SentenceError::NotFinite(step).of(self.place + 1);
+        normaliser.is_finite().then_some(normaliser).ok_or_else(error)
     }
 
     /// The logit of a token that must be a choice: of the prefix or a term, or `</s>`.

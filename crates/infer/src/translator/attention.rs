@@ -6,7 +6,7 @@ use super::load::Translator;
 use super::options::LONGEST_SENTENCE;
 use crate::attention::{Attention, pieces};
 use crate::error::InferError;
-use crate::ids::{check_pairs, closed, first_too_long};
+use crate::ids::{check_lengths, check_pairs, closed};
 use crate::model::SpecialIds;
 
 impl Translator {
@@ -14,8 +14,8 @@ impl Translator {
     /// translation of `source`.
     ///
     /// # Errors
-    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so
-    /// many tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with the
+    /// [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take so many
+    /// tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with the
     /// product of the lengths; [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
         let Tokenizers { source: reader, target: writer } = &self.tokenizers;
@@ -29,14 +29,8 @@ impl Translator {
         target: &[u32],
     ) -> Result<Attention, InferError> {
         let SpecialIds { bos, eos, .. } = self.model.special();
-        let limit = LONGEST_SENTENCE;
-        let too_long = |ids: &[u32]| first_too_long([ids].into_iter(), eos, limit);
-        if let Some((sentence, length)) = too_long(source) {
-            return Err(InferError::SourceTooLong { sentence, length, limit });
-        }
-        if let Some((sentence, length)) = too_long(target) {
-            return Err(InferError::TargetTooLong { sentence, length, limit });
-        }
+        check_lengths("source", [source], eos, LONGEST_SENTENCE)?;
+        check_lengths("target", [target], eos, LONGEST_SENTENCE)?;
         let (sources, targets) = ([closed(source, eos)], [closed(target, eos)]);
         check_pairs(&*self.model, &sources, &targets)?;
         let ([source], [target]) = (sources, targets);

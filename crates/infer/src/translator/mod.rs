@@ -23,5 +23,5 @@ pub use files::{
 pub use languages::find_language;
 pub use links::TextLink;
 pub use load::{Translator, vocabularies};
-pub use options::{LONGEST_SENTENCE, Languages, LongSources, Tally, TranslateOptions};
+pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};

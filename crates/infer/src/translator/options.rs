@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use burnformer_glossary::Glossary;
 use burnformer_shortlist::Shortlist;
@@ -14,7 +13,7 @@ pub const LONGEST_SENTENCE: usize = 1024;
 /// The policy for a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LongSources {
-    /// Return the error [`InferError::SourceTooLong`](crate::InferError::SourceTooLong).
+    /// Return the error [`TooLong`](crate::SentenceError::TooLong).
     #[default]
     Refuse,
     /// Translate the tokens that fit; the rest of the sentence is lost.
@@ -41,29 +40,6 @@ impl Languages {
             request.source.splice(0..0, self.source.iter().copied());
             request.prefix.splice(0..0, self.target.iter().copied());
         }
-    }
-}
-
-/// Counts the sentences whose search has ended, while others are still searched for. Clones count
-/// together.
-#[derive(Clone, Debug, Default)]
-pub struct Tally(Arc<AtomicUsize>);
-
-impl Tally {
-    /// The number of sentences so far.
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn add(&self, count: usize) {
-        self.0.fetch_add(count, Ordering::Relaxed);
-    }
-}
-
-/// The count is no setting: all tallies are equal.
-impl PartialEq for Tally {
-    fn eq(&self, _: &Self) -> bool {
-        true
     }
 }
 
@@ -94,8 +70,6 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,
-    /// Counts the finished work, for a program that tells its user.
-    pub tally: Tally,
 }
 
 impl Default for TranslateOptions {
@@ -108,7 +82,6 @@ impl Default for TranslateOptions {
             languages: Languages::default(),
             glossary: None,
             shortlist: None,
-            tally: Tally::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::error::{InferError, until_error};
-use crate::ids::first_too_long;
+use crate::ids::check_lengths;
 use crate::score::{TargetScore, force_score};
 
 impl Translator {
@@ -27,8 +27,8 @@ impl Translator {
     /// `options`.
     ///
     /// # Errors
-    /// The errors of [`force_score`]; [`InferError::SourceTooLong`] or
-    /// [`InferError::TargetTooLong`] for a sentence of more than `options.longest` tokens.
+    /// The errors of [`force_score`]; [`SentenceError::TooLong`](crate::SentenceError::TooLong) for
+    /// a sentence of more than `options.longest` tokens.
     pub fn score_ids(
         &self,
         sources: &[Vec<u32>],
@@ -36,14 +36,8 @@ impl Translator {
         options: &TranslateOptions,
     ) -> Result<Vec<TargetScore>, InferError> {
         let (limit, eos) = (self.longest_source(options), self.model.special().eos);
-        let too_long =
-            |all: &[Vec<u32>]| first_too_long(all.iter().map(|ids| &ids[..]), eos, limit);
-        if let Some((sentence, length)) = too_long(sources) {
-            return Err(InferError::SourceTooLong { sentence, length, limit });
-        }
-        if let Some((sentence, length)) = too_long(targets) {
-            return Err(InferError::TargetTooLong { sentence, length, limit });
-        }
+        check_lengths("source", sources, eos, limit)?;
+        check_lengths("target", targets, eos, limit)?;
         let penalty = options.search.length_penalty;
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }

@@ -37,7 +37,7 @@ impl Translator {
                 break;
             }
             let requests = self.requests(&texts, options)?;
-            let (hypotheses, error) = self.translate_ids_until_error(requests, options);
+            let (hypotheses, error) = self.translate_ids_until_error(requests, options, &|_| ());
             self.texts_of(hypotheses).into_iter().try_for_each(&mut write)?;
             if let Some(error) = error {
                 return Err(error.offset(done).into());

@@ -10,7 +10,7 @@ use super::translation::{Translation, text_of};
 use crate::doubt::repeats;
 use crate::error::{InferError, until_error};
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::ids::first_too_long;
+use crate::ids::check_lengths;
 use crate::search::{Request, check, search_counting};
 use crate::settings::{BeamRule, SearchSettings};
 
@@ -39,7 +39,7 @@ impl Translator {
     ///
     /// # Errors
     /// The errors of [`search`](crate::search()), with sentences counted from 1;
-    /// [`InferError::SourceTooLong`] for a source above [`longest_source`](Self::longest_source),
+    /// [`TooLong`](crate::SentenceError::TooLong) for a source above [`longest_source`](Self::longest_source),
     /// unless it is to be truncated; those of [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
@@ -72,7 +72,7 @@ impl Translator {
     /// computes anything.
     ///
     /// # Errors
-    /// The errors of [`translate_ids`](Self::translate_ids), except [`InferError::NotFinite`].
+    /// The errors of [`translate_ids`](Self::translate_ids), except [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
         mut requests: Vec<Request>,
@@ -98,7 +98,7 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
-    /// The errors of [`search`](crate::search()); [`InferError::SourceTooLong`] for a source above
+    /// The errors of [`search`](crate::search()); [`TooLong`](crate::SentenceError::TooLong) for a source above
     /// [`longest_source`](Self::longest_source), unless it is to be truncated.
     pub fn translate_ids(
         &self,
@@ -107,19 +107,21 @@ impl Translator {
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
-        self.search(&requests, &small, options)
+        self.search(&requests, &small, options, &|_| ())
     }
 
     /// Translates sentences that are given as ids, up to the first that cannot be translated, and
-    /// returns the error of that one. Streams use it, in which no finished work must be lost.
+    /// returns the error of that one. Streams use it, in which no finished work must be lost. `done`
+    /// takes the number of sentences of each batch whose search has ended.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,
         options: &TranslateOptions,
+        done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
-        until_error(requests.len(), |count| self.search(&requests[..count], &small, options))
+        until_error(requests.len(), |count| self.search(&requests[..count], &small, options, done))
     }
 
     /// The text of a hypothesis, on one line.
@@ -164,11 +166,11 @@ impl Translator {
         requests: &[Request],
         small: &[(usize, Request)],
         options: &TranslateOptions,
+        done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
         self.check_lengths(requests, options)?;
-        let done = |count| options.tally.add(count);
         let mut all =
-            search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
+            search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
         self.try_small_letters(requests, small, options, &mut all);
         if options.search.second_search {
             self.leave_loops(requests, options, &mut all);
@@ -257,11 +259,7 @@ impl Translator {
         requests: &[Request],
         options: &TranslateOptions,
     ) -> Result<(), InferError> {
-        let limit = self.longest_source(options);
-        let sources = requests.iter().map(|request| &request.source[..]);
-        match first_too_long(sources, self.model.special().eos, limit) {
-            Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
-            None => Ok(()),
-        }
+        let (limit, eos) = (self.longest_source(options), self.model.special().eos);
+        check_lengths("source", requests.iter().map(|request| &request.source), eos, limit)
     }
 }

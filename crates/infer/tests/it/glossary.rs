@@ -7,7 +7,8 @@ use crate::common::translate_with_prefixes;
 use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_infer::{
-    Glossary, InferError, Request, Sampling, SearchSettings, TranslateOptions, Translator, Wanted,
+    Glossary, InferError, Request, Sampling, SearchSettings, SentenceError, TranslateOptions,
+    Translator, Wanted,
 };
 use proptest::prelude::*;
 
@@ -105,7 +106,10 @@ fn what_cannot_be_done_is_refused() {
     let mut sampled = options(&translator, &[("house", "Haus")], 10);
     sampled.search.sampling = Some(Sampling::default());
     let error = translator.translate(&["a dog", "the house"], &sampled).unwrap_err();
-    assert!(matches!(error, InferError::Terms { sentence: 2, .. }), "{error}");
+    assert!(
+        matches!(error, InferError::Sentence { sentence: 2, error: SentenceError::Terms(_) }),
+        "{error}"
+    );
     let glossary = Glossary::parse("t.tsv".as_ref(), b"dog\tHund\nhouse\tHa\x01us").unwrap();
     let error = translator.check_glossary(&glossary).unwrap_err();
     assert!(matches!(error, InferError::TermText { .. }));

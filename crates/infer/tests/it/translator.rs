@@ -10,8 +10,8 @@ use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
     AlignmentOptions, FinishReason, InferError, LONGEST_SENTENCE, LongSources, MOST_LINKED,
-    Request, SearchSettings, TranslateOptions, Translator, perplexity, save_text_files,
-    word_alignment,
+    Request, SearchSettings, SentenceError, TranslateOptions, Translator, perplexity,
+    save_text_files, word_alignment,
 };
 
 use crate::common::translate_with_prefixes;
@@ -202,7 +202,16 @@ fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
         translator.translate_lines(lines(), 2, options, |_| Ok::<(), InferError>(()))
     };
     let error = run(&translator.options()).unwrap_err();
-    assert!(matches!(error, InferError::SourceTooLong { sentence: 3, limit: 20, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            InferError::Sentence {
+                sentence: 3,
+                error: SentenceError::TooLong { side: "source", limit: 20, .. }
+            }
+        ),
+        "{error}"
+    );
     let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
     assert_eq!(run(&truncate).unwrap(), 3);
     let mut written = Vec::new();
@@ -210,7 +219,13 @@ fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
         written.push(translation.text);
         Ok::<(), InferError>(())
     });
-    assert!(matches!(error, Err(InferError::SourceTooLong { sentence: 3, .. })));
+    assert!(matches!(
+        error,
+        Err(InferError::Sentence {
+            sentence: 3,
+            error: SentenceError::TooLong { side: "source", .. }
+        })
+    ));
     let before = translator.translate(&[LINES[0], LINES[2]], &translator.options()).unwrap();
     assert!(written.iter().eq(before.iter().map(|translation| &translation.text)), "{written:?}");
     let failing = lines().into_iter().take(1).chain([Err(InferError::EmptyEnsemble)]);

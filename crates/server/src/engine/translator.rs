@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_infer::{
     AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
-    MOST_LINKED, Request, Shortlist, TranslateOptions, Translation, Translator, doubts,
+    MOST_LINKED, Request, SentenceError, Shortlist, TranslateOptions, Translation, Translator,
+    doubts,
 };
 use burnformer_view::Sentence;
 
@@ -149,13 +150,12 @@ impl Engine for TranslatorEngine {
 
 fn engine_error(error: InferError) -> EngineError {
     match error {
-        InferError::PrefixTooLong { .. }
-        | InferError::PrefixToken { .. }
-        | InferError::Terms { .. }
-        | InferError::TermsTooLong { .. }
+        InferError::Sentence {
+            error: SentenceError::UnknownId { .. } | SentenceError::NotFinite(_),
+            ..
+        } => EngineError::Failed(error.to_string()),
+        InferError::Sentence { .. }
         | InferError::TermText { .. }
-        | InferError::SourceTooLong { .. }
-        | InferError::TargetTooLong { .. }
         | InferError::NoAttention
         | InferError::Setting { .. } => EngineError::Request(error.to_string()),
         error => EngineError::Failed(error.to_string()),

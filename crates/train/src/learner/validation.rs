@@ -1,6 +1,6 @@
 use std::fs;
 
-use burnformer_infer::InferError;
+use burnformer_infer::{InferError, SentenceError};
 
 use super::Learner;
 use crate::advice::Measured;
@@ -21,7 +21,10 @@ impl Learner {
         }
         let validation =
             match validator.validate(&self.setup.first.shape, self.model(), self.device()) {
-                Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
+                Err(TrainError::Infer(InferError::Sentence {
+                    error: SentenceError::NotFinite(_),
+                    ..
+                })) => return Ok(false),
                 validation => validation?,
             };
         if !(validation.loss.is_finite() && validation.nll.is_finite()) {

@@ -99,8 +99,9 @@ pub fn run(args: Args) -> Result<()> {
         let lines = counted(journal.lines(), "line");
         note(format_args!("going on after the first {lines}, which {journal} has"));
     }
-    let progress = Progress::of(&options.tally, journal.lines(), part.count());
-    while add_chunk(&args, &translator, &options, &mut input, &mut journal)? {}
+    let progress = Progress::new(journal.lines(), part.count());
+    let done = |count| progress.add(count);
+    while add_chunk(&args, &translator, &options, &done, &mut input, &mut journal)? {}
     drop(progress);
     let (lines, mut kept) = (journal.lines(), 0);
     part.complete(part.lines.start + lines, |out| {
@@ -123,11 +124,12 @@ fn add_chunk(
     args: &Args,
     translator: &Translator,
     options: &TranslateOptions,
+    done: &(dyn Fn(usize) + Sync),
     input: &mut Input,
     journal: &mut Journal,
 ) -> Result<bool> {
     let (sentences, failure) = input.next_chunk(args.chunk);
-    let translations = translations(translator, &sentences, options)?;
+    let translations = translations(translator, &sentences, options, done)?;
     journal.add(sentences.iter().zip(translations))?;
     failure.map_or(Ok(!sentences.is_empty()), Err)
 }
@@ -155,13 +157,15 @@ fn translations(
     translator: &Translator,
     sentences: &[Sentence],
     options: &TranslateOptions,
+    done: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<Option<String>>> {
     let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
     let limit = translator.longest_source(options);
     let requests = translator.requests(&texts, options)?.into_iter().enumerate();
     let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
     let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
-    let found = translator.translate_ids(requests, options)?;
+    let (found, failure) = translator.translate_ids_until_error(requests, options, done);
+    failure.map_or(Ok(()), Err)?;
     let chosen: Vec<Option<String>> = usable
         .par_iter()
         .zip(found)

@@ -354,9 +354,10 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         warnings.source(number, request.source.len(), limit);
     }
     warnings.finish();
-    let _progress = Progress::of(&options.tally, 0, Some(lines.len()));
-    let found =
-        translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;
+    let progress = Progress::new(0, Some(lines.len()));
+    let done = |count| progress.add(count);
+    let (found, failure) = translator.translate_ids_until_error(requests, &options, &done);
+    failure.map_or(Ok(()), Err).with_context(|| path.display().to_string())?;
     let best: Vec<Hypothesis> = found.into_iter().map(|mut all| all.swap_remove(0)).collect();
     let texts: Vec<String> = best.iter().map(|own| translator.text_of(own)).collect();
     if let Some(mut output) = output {

@@ -69,7 +69,7 @@ fn lines(
         return Ok(());
     };
     let input = Input::open(args, &part.lines)?;
-    let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, part.count()));
+    let progress = (!input.is_dialogue()).then(|| Progress::new(0, part.count()));
     let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
     let output = part.create_output(&read)?;
     let shared = match shared {
@@ -84,7 +84,7 @@ fn lines(
         }
     };
     let first = usize::try_from(part.lines.start)?;
-    let end = write_lines(args, translator, options, input, (first, shared));
+    let end = write_lines(args, translator, options, input, progress, (first, shared));
     let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let finished = end.and_then(|end| part.finish(&mut output, end as u64));
     // The handler of signals keeps the output for as long as the process lives.
@@ -98,13 +98,15 @@ fn write_lines(
     translator: &Translator,
     options: &TranslateOptions,
     mut input: Input,
+    progress: Option<Progress>,
     (mut done, shared): (usize, &signals::Shared),
 ) -> Result<usize> {
     loop {
         let chunk = input.next_chunk(args);
         let lines = chunk.lines.clone();
         let (requests, failure) = requests(translator, &mut input, chunk, options);
-        let (all, broken) = translator.translate_ids_until_error(requests, options);
+        let count = |count| progress.iter().for_each(|progress| progress.add(count));
+        let (all, broken) = translator.translate_ids_until_error(requests, options, &count);
         let count = all.len();
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for ((number, hypotheses), source) in (done..).zip(all).zip(&lines) {

@@ -2,7 +2,10 @@ pub(crate) mod table;
 
 use self::table::TableModel;
 use super::*;
-use crate::{Batching, InferError, LengthPenalty, Request, SearchSettings, force_score, search};
+use crate::{
+    Batching, InferError, LengthPenalty, Request, SearchSettings, SentenceError, force_score,
+    search,
+};
 
 const SOURCES: [&[u32]; 2] = [&[3, 4, 2], &[5, 2]];
 const TARGETS: [&[u32]; 2] = [&[4, 2], &[3, 3, 5, 2]];
@@ -108,12 +111,27 @@ fn pairs_that_cannot_be_scored_are_refused() {
     let error = score(&[vec![3]], &[]);
     assert!(matches!(error, InferError::Count { sources: 1, others: 0, what: "targets" }));
     let error = score(&[vec![3]], &[vec![3; 4]]);
-    assert!(matches!(error, InferError::TargetTooLong { sentence: 1, length: 5, limit: 4 }));
+    assert!(matches!(
+        error,
+        InferError::Sentence {
+            sentence: 1,
+            error: SentenceError::TooLong { side: "target", length: 5, limit: 4 }
+        }
+    ));
     let error = score(&[vec![3; 4]], &[vec![3]]);
-    assert!(matches!(error, InferError::SourceTooLong { sentence: 1, length: 5, limit: 4 }));
+    assert!(matches!(
+        error,
+        InferError::Sentence {
+            sentence: 1,
+            error: SentenceError::TooLong { side: "source", length: 5, limit: 4 }
+        }
+    ));
     let error = score(&[vec![3]], &[vec![8]]);
     assert!(matches!(
         error,
-        InferError::UnknownId { sentence: 1, side: "target", id: 8, vocab: 6 }
+        InferError::Sentence {
+            sentence: 1,
+            error: SentenceError::UnknownId { side: "target", id: 8, vocab: 6 }
+        }
     ));
 }

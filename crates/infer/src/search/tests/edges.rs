@@ -93,21 +93,36 @@ fn bad_requests_are_refused_by_sentence() {
     let with_prefix = |prefix: &[u32]| Request { prefix: prefix.to_vec(), ..good.clone() };
     assert!(matches!(
         second(Request::new(vec![3, 6])),
-        InferError::UnknownId { sentence: 2, side: "source", id: 6, vocab: 6 }
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::UnknownId { side: "source", id: 6, vocab: 6 }
+        }
     ));
     assert!(matches!(
         second(with_prefix(&[9])),
-        InferError::UnknownId { sentence: 2, side: "target", id: 9, vocab: 6 }
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::UnknownId { side: "target", id: 9, vocab: 6 }
+        }
     ));
     assert!(matches!(
         second(Request::new(vec![3; 8])),
-        InferError::SourceTooLong { sentence: 2, length: 9, limit: 8 }
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::TooLong { side: "source", length: 9, limit: 8 }
+        }
     ));
     assert!(matches!(
         second(with_prefix(&[3; 8])),
-        InferError::PrefixTooLong { sentence: 2, length: 8, limit: 7 }
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::PrefixTooLong { length: 8, limit: 7 }
+        }
     ));
-    assert!(matches!(second(with_prefix(&[3, 2])), InferError::PrefixToken { sentence: 2, id: 2 }));
+    assert!(matches!(
+        second(with_prefix(&[3, 2])),
+        InferError::Sentence { sentence: 2, error: SentenceError::PrefixToken(2) }
+    ));
     let suppress = SearchSettings { suppress: vec![6], ..settings.clone() };
     assert!(matches!(refused(&[], &suppress), InferError::Setting { name: "suppress", .. }));
 }
@@ -137,5 +152,8 @@ fn logits_that_are_no_numbers_are_an_error() {
     }
     let requests = [Request::new(vec![]), Request::new(SOURCE.to_vec())];
     let error = search(&Broken, &requests, &SearchSettings::default(), &Batching::default());
-    assert!(matches!(error, Err(InferError::NotFinite { sentence: 2, step: 0 })));
+    assert!(matches!(
+        error,
+        Err(InferError::Sentence { sentence: 2, error: SentenceError::NotFinite(0) })
+    ));
 }

@@ -12,7 +12,8 @@ use super::*;
 use crate::model::Decoding;
 use crate::model::tests::table::TableModel;
 use crate::{
-    AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SpecialIds,
+    AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SentenceError,
+    SpecialIds,
 };
 
 const SOURCE: [u32; 3] = [4, 3, 2];

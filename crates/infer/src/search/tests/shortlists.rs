@@ -80,7 +80,13 @@ fn a_listed_token_outside_the_vocabulary_is_refused() {
     let model = TableModel::new(VOCAB, 1);
     let requests = [Request::new(SOURCE.to_vec()), listed(&SOURCE, &[5, 12])];
     let error = search(&model, &requests, &beam_of(2), &Batching::default()).unwrap_err();
-    assert!(matches!(error, InferError::UnknownId { sentence: 2, side: "target", id: 12, .. }));
+    assert!(matches!(
+        error,
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::UnknownId { side: "target", id: 12, .. }
+        }
+    ));
 }
 
 /// Sentences, some with a list, some with a prefix and some with a term.

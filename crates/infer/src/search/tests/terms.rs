@@ -177,14 +177,29 @@ fn terms_that_no_translation_can_have_are_refused() {
         (request(vec![], vec![good()]), &settings, "empty source"),
     ] {
         let error = refused(request, settings);
-        assert!(matches!(error, InferError::Terms { sentence: 2, .. }), "{error}");
+        assert!(
+            matches!(error, InferError::Sentence { sentence: 2, error: SentenceError::Terms(_) }),
+            "{error}"
+        );
         assert!(error.to_string().contains(what), "{error}");
         assert_eq!((error.sentence(), error.offset(3).sentence()), (Some(2), Some(5)));
     }
     let error = refused(with(vec![term(&[&[12]], Edge::Word)]), &settings);
-    assert!(matches!(error, InferError::UnknownId { sentence: 2, side: "target", id: 12, .. }));
+    assert!(matches!(
+        error,
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::UnknownId { side: "target", id: 12, .. }
+        }
+    ));
     let error = refused(with(vec![good(), good(), good(), term(&[&[3]], Edge::Word)]), &settings);
-    assert!(matches!(error, InferError::TermsTooLong { sentence: 2, length: 8, limit: 7 }));
+    assert!(matches!(
+        error,
+        InferError::Sentence {
+            sentence: 2,
+            error: SentenceError::TermsTooLong { length: 8, limit: 7 }
+        }
+    ));
 }
 
 /// A model whose every target position attends to the source position of the same number.
