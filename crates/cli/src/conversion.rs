@@ -12,6 +12,8 @@ use burnformer_infer::{
 };
 use burnformer_interop::{Format, InteropError, Package, TextFiles};
 
+use crate::output::unwritable;
+
 /// Converts the model at `path`, whose format is found out if it is not given, into the new model
 /// directory `out`. The directory appears there once it has been loaded and has translated. A
 /// `bare` one needs no tokeniser.
@@ -38,7 +40,7 @@ pub fn convert(
         );
     }
     let beside = burnformer_files::folder_of(out);
-    let cannot = || format!("{}: cannot be written", out.display());
+    let cannot = || unwritable(out.display());
     fs::create_dir_all(beside).with_context(cannot)?;
     let made = tempfile::tempdir_in(beside).with_context(cannot)?;
     let dir = made.path().join("model");

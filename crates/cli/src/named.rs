@@ -11,7 +11,7 @@ use burnformer_train::user_cache;
 use serde::{Deserialize, Serialize};
 
 use crate::conversion;
-use crate::output::note;
+use crate::output::{note, unwritable};
 
 /// The origin of a model that was converted: the file beside its directory.
 #[derive(Debug, Deserialize, Serialize)]
@@ -47,7 +47,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
         return Ok(folder.join("model"));
     }
     let beside = burnformer_files::folder_of(&folder).to_owned();
-    let cannot = || format!("{}: cannot be written", beside.display());
+    let cannot = || unwritable(beside.display());
     fs::create_dir_all(&beside).with_context(cannot)?;
     // Another process may convert the same model: the first to end gives the folder its name.
     let made = tempfile::tempdir_in(&beside).with_context(cannot)?;

@@ -184,7 +184,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
-fn unwritable(name: &str) -> String {
+/// The message that the file or folder `name` cannot be written, to which the cause is added.
+pub fn unwritable(name: impl Display) -> String {
     format!("{name}: cannot be written; check the folder, its permissions and the free space")
 }
 

@@ -14,6 +14,16 @@ use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts};
 
 use crate::embedded;
+use crate::output::unwritable;
+
+/// Refuses a pipe that is named twice, since it can be read once.
+///
+/// # Errors
+/// [`DataError::PipeTwice`].
+pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), DataError> {
+    let twice = |path: &Path| Err(DataError::PipeTwice { path: path.into() });
+    repeated_pipe(paths).map_or(Ok(()), twice)
+}
 
 /// Texts that a configuration cannot name, so that the run keeps copies of them: standard input,
 /// pipes, and files whose names are not Unicode.
@@ -34,9 +44,7 @@ impl Unnamed {
     pub fn take(data: &mut DataSettings) -> Result<Self> {
         let all = data.texts();
         let all = all.iter().flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
-        if let Some(path) = repeated_pipe(all) {
-            return Err(DataError::PipeTwice { path: path.into() }.into());
-        }
+        check_pipes(all)?;
         let mut unnamed = Vec::new();
         for (place, (key, paths)) in data.texts_mut().into_iter().enumerate() {
             let part = match key.rsplit('.').next().unwrap_or(key) {
@@ -153,7 +161,7 @@ pub fn of_command(
 
 /// Copies what comes through the pipe `from` into a private file in `folder`.
 fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
-    let unwritable = || format!("{}: cannot be written", folder.display());
+    let unwritable = || unwritable(folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
     let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
     let unreadable = |cause| DataError::Unreadable { path: shown(from).into(), cause };

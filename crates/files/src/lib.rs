@@ -42,9 +42,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// The error of `fill`, and errors of the operating system. The old file is then unchanged.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
+    let partial = path.with_added_extension("partial");
     // A file left by a killed process would keep its permissions.
     let _ = fs::remove_file(&partial);
     let filled = File::create(&partial).and_then(|mut file| {

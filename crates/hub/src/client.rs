@@ -118,9 +118,7 @@ impl Client {
         }
         let io = |cause| HubError::io(remote.path, cause);
         fs::create_dir_all(burnformer_files::folder_of(remote.path)).map_err(io)?;
-        let mut name = remote.path.file_name().unwrap_or_default().to_owned();
-        name.push(".incomplete");
-        let partial = remote.path.with_file_name(name);
+        let partial = remote.path.with_added_extension("incomplete");
         let open = || OpenOptions::new().read(true).append(true).create(true).open(&partial);
         let mut file = open().map_err(io)?;
         lock(remote, &file, watch)?;

@@ -8,6 +8,16 @@ pub enum FinishReason {
     Limit,
 }
 
+impl FinishReason {
+    /// The name of the reason in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EndOfSentence => "end-of-sentence",
+            Self::Limit => "limit",
+        }
+    }
+}
+
 /// A translation as token ids.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hypothesis {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use burnformer_core::TransformerConfig;
 
@@ -150,15 +149,5 @@ fn there(path: &Path) -> Result<()> {
 impl fmt::Display for Format {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        let names = Self::ALL.map(Self::name).join(", ");
-        found.ok_or_else(|| format!("unknown format {name:?}; known are {names}"))
     }
 }

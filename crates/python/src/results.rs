@@ -1,8 +1,6 @@
 //! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
-use burnformer_infer::{
-    Doubt, FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts,
-};
+use burnformer_infer::{Doubt, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
 use burnformer_server::Detection;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
@@ -94,12 +92,8 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternative = |(text, hypothesis): (String, Hypothesis)| {
-        let finish = match hypothesis.finish {
-            FinishReason::EndOfSentence => "end-of-sentence",
-            FinishReason::Limit => "limit",
-        };
-        let Hypothesis { tokens, log_probs, score, .. } = hypothesis;
-        class_of_others.call1((text, score, tokens, log_probs, finish))
+        let Hypothesis { tokens, log_probs, score, finish, .. } = hypothesis;
+        class_of_others.call1((text, score, tokens, log_probs, finish.name()))
     };
     let alternatives =
         found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;

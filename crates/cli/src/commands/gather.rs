@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use burnformer_data::counted;
 
-use crate::output::{check_name, note};
+use crate::output::{check_name, note, unwritable};
 use crate::shards;
 
 /// Arguments of `gather`.
@@ -28,7 +28,7 @@ pub fn run(args: Args) -> Result<()> {
         paths.iter().try_for_each(|path| io::copy(&mut File::open(path)?, file).map(|_| ()))
     });
     let out = args.out.display();
-    joined.with_context(|| format!("{out}: cannot be written"))?;
+    joined.with_context(|| unwritable(&out))?;
     note(format_args!("{out}: joined from {}", counted(paths.len(), "shard")));
     Ok(())
 }

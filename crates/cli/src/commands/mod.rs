@@ -29,6 +29,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
 use burnformer_data::CorpusPaths;
+use burnformer_data::corpus::Side;
 use burnformer_infer::{InferError, LengthPenalty, Shortlist, TranslateOptions, Translator};
 use burnformer_train::TrainConfig;
 use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
@@ -39,6 +40,7 @@ use crate::device::DeviceName;
 use crate::embedded;
 use crate::output::{say, wrong_usage};
 use crate::shards::digest_of_file;
+use crate::texts::check_pipes;
 use crate::values::{compute_type, model, text};
 
 /// The options of commands that run a model: how and where it computes.
@@ -223,6 +225,15 @@ fn set_texts<'a>(
 ///
 /// # Errors
 /// Wrong usage for any other number of files.
+/// The texts of the two sides, which are not one pipe.
+fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a Path, Side)>> {
+    let texts = [(Some(source), Side::Source), (target, Side::Target)];
+    let texts = texts.into_iter().filter_map(|(path, side)| Some((path?, side)));
+    let texts: Vec<(&Path, Side)> = texts.collect();
+    check_pipes(texts.iter().map(|(path, _)| *path))?;
+    Ok(texts)
+}
+
 fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
     corpus_paths(option, paths).map_err(wrong_usage)
 }

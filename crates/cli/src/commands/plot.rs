@@ -7,7 +7,7 @@ use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
 
 use crate::csv::csv;
-use crate::output::{draw, note, wrong_usage};
+use crate::output::{draw, note, unwritable, wrong_usage};
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -66,8 +66,8 @@ pub fn run(args: Args) -> Result<()> {
     let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
     let (tables, pictures): (Vec<_>, Vec<_>) = args.output.into_iter().partition(is_table);
     for path in tables {
-        std::fs::write(&path, numbers(&charts) + "\n")
-            .with_context(|| format!("{}: cannot be written", path.display()))?;
+        let numbers = numbers(&charts) + "\n";
+        std::fs::write(&path, numbers).with_context(|| unwritable(path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
     draw(&Figure { charts, columns }, &pictures)

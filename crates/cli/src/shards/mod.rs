@@ -21,7 +21,7 @@ use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::output::{Output, check_name, note, wrong_usage};
+use crate::output::{Output, check_name, note, unwritable, wrong_usage};
 use shard::Shard;
 pub use shard::ShardArgs;
 pub use stamp::digest_of_file;
@@ -113,7 +113,7 @@ impl Part {
             self.complete(end, |path| {
                 let Some(file) = output.take_unfinished()? else { return Ok(None) };
                 let digest = digest_of_file(file.path())?;
-                file.publish(path).with_context(|| unwritable(path))?;
+                file.publish(path).with_context(|| unwritable(path.display()))?;
                 Ok(Some(digest))
             })
         })
@@ -142,7 +142,7 @@ impl Part {
             return Ok(());
         };
         // A process that is killed here leaves an output without its stamp, which is not trusted.
-        write_stamp(path, &digest, made_from).with_context(|| unwritable(path))
+        write_stamp(path, &digest, made_from).with_context(|| unwritable(path.display()))
     }
 }
 
@@ -186,10 +186,6 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
         );
     }
     Ok(paths)
-}
-
-fn unwritable(path: &Path) -> String {
-    format!("{}: cannot be written", path.display())
 }
 
 /// The number of lines that each of `texts` has.

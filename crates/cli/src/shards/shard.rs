@@ -87,7 +87,7 @@ impl Shard {
     pub(super) fn path(self, out: &Path) -> PathBuf {
         let Self { number, count } = self;
         let width = count.to_string().len();
-        with_ending(out, &format!(".{number:0width$}-of-{count}"))
+        out.with_added_extension(format!("{number:0width$}-of-{count}"))
     }
 }
 
@@ -112,13 +112,6 @@ fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String>
             ))
         }
     }
-}
-
-/// `path` with `ending` after its name.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(ending);
-    path.with_file_name(name)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ struct Variable {
 
 /// The variables of a file.
 pub(super) struct Binary<'a> {
-    path: &'a Path,
+    pub path: &'a Path,
     bytes: &'a [u8],
     variables: BTreeMap<String, Variable>,
     aliases: BTreeMap<String, String>,

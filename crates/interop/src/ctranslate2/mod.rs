@@ -66,7 +66,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let mut file = Binary::read(&path, &bytes)?;
     let settings = Settings::read(&dir.join(CONFIG), &file)?;
     let vocabularies = Vocabularies::read(dir)?.of_rows(rows(&file)?, &settings.unk_token)?;
-    let mut config = shape(dir, &file, &settings, &vocabularies)?;
+    let mut config = shape(&file, &settings, &vocabularies)?;
     let mut weights = layers::read(&mut file, &config)?;
     let embeddings = embeddings(&mut file, &config)?;
     config.sharing = embeddings.sharing();
@@ -75,7 +75,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         let bias = file.tensor("decoder/projection/bias", &[config.target_vocab])?;
         weights.insert("output_bias".into(), bias);
     }
-    positions(&path, &mut file, &mut config, &mut weights)?;
+    positions(&mut file, &mut config, &mut weights)?;
     let search = match (carried::search(dir)?, is_argos(package)) {
         (Some(search), _) => search,
         (None, true) => argos_search(package)?,
@@ -140,29 +140,27 @@ fn argos_search(dir: &Path) -> Result<SearchSettings> {
 
 /// The configuration, without what depends on the values of the weights.
 fn shape(
-    dir: &Path,
     file: &Binary,
     settings: &Settings,
     vocabularies: &Vocabularies,
 ) -> Result<TransformerConfig> {
-    let path = &dir.join(WEIGHTS);
     let [source_vocab, target_vocab] = rows(file)?;
     let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
-    refuse_options(path, file)?;
+    refuse_options(file)?;
     let layers = ["encoder", "decoder"].map(|side| layers::count(file, side));
     // A layer has more variables. One with too few is told later.
     if layers[0] + layers[1] > file.len() / 8 {
         let message = format!("{layers:?} layers, but {} variables", file.len());
-        return Err(InteropError::damaged(path, message));
+        return Err(InteropError::damaged(file.path, message));
     }
     let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
     let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
-    let [heads, decoder_heads] = heads(path, file, d_model)?;
+    let [heads, decoder_heads] = heads(file, d_model)?;
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
     let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
     let bos = match zero_start {
         true => pad,
-        false => vocabularies.id(settings.start(&dir.join(CONFIG))?)?,
+        false => vocabularies.id(settings.start()?)?,
     };
     Ok(TransformerConfig {
         source_vocab,
@@ -174,24 +172,24 @@ fn shape(
         d_ff,
         encoder_layers: layers[0],
         decoder_layers: layers[1],
-        norm: match both_sides(path, file, "pre_norm", 1.0)? != 0.0 {
+        norm: match both_sides(file, "pre_norm", 1.0)? != 0.0 {
             true => NormPosition::Pre,
             false => NormPosition::Post,
         },
         layer_norm_eps: settings.layer_norm_epsilon.unwrap_or(1e-5),
         qk_norm: file.has("encoder/layer_0/self_attention/q_norm/gamma"),
-        activation: activation(path, both_sides(path, file, "activation", 0.0)?)?,
+        activation: activation(file)?,
         pad,
         bos,
         eos: vocabularies.id(&settings.eos_token)?,
         conventions: Conventions {
-            embedding_scale: embedding_scale(path, file, d_model)?,
+            embedding_scale: embedding_scale(file, d_model)?,
             decoder_start: if zero_start { DecoderStart::Zero } else { DecoderStart::Embedding },
             output_bias: match file.has("decoder/projection/bias") {
                 true => OutputBias::PerPiece,
                 false => OutputBias::None,
             },
-            source_end: settings.source_end(&dir.join(CONFIG), zero_start)?,
+            source_end: settings.source_end(zero_start)?,
             decoder_heads: Some(decoder_heads).filter(|&n| n != heads),
             decoder_d_ff: Some(decoder_d_ff).filter(|&n| n != d_ff),
             ..Conventions::default()
@@ -201,7 +199,7 @@ fn shape(
 }
 
 /// The numbers of heads in encoder and decoder.
-fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
+fn heads(file: &Binary, d_model: usize) -> Result<[usize; 2]> {
     let heads = |side| {
         let name = format!("{side}/num_heads");
         let heads = file.scalar(&name).ok_or_else(|| file.missing(&name))?;
@@ -211,7 +209,7 @@ fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
     match heads.iter().find(|&&heads| !d_model.is_multiple_of(heads)) {
         Some(heads) => {
             let message = format!("{heads} heads do not divide the width {d_model}");
-            Err(InteropError::damaged(path, message))
+            Err(InteropError::damaged(file.path, message))
         }
         None => Ok(heads),
     }
@@ -219,25 +217,26 @@ fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
 
 /// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes
 /// `default` for a number that is missing.
-fn both_sides(path: &Path, file: &Binary, name: &str, default: f32) -> Result<f32> {
+fn both_sides(file: &Binary, name: &str, default: f32) -> Result<f32> {
     let [encoder, decoder] = ["encoder", "decoder"]
         .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));
     if encoder == decoder {
         return Ok(encoder);
     }
     let what = format!("{name} of which encoder and decoder differ");
-    Err(InteropError::unsupported(path, what, "both must have the same"))
+    Err(InteropError::unsupported(file.path, what, "both must have the same"))
 }
 
-fn activation(path: &Path, number: f32) -> Result<Activation> {
+fn activation(file: &Binary) -> Result<Activation> {
+    let number = both_sides(file, "activation", 0.0)?;
     let found = ACTIVATIONS.into_iter().find(|&(known, _)| f32::from(known) == number);
     let known = "known are ReLU, SiLU and exact GELU";
     let what = || format!("activation {number}");
-    found.map(|(_, value)| value).ok_or_else(|| InteropError::unsupported(path, what(), known))
+    found.map(|(_, value)| value).ok_or_else(|| InteropError::unsupported(file.path, what(), known))
 }
 
 /// Options of models that are not plain Transformers.
-fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
+fn refuse_options(file: &Binary) -> Result<()> {
     let flags = "decoder/alibi decoder/scale_outputs decoder/final_logit_softcapping \
         encoder/multi_query_attention encoder/embeddings_1/weight \
         encoder/layernorm_embedding/gamma decoder/layernorm_embedding/gamma \
@@ -249,16 +248,16 @@ fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
     match flags.split(' ').find(set) {
         Some(name) => {
             let remedy = "only encoder-decoders like those of Marian can be read";
-            Err(InteropError::unsupported(path, format!("the option {name}"), remedy))
+            Err(InteropError::unsupported(file.path, format!("the option {name}"), remedy))
         }
         None => Ok(()),
     }
 }
 
 /// The factor of the embeddings: a number, or whether it is √d_model.
-fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
+fn embedding_scale(file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
     let root = (d_model as f32).sqrt();
-    let scale = both_sides(path, file, "scale_embeddings", root)?;
+    let scale = both_sides(file, "scale_embeddings", root)?;
     let flag = file.is_flag("encoder/scale_embeddings");
     if (scale - root).abs() < 1e-3 * root || flag && scale != 0.0 {
         return Ok(EmbeddingScale::SqrtWidth);
@@ -267,7 +266,7 @@ fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<Embeddi
         return Ok(EmbeddingScale::One);
     }
     let what = format!("embeddings multiplied by {scale}");
-    Err(InteropError::unsupported(path, what, "√d_model or 1 is needed"))
+    Err(InteropError::unsupported(file.path, what, "√d_model or 1 is needed"))
 }
 
 fn embeddings(file: &mut Binary, config: &TransformerConfig) -> Result<Embeddings> {
@@ -281,7 +280,6 @@ fn embeddings(file: &mut Binary, config: &TransformerConfig) -> Result<Embedding
 
 /// The positions: sines and cosines in a known layout, or any vectors.
 fn positions(
-    path: &Path,
     file: &mut Binary,
     config: &mut TransformerConfig,
     weights: &mut Tensors,
@@ -297,7 +295,10 @@ fn positions(
     for name in &names {
         let [count, width] = file.shape(name)?;
         if width != config.d_model || count == 0 {
-            return Err(InteropError::damaged(path, format!("variable {name} has an odd shape")));
+            return Err(InteropError::damaged(
+                file.path,
+                format!("variable {name} has an odd shape"),
+            ));
         }
         tables.push(file.tensor(name, &[count, width])?);
     }
@@ -316,7 +317,7 @@ fn positions(
         }
         _ => {
             let what = "positions of which encoder and decoder differ";
-            return Err(InteropError::unsupported(path, what, "both must have the same"));
+            return Err(InteropError::unsupported(file.path, what, "both must have the same"));
         }
     }
     Ok(())

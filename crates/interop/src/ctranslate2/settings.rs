@@ -1,6 +1,6 @@
 //! The special tokens and other settings: `config.json`, and before binary version 6 variables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burnformer_core::SourceEnd;
 use serde::Deserialize;
@@ -13,6 +13,9 @@ use crate::files::{parse_json, read_if_there};
 #[derive(Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
+    /// `config.json`, for messages.
+    #[serde(skip)]
+    path: PathBuf,
     pub unk_token: String,
     pub bos_token: String,
     pub eos_token: String,
@@ -25,6 +28,7 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            path: PathBuf::new(),
             unk_token: "<unk>".into(),
             bos_token: "<s>".into(),
             eos_token: "</s>".into(),
@@ -50,12 +54,13 @@ impl Settings {
                 });
             }
         };
-        Ok(match file.has_settings_in_variables() {
+        let settings = match file.has_settings_in_variables() {
             true => {
                 Self { layer_norm_epsilon: settings.layer_norm_epsilon, ..Self::of_variables(file) }
             }
             false => settings,
-        })
+        };
+        Ok(Self { path: path.into(), ..settings })
     }
 
     fn of_variables(file: &Binary) -> Self {
@@ -70,9 +75,9 @@ impl Settings {
             decoder_start_token: (!flag("user_decoder_start_tokens", false)).then(|| start.clone()),
             add_source_bos: flag("with_source_bos", false),
             add_source_eos: flag("with_source_eos", false),
-            layer_norm_epsilon: None,
             bos_token,
             eos_token,
+            ..Self::default()
         }
     }
 
@@ -80,10 +85,10 @@ impl Settings {
     ///
     /// # Errors
     /// [`InteropError::Unsupported`] if the caller gives it.
-    pub fn start(&self, path: &Path) -> Result<&str> {
+    pub fn start(&self) -> Result<&str> {
         self.decoder_start_token.as_deref().ok_or_else(|| {
             let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
-            InteropError::unsupported(path, what, "import the original model, which names it")
+            InteropError::unsupported(&self.path, what, "import the original model, which names it")
         })
     }
 
@@ -94,8 +99,8 @@ impl Settings {
     /// # Errors
     /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be
     /// known.
-    pub fn source_end(&self, path: &Path, zero_start: bool) -> Result<SourceEnd> {
-        let refuse = |what, remedy| Err(InteropError::unsupported(path, what, remedy));
+    pub fn source_end(&self, zero_start: bool) -> Result<SourceEnd> {
+        let refuse = |what, remedy| Err(InteropError::unsupported(&self.path, what, remedy));
         let start = self.decoder_start_token.as_ref();
         if self.add_source_bos {
             return refuse(

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::input::{Input, Sentence, one_column};
+use crate::output::unwritable;
 
 pub(super) struct Journal {
     path: PathBuf,
@@ -33,9 +34,8 @@ impl fmt::Display for Journal {
 /// # Errors
 /// If `out` names no file.
 pub(super) fn path_for(out: &Path) -> Result<PathBuf> {
-    let mut name = out.file_name().context("--out: name a file")?.to_owned();
-    name.push(".work");
-    Ok(out.with_file_name(name))
+    out.file_name().context("--out: name a file")?;
+    Ok(out.with_added_extension("work"))
 }
 
 impl Journal {
@@ -51,13 +51,13 @@ impl Journal {
         }
         let open =
             || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = open().with_context(|| unwritable(&path))?;
+        let file = open().with_context(|| unwritable(path.display()))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             bail!("{}: another process is at work on it; wait for its end", path.display());
         }
         let mut journal = Self { path, file: BufWriter::new(file), lines: 0, kept: 0 };
         let whole = journal.read(identity, input)?;
-        journal.go_on_at(whole, identity).with_context(|| unwritable(&journal.path))?;
+        journal.go_on_at(whole, identity).with_context(|| unwritable(&journal))?;
         Ok(journal)
     }
 
@@ -123,10 +123,10 @@ impl Journal {
             let translation = one_column(&translation.unwrap_or_default());
             let reference = reference.as_ref().map(|text| format!("\t{text}")).unwrap_or_default();
             writeln!(self.file, "{source}\t{translation}{reference}")
-                .with_context(|| unwritable(&self.path))?;
+                .with_context(|| unwritable(&self))?;
             self.lines += 1;
         }
-        self.file.flush().with_context(|| unwritable(&self.path))
+        self.file.flush().with_context(|| unwritable(&self))
     }
 
     /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the
@@ -152,9 +152,9 @@ impl Journal {
             }
             file.flush()
         });
-        copied.with_context(|| unwritable(out))?;
+        copied.with_context(|| unwritable(out.display()))?;
         drop(self.file);
-        remove_file(&self.path).with_context(|| unwritable(&self.path))?;
+        remove_file(&self.path).with_context(|| unwritable(self.path.display()))?;
         Ok(self.kept)
     }
 }
@@ -183,8 +183,4 @@ impl<'a> Done<'a> {
         self.source == sentence.source.as_bytes()
             && self.reference == sentence.reference.as_deref().map(str::as_bytes)
     }
-}
-
-fn unwritable(path: &Path) -> String {
-    format!("{}: cannot be written", path.display())
 }

@@ -4,11 +4,10 @@
 mod input;
 mod journal;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_data::corpus::{Side, repeated_pipe};
-use burnformer_data::{DataError, counted};
+use burnformer_data::counted;
 use burnformer_infer::{
     Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
     Translator,
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::input::{Input, Sentence};
 use self::journal::Journal;
-use super::{Computing, Searching, at_least, between, model, text};
+use super::{Computing, Searching, at_least, between, model, of_sides, text};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file};
@@ -71,20 +70,14 @@ pub struct Args {
 /// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
 /// most a chunk of work: the next one goes on behind what is in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
-    let texts = [(Some(&args.input), Side::Source), (args.reference.as_ref(), Side::Target)];
-    let texts: Vec<(&Path, Side)> =
-        texts.into_iter().filter_map(|(path, side)| Some((path?.as_path(), side))).collect();
-    let paths = || texts.iter().map(|(path, _)| *path);
-    if let Some(path) = repeated_pipe(paths()) {
-        return Err(DataError::PipeTwice { path: path.into() }.into());
-    }
+    let texts = of_sides(&args.input, args.reference.as_deref())?;
     // A process that was killed at the very end may have left both; the next one removes the
     // journal.
     let is_whole = args.shard.is_whole();
     if is_whole && args.out.is_file() && !journal::path_for(&args.out)?.exists() {
         check_new(&args.out)?;
     }
-    note_terminal(paths());
+    note_terminal(texts.iter().map(|(path, _)| *path));
     let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator)?;
     let identity = identity(&args, &options)?;
@@ -100,9 +93,9 @@ pub fn run(args: Args) -> Result<()> {
         note(format_args!("going on after the first {lines}, which {journal} has"));
     }
     let progress = Progress::new(journal.lines(), part.count());
-    let done = |count| progress.add(count);
-    while add_chunk(&args, &translator, &options, &done, &mut input, &mut journal)? {}
-    drop(progress);
+    let teacher = Teacher { args: &args, translator: &translator, options: &options, progress };
+    while teacher.add_chunk(&mut input, &mut journal)? {}
+    drop(teacher);
     let (lines, mut kept) = (journal.lines(), 0);
     part.complete(part.lines.start + lines, |out| {
         kept = journal.finish(out, !is_whole)?;
@@ -117,21 +110,6 @@ pub fn run(args: Args) -> Result<()> {
         options.longest
     ));
     Ok(())
-}
-
-/// Adds the pairs of the next lines, if there are any.
-fn add_chunk(
-    args: &Args,
-    translator: &Translator,
-    options: &TranslateOptions,
-    done: &(dyn Fn(usize) + Sync),
-    input: &mut Input,
-    journal: &mut Journal,
-) -> Result<bool> {
-    let (sentences, failure) = input.next_chunk(args.chunk);
-    let translations = translations(translator, &sentences, options, done)?;
-    journal.add(sentences.iter().zip(translations))?;
-    failure.map_or(Ok(!sentences.is_empty()), Err)
 }
 
 /// The options of the search, under which no sentence is cut.
@@ -152,35 +130,50 @@ fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     Ok(serde_json::from_str(&identity.to_string())?)
 }
 
-/// The translation of each sentence; `None` for those that have none of use.
-fn translations(
-    translator: &Translator,
-    sentences: &[Sentence],
-    options: &TranslateOptions,
-    done: &(dyn Fn(usize) + Sync),
-) -> Result<Vec<Option<String>>> {
-    let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
-    let limit = translator.longest_source(options);
-    let requests = translator.requests(&texts, options)?.into_iter().enumerate();
-    let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
-    let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
-    let (found, failure) = translator.translate_ids_until_error(requests, options, done);
-    failure.map_or(Ok(()), Err)?;
-    let chosen: Vec<Option<String>> = usable
-        .par_iter()
-        .zip(found)
-        .map(|(&i, all)| best(whole(translator, all), sentences[i].reference.as_deref()))
-        .collect();
-    let mut all = vec![None; sentences.len()];
-    usable.into_iter().zip(chosen).for_each(|(i, translation)| all[i] = translation);
-    Ok(all)
+/// A model with the settings under which it translates.
+struct Teacher<'a> {
+    args: &'a Args,
+    translator: &'a Translator,
+    options: &'a TranslateOptions,
+    progress: Progress,
 }
 
-/// The texts of the hypotheses that the model ended, the best first, without empty ones.
-fn whole(translator: &Translator, hypotheses: Vec<Hypothesis>) -> Vec<String> {
-    let ended = hypotheses.iter().filter(|it| it.finish == FinishReason::EndOfSentence);
-    let texts = ended.map(|hypothesis| translator.text_of(hypothesis));
-    texts.filter(|text| !text.trim().is_empty()).collect()
+impl Teacher<'_> {
+    /// Adds the pairs of the next lines, if there are any.
+    fn add_chunk(&self, input: &mut Input, journal: &mut Journal) -> Result<bool> {
+        let (sentences, failure) = input.next_chunk(self.args.chunk);
+        let translations = self.translations(&sentences)?;
+        journal.add(sentences.iter().zip(translations))?;
+        failure.map_or(Ok(!sentences.is_empty()), Err)
+    }
+
+    /// The translation of each sentence; `None` for those that have none of use.
+    fn translations(&self, sentences: &[Sentence]) -> Result<Vec<Option<String>>> {
+        let Self { translator, options, progress, .. } = self;
+        let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
+        let limit = translator.longest_source(options);
+        let requests = translator.requests(&texts, options)?.into_iter().enumerate();
+        let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
+        let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
+        let done = |count| progress.add(count);
+        let (found, failure) = translator.translate_ids_until_error(requests, options, &done);
+        failure.map_or(Ok(()), Err)?;
+        let chosen: Vec<Option<String>> = usable
+            .par_iter()
+            .zip(found)
+            .map(|(&i, all)| best(self.whole(all), sentences[i].reference.as_deref()))
+            .collect();
+        let mut all = vec![None; sentences.len()];
+        usable.into_iter().zip(chosen).for_each(|(i, translation)| all[i] = translation);
+        Ok(all)
+    }
+
+    /// The texts of the hypotheses that the model ended, the best first, without empty ones.
+    fn whole(&self, hypotheses: Vec<Hypothesis>) -> Vec<String> {
+        let ended = hypotheses.iter().filter(|it| it.finish == FinishReason::EndOfSentence);
+        let texts = ended.map(|hypothesis| self.translator.text_of(hypothesis));
+        texts.filter(|text| !text.trim().is_empty()).collect()
+    }
 }
 
 /// The first of `texts`, or the one with the highest score against the reference; the first among

@@ -4,7 +4,7 @@ mod reliability;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
+use burnformer_data::corpus::{Side, is_tsv};
 use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
@@ -20,6 +20,7 @@ use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
 use crate::progress::Progress;
+use crate::texts::check_pipes;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
@@ -133,9 +134,7 @@ pub fn run(args: Args) -> Result<()> {
     check_systems(&args, systems.len())?;
     let all = systems.iter().copied().chain(&args.input).chain(&references);
     let all: Vec<&Path> = all.map(PathBuf::as_path).collect();
-    if let Some(path) = repeated_pipe(all.iter().copied()) {
-        return Err(DataError::PipeTwice { path: path.into() }.into());
-    }
+    check_pipes(all.iter().copied())?;
     note_terminal(all);
     let read = |path: &PathBuf| lines(path, Side::Target);
     let texts = references.iter().map(read).collect::<Result<Vec<_>>>()?;

@@ -28,12 +28,6 @@ pub struct Args {
     /// name [default: standard output]
     #[arg(id = "output", long = "output", short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// The input at work.
-    #[arg(skip)]
-    pub(super) input: PathBuf,
-    /// The output of that input.
-    #[arg(skip)]
-    pub(super) output: Option<PathBuf>,
     /// Read the whole input as one document in this format, and keep its markup, white space and
     /// lines. Sentences that are too long for the model are cut at clauses
     #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name),

@@ -3,32 +3,30 @@
 use anyhow::Result;
 use burnformer_data::corpus::read_text;
 use burnformer_documents::Format;
-use burnformer_infer::{Cancel, TranslateOptions, Translator};
+use burnformer_infer::Cancel;
 
-use super::args::Args;
+use super::job::Job;
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, say};
 use crate::whole_documents::{Source, translate};
 
-/// Translates `--input` and writes `--output`, both in `format`.
-pub(super) fn run(
-    args: &Args,
-    format: Format,
-    translator: &Translator,
-    options: &TranslateOptions,
-) -> Result<()> {
-    let (text, replaced) = read_text(&args.input)?;
-    if replaced {
-        let name = args.input.display();
-        say(format_args!("{name}: bytes that are not UTF-8 are replaced by U+FFFD"));
+impl Job<'_> {
+    /// Translates the input as one document in `format`.
+    pub fn document(&self, format: Format) -> Result<()> {
+        let Self { args, translator, options, input, output } = *self;
+        let (text, replaced) = read_text(input)?;
+        if replaced {
+            let name = input.display();
+            say(format_args!("{name}: bytes that are not UTF-8 are replaced by U+FFFD"));
+        }
+        let mut output = Output::create(output, &[input])?;
+        let model = args.model.first().map_or(Some(DEFAULT_MODEL), |model| model.to_str());
+        let language = args.language.as_deref().or(args.searching.source_language.as_deref());
+        let language = language.or_else(|| source_language(model?));
+        let source = Source { text: &text, format, language };
+        output.text(&translate(translator, source, options, &Cancel::default())?)?;
+        output.flush()
     }
-    let mut output = Output::create(args.output.as_deref(), &[&args.input])?;
-    let model = args.model.first().map_or(Some(DEFAULT_MODEL), |model| model.to_str());
-    let language = args.language.as_deref().or(args.searching.source_language.as_deref());
-    let language = language.or_else(|| source_language(model?));
-    let source = Source { text: &text, format, language };
-    output.text(&translate(translator, source, options, &Cancel::default())?)?;
-    output.flush()
 }
 
 /// The first language of a model that is called by its pair (`opus-mt-de-en`).

@@ -8,10 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
-use burnformer_data::corpus::{Line, Side, is_standard_input, repeated_pipe};
+use burnformer_data::corpus::{Line, Side, is_standard_input};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 
-use super::args::Args;
 use crate::line_warnings::LineWarnings;
 use crate::shards::length;
 
@@ -45,18 +44,14 @@ pub(super) struct Chunk {
 
 impl Input {
     /// Opens the lines that have the numbers `range`, counted from 0.
-    pub(super) fn open(args: &Args, range: &Range<u64>) -> Result<Self> {
-        let both = [Some(&args.input), args.prefix.as_ref()].into_iter().flatten();
-        if let Some(path) = repeated_pipe(both.map(PathBuf::as_path)) {
-            return Err(DataError::PipeTwice { path: path.into() }.into());
-        }
-        let lines = Lines::open(&args.input, range)?;
-        let open = |path: &PathBuf| -> Result<LineReader> {
+    pub(super) fn open(input: &Path, prefix: Option<&Path>, range: &Range<u64>) -> Result<Self> {
+        let lines = Lines::open(input, range)?;
+        let open = |path: &Path| -> Result<LineReader> {
             let mut prefixes = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
             prefixes.skip_lines(range.start)?;
             Ok(prefixes)
         };
-        let prefixes = args.prefix.as_ref().map(open).transpose()?;
+        let prefixes = prefix.map(open).transpose()?;
         let warnings = LineWarnings::new(&lines.path);
         let prefix_warnings = prefixes.as_ref().map(|lines| LineWarnings::new(lines.path()));
         Ok(Self { lines, prefixes, warnings, prefix_warnings })
@@ -79,11 +74,11 @@ impl Input {
         self.lines.is_dialogue
     }
 
-    /// The next lines; none at the end of the input. In a dialogue they are those that are there.
-    pub(super) fn next_chunk(&mut self, args: &Args) -> Chunk {
+    /// The next lines, at most `most`; none at the end of the input. In a dialogue they are those that are there.
+    pub(super) fn next_chunk(&mut self, most: usize) -> Chunk {
         let mut chunk = Chunk { first: self.lines.taken + 1, ..Chunk::default() };
         let mut bytes = 0;
-        while chunk.lines.len() < args.chunk && bytes < CHUNK_BYTES {
+        while chunk.lines.len() < most && bytes < CHUNK_BYTES {
             match self.next_line(!chunk.lines.is_empty()) {
                 Ok(Some((line, prefix))) => {
                     bytes += line.len();

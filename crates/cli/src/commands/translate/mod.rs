@@ -2,6 +2,7 @@ mod args;
 mod document;
 mod files;
 mod input;
+mod job;
 mod requests;
 mod results;
 
@@ -9,16 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
-use burnformer_data::corpus::Side;
 use burnformer_documents::Format;
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use serde_json::{Value, json};
 
 use self::files::files;
 use self::input::Input;
-use self::requests::requests;
-use self::results::{Signs, alternatives, write};
-use super::shortlist;
+use self::job::Job;
+use super::{of_sides, shortlist};
 use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, digest_of_file};
@@ -28,7 +27,7 @@ pub use args::Args;
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
 /// fails (a damaged archive), the lines before it are translated and
 /// written first.
-pub fn run(mut args: Args) -> Result<()> {
+pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
     let translator = args.computing.load(&args.model)?;
@@ -41,106 +40,98 @@ pub fn run(mut args: Args) -> Result<()> {
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let mut shared = None;
-    for (input, output) in files {
-        (args.input, args.output) = (input, output);
+    for (input, output) in &files {
+        let (translator, output) = (&translator, output.as_deref());
+        let job = Job { args: &args, translator, options: &options, input, output };
         match args.format {
-            Some(format) => document::run(&args, format, &translator, &options)?,
-            None => lines(&args, &translator, &options, &mut shared)?,
+            Some(format) => job.document(format)?,
+            None => job.lines(&mut shared)?,
         }
     }
     Ok(())
 }
 
-/// Translates line by line. The output is in `shared` from then on.
-fn lines(
-    args: &Args,
-    translator: &Translator,
-    options: &TranslateOptions,
-    shared: &mut Option<signals::Shared>,
-) -> Result<()> {
-    let texts: Vec<(&Path, Side)> =
-        [(Some(&args.input), Side::Source), (args.prefix.as_ref(), Side::Target)]
-            .into_iter()
-            .filter_map(|(path, side)| Some((path?.as_path(), side)))
-            .collect();
-    let identity = || identity(args, options);
-    let output = args.output.as_deref();
-    let Some(part) = Part::open(&args.shard, output, &texts, args.chunk, identity)? else {
-        return Ok(());
-    };
-    let input = Input::open(args, &part.lines)?;
-    let progress = (!input.is_dialogue()).then(|| Progress::new(0, part.count()));
-    let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
-    let output = part.create_output(&read)?;
-    let shared = match shared {
-        Some(shared) => {
-            *shared.lock().unwrap_or_else(PoisonError::into_inner) = output;
-            shared
-        }
-        None => {
-            let first = shared.insert(Arc::new(Mutex::new(output)));
-            signals::flush_and_exit(first)?;
-            first
-        }
-    };
-    let first = usize::try_from(part.lines.start)?;
-    let end = write_lines(args, translator, options, input, progress, (first, shared));
-    let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    let finished = end.and_then(|end| part.finish(&mut output, end as u64));
-    // The handler of signals keeps the output for as long as the process lives.
-    finished.inspect_err(|_| output.discard())
-}
-
-/// Translates all lines of `input`, of which the first has the number `done`, and returns the
-/// number after the last.
-fn write_lines(
-    args: &Args,
-    translator: &Translator,
-    options: &TranslateOptions,
-    mut input: Input,
-    progress: Option<Progress>,
-    (mut done, shared): (usize, &signals::Shared),
-) -> Result<usize> {
-    loop {
-        let chunk = input.next_chunk(args);
-        let lines = chunk.lines.clone();
-        let (requests, failure) = requests(translator, &mut input, chunk, options);
-        let count = |count| progress.iter().for_each(|progress| progress.add(count));
-        let (all, broken) = translator.translate_ids_until_error(requests, options, &count);
-        let count = all.len();
+impl Job<'_> {
+    /// Translates line by line. The output is in `shared` from then on.
+    fn lines(&self, shared: &mut Option<signals::Shared>) -> Result<()> {
+        let (args, prefix) = (self.args, self.args.prefix.as_deref());
+        let texts = of_sides(self.input, prefix)?;
+        let identity = || self.identity();
+        let Some(part) = Part::open(&args.shard, self.output, &texts, args.chunk, identity)? else {
+            return Ok(());
+        };
+        let input = Input::open(self.input, prefix, &part.lines)?;
+        let progress = (!input.is_dialogue()).then(|| Progress::new(0, part.count()));
+        let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
+        let output = part.create_output(&read)?;
+        let shared = match shared {
+            Some(shared) => {
+                *shared.lock().unwrap_or_else(PoisonError::into_inner) = output;
+                shared
+            }
+            None => {
+                let first = shared.insert(Arc::new(Mutex::new(output)));
+                signals::flush_and_exit(first)?;
+                first
+            }
+        };
+        let first = usize::try_from(part.lines.start)?;
+        let end = self.write_lines(input, progress, first, shared);
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for ((number, hypotheses), source) in (done..).zip(all).zip(&lines) {
-            let found = alternatives(args, translator, hypotheses);
-            let signs = Signs::of(translator, source, &found[0]);
-            input.warnings.doubts(number as u64 + 1, &signs.doubts);
-            write(args, &mut output, (number, source), &found, &signs)?;
-        }
-        output.flush()?;
-        let broken = broken.map(|error| {
-            Error::from(error.offset(done)).context(input.path().display().to_string())
-        });
-        done += count;
-        match broken.or(failure) {
-            Some(failure) => return Err(failure),
-            None if count == 0 => break,
-            None => {}
-        }
+        let finished = end.and_then(|end| part.finish(&mut output, end as u64));
+        // The handler of signals keeps the output for as long as the process lives.
+        finished.inspect_err(|_| output.discard())
     }
-    input.finish();
-    Ok(done)
-}
 
-/// The inputs that decide the output, beside the text and the prefixes.
-fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
-    let languages = args.searching.languages();
-    let mut identity = args.computing.identity(&args.model, options, languages)?;
-    for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
-        identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
+    /// Translates all lines of `input`, of which the first has the number `done`, and returns the
+    /// number after the last.
+    fn write_lines(
+        &self,
+        mut input: Input,
+        progress: Option<Progress>,
+        mut done: usize,
+        shared: &signals::Shared,
+    ) -> Result<usize> {
+        loop {
+            let mut chunk = input.next_chunk(self.args.chunk);
+            let (requests, failure) = self.requests(&mut input, &mut chunk);
+            let count = |count| progress.iter().for_each(|progress| progress.add(count));
+            let (all, broken) =
+                self.translator.translate_ids_until_error(requests, self.options, &count);
+            let count = all.len();
+            let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
+                let doubts = self.write(&mut output, (number, source), hypotheses)?;
+                input.warnings.doubts(number as u64 + 1, &doubts);
+            }
+            output.flush()?;
+            let broken = broken.map(|error| {
+                Error::from(error.offset(done)).context(input.path().display().to_string())
+            });
+            done += count;
+            match broken.or(failure) {
+                Some(failure) => return Err(failure),
+                None if count == 0 => break,
+                None => {}
+            }
+        }
+        input.finish();
+        Ok(done)
     }
-    // Rounding depends on the sizes of batches.
-    identity["batches"] = json!([args.batch, args.chunk]);
-    identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);
-    Ok(identity)
+
+    /// The inputs that decide the output, beside the text and the prefixes.
+    fn identity(&self) -> Result<Value> {
+        let args = self.args;
+        let languages = args.searching.languages();
+        let mut identity = args.computing.identity(&args.model, self.options, languages)?;
+        for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
+            identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
+        }
+        // Rounding depends on the sizes of batches.
+        identity["batches"] = json!([args.batch, args.chunk]);
+        identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);
+        Ok(identity)
+    }
 }
 
 /// Refuses text on the command line, and warns of a document that is about to be translated line by

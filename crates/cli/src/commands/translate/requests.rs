@@ -1,73 +1,62 @@
 //! Turns lines into requests to the search: token ids within the limits.
 
 use anyhow::Error;
-use burnformer_infer::{Request, TranslateOptions, Translator};
+use burnformer_infer::Request;
 
 use super::input::{Chunk, Input};
+use super::job::Job;
 
-/// The lines of `chunk` as requests, up to the first bad line, and the error in that line or after
-/// the chunk.
-pub(super) fn requests(
-    translator: &Translator,
-    input: &mut Input,
-    chunk: Chunk,
-    options: &TranslateOptions,
-) -> (Vec<Request>, Option<Error>) {
-    let Chunk { first, lines, prefixes, mut failure } = chunk;
-    let tokenizers = translator.tokenizers();
-    let sources = tokenizers.source.encode_batch(&lines);
-    let request = |(source, line): (Vec<u32>, &String)| Request {
-        text: line.clone(),
-        ..Request::new(source)
-    };
-    let mut requests: Vec<Request> = sources.into_iter().zip(&lines).map(request).collect();
-    let prefixes = tokenizers.target.encode_batch(&prefixes);
-    for (request, prefix) in requests.iter_mut().zip(prefixes) {
-        request.prefix = prefix;
+impl Job<'_> {
+    /// The lines of `chunk` as requests, up to the first bad line, and the error in that line or
+    /// after the chunk.
+    pub fn requests(&self, input: &mut Input, chunk: &mut Chunk) -> (Vec<Request>, Option<Error>) {
+        let (lines, mut failure) = (&chunk.lines, chunk.failure.take());
+        let tokenizers = self.translator.tokenizers();
+        let sources = tokenizers.source.encode_batch(lines);
+        let request = |(source, line): (Vec<u32>, &String)| Request {
+            text: line.clone(),
+            ..Request::new(source)
+        };
+        let mut requests: Vec<Request> = sources.into_iter().zip(lines).map(request).collect();
+        let prefixes = tokenizers.target.encode_batch(&chunk.prefixes);
+        for (request, prefix) in requests.iter_mut().zip(prefixes) {
+            request.prefix = prefix;
+        }
+        if self.options.glossary.is_some() {
+            failure = self.add_terms(&mut requests, lines).or(failure);
+        }
+        for (number, request) in (chunk.first..).zip(&mut requests) {
+            self.fit(request, number, input);
+        }
+        (requests, failure)
     }
-    if options.glossary.is_some() {
-        failure = add_terms(&mut requests, &lines, translator, options).or(failure);
-    }
-    for (number, request) in (first..).zip(&mut requests) {
-        fit(request, number, translator, input, options);
-    }
-    (requests, failure)
-}
 
-/// Adds to each request the terms that the glossary prescribes for its line, up to the first line
-/// whose terms have no tokens, and returns that error.
-fn add_terms(
-    requests: &mut Vec<Request>,
-    lines: &[String],
-    translator: &Translator,
-    options: &TranslateOptions,
-) -> Option<Error> {
-    for place in 0..requests.len() {
-        match translator.terms_for(&lines[place], &requests[place].source, options) {
-            Ok(terms) => requests[place].terms = terms,
-            Err(error) => {
-                requests.truncate(place);
-                return Some(error.into());
+    /// Adds to each request the terms that the glossary prescribes for its line, up to the first
+    /// line whose terms have no tokens, and returns that error.
+    fn add_terms(&self, requests: &mut Vec<Request>, lines: &[String]) -> Option<Error> {
+        for index in 0..requests.len() {
+            let source = &requests[index].source;
+            match self.translator.terms_for(&lines[index], source, self.options) {
+                Ok(terms) => requests[index].terms = terms,
+                Err(error) => {
+                    requests.truncate(index);
+                    return Some(error.into());
+                }
             }
         }
+        None
     }
-    None
-}
 
-/// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix or
-/// the source is too long, or the line has too many terms.
-fn fit(
-    request: &mut Request,
-    number: u64,
-    translator: &Translator,
-    input: &mut Input,
-    options: &TranslateOptions,
-) {
-    input.warnings.source(number, request.source.len(), translator.longest_source(options));
-    input.warnings.terms(number, request.terms.left_out);
-    let limit = translator.longest_target(&request.source, options);
-    if let Some(warnings) = &mut input.prefix_warnings {
-        warnings.prefix(number, request.prefix.len(), limit);
+    /// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix
+    /// or the source is too long, or the line has too many terms.
+    fn fit(&self, request: &mut Request, number: u64, input: &mut Input) {
+        let longest = self.translator.longest_source(self.options);
+        input.warnings.source(number, request.source.len(), longest);
+        input.warnings.terms(number, request.terms.left_out);
+        let limit = self.translator.longest_target(&request.source, self.options);
+        if let Some(warnings) = &mut input.prefix_warnings {
+            warnings.prefix(number, request.prefix.len(), limit);
+        }
+        request.prefix.truncate(limit);
     }
-    request.prefix.truncate(limit);
 }
