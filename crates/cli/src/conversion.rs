@@ -28,7 +28,7 @@ pub fn convert(
     bare: bool,
 ) -> Result<(Format, Package)> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(InteropError::Occupied { path: out.into() }.into());
+        return Err(InteropError::Occupied(out.into()).into());
     }
     let (format, package) = burnformer_interop::import(path, format, files)?;
     let name = path.display();

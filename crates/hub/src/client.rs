@@ -93,8 +93,8 @@ impl Client {
         let url = url.to_owned();
         match response.status().as_u16() {
             200 | 206 | 416 => Ok(response),
-            401 | 403 => Err(HubError::Denied { url }),
-            404 => Err(HubError::NotThere { url }),
+            401 | 403 => Err(HubError::Denied(url)),
+            404 => Err(HubError::NotThere(url)),
             status @ (429 | 500..) => {
                 Err(HubError::unreachable(&url, format_args!("the server answers {status}")))
             }

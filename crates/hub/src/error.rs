@@ -14,21 +14,15 @@ pub enum HubError {
     },
     /// The server answers 401 or 403.
     #[error(
-        "{url}: access denied: there is no such model, or it is private or gated (accept its terms on its page, and set \
+        "{0}: access denied: there is no such model, or it is private or gated (accept its terms on its page, and set \
          HF_TOKEN)"
     )]
-    Denied {
-        /// The address of the request.
-        url: String,
-    },
+    Denied(String),
     /// The server answers 404.
     #[error(
-        "{url}: there is no such model, revision or file; look the name up on the page of the model"
+        "{0}: there is no such model, revision or file; look the name up on the page of the model"
     )]
-    NotThere {
-        /// The address of the request.
-        url: String,
-    },
+    NotThere(String),
     /// The list has no model of these languages.
     #[error("Firefox has no model {from}-{to}; it has {known}")]
     NoPair {
@@ -88,12 +82,9 @@ pub enum HubError {
     },
     /// A model without weights that an importer reads.
     #[error(
-        "{name}: has no model.safetensors, pytorch_model.bin, model.bin or .npz, the files of which a model is made"
+        "{0}: has no model.safetensors, pytorch_model.bin, model.bin or .npz, the files of which a model is made"
     )]
-    NoWeights {
-        /// The model.
-        name: String,
-    },
+    NoWeights(String),
     /// The caller wanted to stop.
     #[error("interrupted; the same command goes on where this one stopped")]
     Interrupted,

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
@@ -32,21 +33,6 @@ struct Attachment {
     hash: String,
     size: u64,
     location: String,
-}
-
-#[derive(Deserialize)]
-struct Server {
-    capabilities: Capabilities,
-}
-
-#[derive(Deserialize)]
-struct Capabilities {
-    attachments: Attachments,
-}
-
-#[derive(Deserialize)]
-struct Attachments {
-    base_url: String,
 }
 
 /// The file that marks the folder of a version whose files have all arrived.
@@ -92,7 +78,9 @@ pub fn fetch(
     if !is_plain(&revision) || !files.iter().all(is_sound) {
         return Err(HubError::answer(&url, "a name, a version or a hash has a wrong form"));
     }
-    let Attachments { base_url } = client.json::<Server>(&root, None)?.capabilities.attachments;
+    let server: Value = client.json(&root, None)?;
+    let base_url = server["capabilities"]["attachments"]["base_url"].as_str();
+    let base_url = base_url.ok_or_else(|| HubError::answer(&root, "it has no base_url"))?;
     let folder = folder.join(&revision);
     for file in files {
         let Attachment { hash, size, location } = &file.attachment;

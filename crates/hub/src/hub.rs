@@ -123,7 +123,7 @@ fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>, HubE
     let weights = [&["model.safetensors"][..], &["pytorch_model.bin"], &["model.bin"], &[".npz"]];
     let plain = || files.iter().filter(|file| is_plain(&file.name));
     let weights = weights.iter().find(|&&names| plain().any(|file| ends(file, names)));
-    let weights = *weights.ok_or_else(|| HubError::NoWeights { name: name.into() })?;
+    let weights = *weights.ok_or_else(|| HubError::NoWeights(name.into()))?;
     let text = [".json", ".txt", ".spm", ".model", ".yml", "shortlist.safetensors"];
     Ok(plain().filter(|file| ends(file, weights) || ends(file, &text)).collect())
 }

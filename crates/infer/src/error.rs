@@ -23,11 +23,8 @@ pub enum InferError {
     /// The model directory holds no tokeniser.
     #[error("{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, \
         nor source.spm; make it again with its tokeniser, as by `import --sentencepiece SOURCE \
-        TARGET`", dir.display())]
-    NoTokenizer {
-        /// The directory.
-        dir: PathBuf,
-    },
+        TARGET`", .0.display())]
+    NoTokenizer(PathBuf),
     /// A tokeniser and the model know different numbers of tokens.
     #[error(
         "the {side} tokeniser has {tokenizer} tokens but the model {model}; \
@@ -63,11 +60,8 @@ pub enum InferError {
         message: String,
     },
     /// The device has no matrix products of this type.
-    #[error("the device has no products in {compute}; use the CPU (--device cpu), or float32")]
-    ComputeType {
-        /// The requested compute type.
-        compute: &'static str,
-    },
+    #[error("the device has no products in {0}; use the CPU (--device cpu), or float32")]
+    ComputeType(&'static str),
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     Setting {

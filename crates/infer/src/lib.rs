@@ -85,6 +85,7 @@ pub use attention::{
 pub use batching::Batching;
 pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
+pub use burnformer_text::find_language;
 pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
 pub use error::{InferError, SentenceError};
@@ -95,11 +96,9 @@ pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
 pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
-    Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,
-    SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
-    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TextLink, TranslateOptions,
-    Translation, Translator, VOCABULARY_FILE, find_language, load_settings, load_tokenizers,
-    save_text_files, vocabularies,
+    Alternative, LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TextLink,
+    TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
+    vocabularies,
 };
 
 /// The programs in the workspace's README and in this crate's, compiled and run as they stand

@@ -40,25 +40,16 @@ pub enum InteropError {
     /// There is nothing at the given path.
     #[error("{}: no such file or folder; download a model first, such as `pip install \
         huggingface_hub` and `hf download Helsinki-NLP/opus-mt-en-fr --local-dir opus-mt-en-fr`",
-        path.display())]
-    NotThere {
-        /// The given path.
-        path: PathBuf,
-    },
+        .0.display())]
+    NotThere(PathBuf),
     /// The format was not recognised.
     #[error("{}: no model of a known format; give a folder with config.json and model.safetensors \
         or pytorch_model.bin (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of \
-        Marian, a package (.argosmodel, .zip), or name the format", path.display())]
-    UnknownFormat {
-        /// The given path.
-        path: PathBuf,
-    },
+        Marian, a package (.argosmodel, .zip), or name the format", .0.display())]
+    UnknownFormat(PathBuf),
     /// It is a model directory of this program.
-    #[error("{}: is a model directory already; use it as it is, with --model", path.display())]
-    Ours {
-        /// The given path.
-        path: PathBuf,
-    },
+    #[error("{}: is a model directory already; use it as it is, with --model", .0.display())]
+    Ours(PathBuf),
     /// The content of a file does not fit its name.
     #[error("{}: {message}; the file is damaged or incomplete, get it anew", path.display())]
     Damaged {
@@ -136,11 +127,8 @@ pub enum InteropError {
         remedy: &'static str,
     },
     /// The folder to which a model is to be written is not empty.
-    #[error("{}: the folder exists and is not empty; give another one, or remove it", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{}: the folder exists and is not empty; give another one, or remove it", .0.display())]
+    Occupied(PathBuf),
     /// A model directory cannot be read or written.
     #[error(transparent)]
     ModelDir(#[from] ModelDirError),

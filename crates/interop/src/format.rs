@@ -76,8 +76,8 @@ impl Format {
         }
         let path = path.to_path_buf();
         match path.join("manifest.json").exists() {
-            true => Err(InteropError::Ours { path }),
-            false => Err(InteropError::UnknownFormat { path }),
+            true => Err(InteropError::Ours(path)),
+            false => Err(InteropError::UnknownFormat(path)),
         }
     }
 
@@ -142,7 +142,7 @@ fn not_written() -> InteropError {
 fn there(path: &Path) -> Result<()> {
     match path.exists() {
         true => Ok(()),
-        false => Err(InteropError::NotThere { path: path.into() }),
+        false => Err(InteropError::NotThere(path.into())),
     }
 }
 

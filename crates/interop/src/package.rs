@@ -105,7 +105,7 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|error| InteropError::io(dir, error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| InteropError::io(dir, error))?;
     match entries.next() {
-        Some(_) => Err(InteropError::Occupied { path: dir.into() }),
+        Some(_) => Err(InteropError::Occupied(dir.into())),
         None => Ok(()),
     }
 }

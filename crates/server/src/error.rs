@@ -9,11 +9,8 @@ pub enum ServerError {
     #[error("there is no model to serve: name one by --model de-en=DIR")]
     NoModels,
     /// Two models are given for one language pair.
-    #[error("two models translate {pair}: leave one out, or give it other codes")]
-    TwoModels {
-        /// The pair.
-        pair: LanguagePair,
-    },
+    #[error("two models translate {0}: leave one out, or give it other codes")]
+    TwoModels(LanguagePair),
     /// A model cannot be loaded.
     #[error("{}: {cause}", name.display())]
     Load {
@@ -31,19 +28,13 @@ pub enum ServerError {
         source: std::io::Error,
     },
     /// The origin of `--cors` is none.
-    #[error("{origin:?} is no origin such as https://example.org, and not *")]
-    Cors {
-        /// The given value.
-        origin: String,
-    },
+    #[error("{0:?} is no origin such as https://example.org, and not *")]
+    Cors(String),
     /// The path of `--url-prefix` is none.
     #[error(
-        "{prefix:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
+        "{0:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
     )]
-    Prefix {
-        /// The given value.
-        prefix: String,
-    },
+    Prefix(String),
     /// The system failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),

@@ -43,41 +43,16 @@ pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len()) && code.chars().all(valid)
 }
 
-/// The codes of ISO 639-2 for which ISO 639-3 has others, each before the other: those after
-/// English names, which libraries use.
-const BIBLIOGRAPHIC: &str = "alb sqi, arm hye, baq eus, bur mya, chi zho, cze ces, dut nld, fre fra, geo kat, ger deu, \
-     gre ell, ice isl, mac mkd, mao mri, may msa, per fas, rum ron, slo slk, tib bod, wel cym";
-
-/// The code of ISO 639-3 for one of [`BIBLIOGRAPHIC`].
-fn of_library(code: &str) -> Option<&'static str> {
-    let mut pairs = BIBLIOGRAPHIC.split(", ").filter_map(|pair| pair.split_once(' '));
-    pairs.find(|(own, _)| *own == code).map(|(_, other)| other)
-}
-
 /// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script,
 /// if it names one.
 pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
     let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
-    let base = base.to_ascii_lowercase();
-    let base = of_library(&base).unwrap_or(&base);
-    (Language::from_639_1(base).or_else(|| Language::from_639_3(base)), region)
+    (burnformer_text::language(base), region)
 }
 
-/// The code among `known` to which `code` refers: itself in any case, or the only one of the same
-/// language, where one of the two names no region (`de-DE`, `deu` and `ger` mean `de`).
+/// The code among `known` to which `code` refers, if there is just one.
 pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
-    let plain = |code: &str| code.replace('_', "-").to_ascii_lowercase();
-    let same = known.iter().find(|known| **known == code);
-    if let Some(same) = same.or_else(|| known.iter().find(|known| plain(known) == plain(code))) {
-        return Some(same);
-    }
-    let (language, region) = of(code);
-    let means = |known: &&&str| {
-        let (other, its) = of(known);
-        language.is_some() && other == language && (region.is_none() || its.is_none())
-    };
-    let mut meant = known.iter().filter(means);
-    meant.next().filter(|_| meant.next().is_none()).copied()
+    burnformer_text::find_language(code, known.iter().copied()).ok()
 }
 
 /// The English name of a language, or its code where that is not known: `German` for `de`,
@@ -126,10 +101,6 @@ mod tests {
             ("auto", None),
         ] {
             assert_eq!(resolve(code, &known), meant, "{code}");
-        }
-        for (code, other) in BIBLIOGRAPHIC.split(", ").map(|pair| pair.split_once(' ').unwrap()) {
-            assert!(Language::from_639_3(other).is_some(), "{other}");
-            assert!(Language::from_639_3(code).is_none(), "{code} is another language's");
         }
     }
 

@@ -96,7 +96,7 @@ impl Models {
             let pair = source.pair.clone();
             let (used, state, failed) = Default::default();
             if slots.insert(pair.clone(), Slot { source, used, state, failed }).is_some() {
-                return Err(ServerError::TwoModels { pair });
+                return Err(ServerError::TwoModels(pair));
             }
         }
         if slots.is_empty() {

@@ -128,7 +128,7 @@ fn prefix(text: &str) -> Result<String, ServerError> {
     let plain = text.trim_end_matches('/');
     match plain.is_empty() || is_prefix(plain) {
         true => Ok(plain.to_owned()),
-        false => Err(ServerError::Prefix { prefix: text.into() }),
+        false => Err(ServerError::Prefix(text.into())),
     }
 }
 
@@ -166,7 +166,7 @@ const SAFE: [(HeaderName, &str); 4] = [
 ];
 
 fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
-    let wrong = || ServerError::Cors { origin: origin.into() };
+    let wrong = || ServerError::Cors(origin.into());
     let allowed = match origin {
         "*" => AllowOrigin::any(),
         origin => {

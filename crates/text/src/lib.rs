@@ -8,11 +8,15 @@
 
 #![forbid(unsafe_code)]
 
+mod languages;
+
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
+
+pub use languages::{find_language, language};
 
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '🏴';

@@ -11,11 +11,8 @@ use plotters::style::register_font;
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// The name of the file has no extension of a known format.
-    #[error("{}: a picture's name ends in .png or .svg", path.display())]
-    Format {
-        /// The given path.
-        path: PathBuf,
-    },
+    #[error("{}: a picture's name ends in .png or .svg", .0.display())]
+    Format(PathBuf),
     /// The file cannot be written.
     #[error("{}: {cause}", path.display())]
     Unwritable {
@@ -25,11 +22,8 @@ pub enum ViewError {
         cause: std::io::Error,
     },
     /// There is nothing to show.
-    #[error("nothing to draw: {what}")]
-    Empty {
-        /// The missing part.
-        what: &'static str,
-    },
+    #[error("nothing to draw: {0}")]
+    Empty(&'static str),
     /// The drawing itself failed.
     #[error("the picture cannot be drawn: {0}")]
     Drawing(String),
@@ -54,7 +48,7 @@ impl PictureFormat {
         match extension.as_deref() {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),
-            _ => Err(ViewError::Format { path: path.to_path_buf() }),
+            _ => Err(ViewError::Format(path.to_path_buf())),
         }
     }
 }
@@ -199,7 +193,7 @@ mod tests {
 
     impl Picture for Nothing {
         fn size(&self) -> Result<(u32, u32), ViewError> {
-            Err(ViewError::Empty { what: "no run" })
+            Err(ViewError::Empty("no run"))
         }
 
         fn draw<B: DrawingBackend>(&self, _area: &Area<B>, _scale: f64) -> Drawn<B> {
@@ -238,7 +232,7 @@ mod tests {
     #[test]
     fn nothing_to_draw_is_an_error_that_says_what_is_missing() {
         assert_eq!(Nothing.to_svg().unwrap_err().to_string(), "nothing to draw: no run");
-        assert!(matches!(Nothing.to_png(), Err(ViewError::Empty { .. })));
+        assert!(matches!(Nothing.to_png(), Err(ViewError::Empty(_))));
     }
 
     #[test]

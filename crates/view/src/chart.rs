@@ -195,7 +195,7 @@ impl Picture for Figure {
         let points =
             self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
         if points.count() == 0 {
-            return Err(ViewError::Empty { what: "no series has a point" });
+            return Err(ViewError::Empty("no series has a point"));
         }
         let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
         Ok((self.width(), self.legend_height() + height * rows))

@@ -139,7 +139,7 @@ fn a_revision_can_be_a_commit_or_a_branch_with_slashes() {
     assert_eq!(hub.fetch(&format!("hf:a/b@{COMMIT}")).unwrap().revision, COMMIT);
     hub.fetch("hf:a/b@refs/pr/1").unwrap();
     assert!(hub.cache.path().join("hub/models--a--b/refs/refs/pr/1").is_file());
-    assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotThere { .. })));
+    assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotThere(_))));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_token_opens_a_model_and_is_sent_to_no_other_server() {
         page.token = Some("secret");
     }
     let denied = hub.fetch("hf:a/b").unwrap_err();
-    assert!(matches!(denied, HubError::Denied { .. }), "{denied}");
+    assert!(matches!(denied, HubError::Denied(_)), "{denied}");
     assert!(denied.to_string().contains("HF_TOKEN"), "{denied}");
     let settings = Settings { token: Some("secret".into()), ..hub.settings() };
     let name = ModelName::of_hub("a/b").unwrap();
@@ -279,7 +279,7 @@ fn answers_that_are_not_the_hub_s_are_errors() {
         assert!(matches!(error, HubError::Answer { .. }), "{body}: {error}");
     }
     hub.server.put(url, Page::of(info(json!([{"rfilename": "README.md"}]))));
-    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::NoWeights { .. })));
+    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::NoWeights(_))));
     hub.server.put(url, Page { status: Some(418), ..Page::default() });
     assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Status { status: 418, .. })));
 }
@@ -325,13 +325,13 @@ fn a_part_of_firefox_s_model_replaces_no_whole_one() {
     let files = |version| [["model.bin", "model", version], ["vocab.spm", "vocab", version]];
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.store.put("/x/vocab.spm", missing.clone());
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere { .. })));
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere(_))));
     assert!(matches!(cached(), Err(HubError::Offline { .. })));
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.fetch("firefox:de-en").unwrap();
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.store.put("/x/vocab.spm", missing);
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere { .. })));
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere(_))));
     assert_eq!(cached().unwrap().revision, "1.9");
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.fetch("firefox:de-en").unwrap();

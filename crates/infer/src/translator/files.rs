@@ -6,61 +6,39 @@ use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 use crate::error::InferError;
 use crate::settings::{GENERATION_FILE, SearchSettings};
 
-/// The file of a model directory with the tokeniser of both sides, in Hugging Face's format.
-pub const TOKENIZER_FILE: &str = "tokenizer.json";
-/// The file of a model directory with the tokeniser of the source, if each side has its own.
-pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
-/// The file of a model directory with the tokeniser of the target, if each side has its own.
-pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
-
-/// The file of a model directory with the SentencePiece model of the source, or of both sides if
-/// there is none for the target.
-pub const SOURCE_SENTENCEPIECE_FILE: &str = "source.spm";
-/// The file of a model directory with the SentencePiece model of the target.
-pub const TARGET_SENTENCEPIECE_FILE: &str = "target.spm";
-/// The file of a model directory with the ids of the pieces of its SentencePiece models.
-pub const VOCABULARY_FILE: &str = "vocab.json";
-/// The file of a model directory with the ids of the target's pieces, if they differ from those in
-/// [`VOCABULARY_FILE`].
-pub const TARGET_VOCABULARY_FILE: &str = "target_vocab.json";
-
-/// Every tokeniser file that a model directory may hold.
-pub const TOKENIZER_FILES: [&str; 7] = [
-    TOKENIZER_FILE,
-    SOURCE_TOKENIZER_FILE,
-    TARGET_TOKENIZER_FILE,
-    SOURCE_SENTENCEPIECE_FILE,
-    TARGET_SENTENCEPIECE_FILE,
-    VOCABULARY_FILE,
-    TARGET_VOCABULARY_FILE,
+/// The file with the tokeniser of both sides, in Hugging Face's format.
+const JOINT: &str = "tokenizer.json";
+/// The files of the source and of the target: a tokeniser in Hugging Face's format, or a
+/// SentencePiece model with the ids of its pieces. The source's SentencePiece model is that of both
+/// sides if there is none for the target, and so are its ids.
+const SIDES: [[&str; 3]; 2] = [
+    ["source_tokenizer.json", "source.spm", "vocab.json"],
+    ["target_tokenizer.json", "target.spm", "target_vocab.json"],
 ];
 
-/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each
-/// side, which may be a SentencePiece model with its vocabulary. Files that the manifest does not
-/// list are ignored.
+/// Every tokeniser file that a model directory may hold.
+pub const TOKENIZER_FILES: [&str; 7] = {
+    let [[json, model, ids], [target_json, target_model, target_ids]] = SIDES;
+    [JOINT, json, target_json, model, target_model, ids, target_ids]
+};
+
+/// Loads the tokenisers of the model directory `dir`: tokenizer.json, or one file for each side,
+/// which may be a SentencePiece model with its vocabulary. Files that the manifest does not list
+/// are ignored.
 ///
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
 /// [`InferError::ModelDir`] if one is not the file that the manifest lists.
 pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
-    if let Some(joint) = load_tokenizer(dir, TOKENIZER_FILE)? {
-        return Ok(Tokenizers::joint(joint));
+    if let Some(bytes) = model_dir::read(dir, JOINT)? {
+        return Ok(Tokenizers::joint(Tokenizer::from_bytes(&dir.join(JOINT), &bytes)?));
     }
-    let source = match load_tokenizer(dir, SOURCE_TOKENIZER_FILE)? {
-        None => load_sentencepiece(dir, SOURCE_SENTENCEPIECE_FILE, &[VOCABULARY_FILE])?,
-        found => found,
-    };
-    let target = match load_tokenizer(dir, TARGET_TOKENIZER_FILE)? {
-        None => {
-            let vocabularies = [TARGET_VOCABULARY_FILE, VOCABULARY_FILE];
-            load_sentencepiece(dir, TARGET_SENTENCEPIECE_FILE, &vocabularies)?
-        }
-        found => found,
-    };
-    match (source, target) {
+    let [source, target] = SIDES;
+    let (of_source, of_both) = (&source[2..], [target[2], source[2]]);
+    match (load_side(dir, source, of_source)?, load_side(dir, target, &of_both)?) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
-        _ => Err(InferError::NoTokenizer { dir: dir.into() }),
+        _ => Err(InferError::NoTokenizer(dir.into())),
     }
 }
 
@@ -68,29 +46,24 @@ fn is_sentencepiece(tokenizer: &Tokenizer) -> bool {
     matches!(tokenizer.files(), TokenizerFiles::SentencePiece { .. })
 }
 
-/// The SentencePiece model `name`, with the first of `vocabularies` that exists.
-fn load_sentencepiece(
+/// The tokeniser of one side, a SentencePiece model with the first of `vocabularies` that exists.
+fn load_side(
     dir: &Path,
-    name: &str,
+    [json, model, _]: [&str; 3],
     vocabularies: &[&str],
 ) -> Result<Option<Tokenizer>, InferError> {
-    let Some(model) = model_dir::read(dir, name)? else { return Ok(None) };
-    for vocabulary in vocabularies {
-        if let Some(bytes) = model_dir::read(dir, vocabulary)? {
-            let vocabulary = dir.join(vocabulary);
-            let vocabulary = Some((vocabulary.as_path(), bytes));
-            let tokenizer = Tokenizer::from_sentencepiece(&dir.join(name), model, vocabulary)?;
-            return Ok(Some(tokenizer.without_invisible()));
-        }
+    if let Some(bytes) = model_dir::read(dir, json)? {
+        return Ok(Some(Tokenizer::from_bytes(&dir.join(json), &bytes)?));
     }
-    let tokenizer = Tokenizer::from_sentencepiece(&dir.join(name), model, None)?;
+    let Some(bytes) = model_dir::read(dir, model)? else { return Ok(None) };
+    let mut vocabulary = None;
+    for &name in vocabularies.iter().rev() {
+        let ids = model_dir::read(dir, name)?;
+        vocabulary = ids.map(|ids| (dir.join(name), ids)).or(vocabulary);
+    }
+    let vocabulary = vocabulary.as_ref().map(|(path, ids)| (path.as_path(), ids.clone()));
+    let tokenizer = Tokenizer::from_sentencepiece(&dir.join(model), bytes, vocabulary)?;
     Ok(Some(tokenizer.without_invisible()))
-}
-
-fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferError> {
-    let bytes = model_dir::read(dir, name)?;
-    let parse = |bytes: Vec<u8>| Tokenizer::from_bytes(&dir.join(name), &bytes);
-    Ok(bytes.map(parse).transpose()?)
 }
 
 /// Writes tokenisers and default search settings into the model directory `dir`, so that its model
@@ -114,26 +87,20 @@ pub fn save_text_files(
 
 /// The name and the content of every file that `tokenizers` consist of.
 fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
-    let mut files = match tokenizers.source.files() {
-        TokenizerFiles::HuggingFace { json } if tokenizers.is_joint() => {
-            return vec![(TOKENIZER_FILE, json)];
-        }
-        TokenizerFiles::HuggingFace { json } => vec![(SOURCE_TOKENIZER_FILE, json)],
-        TokenizerFiles::SentencePiece { model, vocab } => {
-            vec![(SOURCE_SENTENCEPIECE_FILE, model), (VOCABULARY_FILE, vocab)]
-        }
-    };
-    if tokenizers.is_joint() {
-        return files;
-    }
-    match tokenizers.target.files() {
-        TokenizerFiles::HuggingFace { json } => files.push((TARGET_TOKENIZER_FILE, json)),
-        TokenizerFiles::SentencePiece { model, vocab } => {
-            files.push((TARGET_SENTENCEPIECE_FILE, model));
-            let is_shared =
-                files.iter().any(|(name, bytes)| *name == VOCABULARY_FILE && *bytes == vocab);
-            if !is_shared {
-                files.push((TARGET_VOCABULARY_FILE, vocab));
+    let is_joint = tokenizers.is_joint();
+    let sides = [&tokenizers.source, &tokenizers.target].into_iter().zip(SIDES);
+    let mut files = Vec::new();
+    for (tokenizer, [own, spm, ids]) in sides.take(if is_joint { 1 } else { 2 }) {
+        match tokenizer.files() {
+            TokenizerFiles::HuggingFace { json } => {
+                files.push((if is_joint { JOINT } else { own }, json));
+            }
+            TokenizerFiles::SentencePiece { model, vocab } => {
+                files.push((spm, model));
+                // One file has the ids of both sides where they are the same.
+                if files.iter().all(|(_, bytes)| *bytes != vocab) {
+                    files.push((ids, vocab));
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The languages of models that know several, by the codes that people write.
 
-use isolang::Language;
+use burnformer_text::find_language;
 
 use super::load::Translator;
 use super::options::Languages;
@@ -10,7 +10,7 @@ impl Translator {
     /// The tokens for a translation from the language `source` into the language `target`, whose
     /// codes may be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB,
     /// `fra` for an OPUS-MT model with several target languages, `>>fra<<`) or in any other way
-    /// that [`find_language`] understands.
+    /// that [`find_language`](burnformer_text::find_language) understands.
     ///
     /// # Errors
     /// [`InferError::Language`] if the vocabulary has no such token or several, if it asks for a
@@ -95,144 +95,9 @@ fn listed(codes: &[String]) -> String {
     }
 }
 
-/// The one of the codes `known` that `code` names, however both are written: German is `de` (ISO
-/// 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and `deu_Latn` (with a
-/// script). A region or a script decides only among codes that have one.
-///
-/// ```
-/// use burnformer_infer::find_language;
-///
-/// assert_eq!(find_language("de-DE", ["en", "de"]), Ok("de"));
-/// assert_eq!(find_language("ger", ["eng_Latn", "deu_Latn"]), Ok("deu_Latn"));
-/// assert_eq!(find_language("pt", ["pt-BR", "pt-PT"]), Err(vec!["pt-BR", "pt-PT"]));
-/// assert_eq!(find_language("fr", ["en", "de"]), Err(vec![]));
-/// ```
-///
-/// # Errors
-/// The codes that `code` could name, if they are several or none.
-pub fn find_language<'a>(
-    code: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Result<&'a str, Vec<&'a str>> {
-    let asked = Code::of(code);
-    let fitting: Vec<&str> =
-        known.into_iter().filter(|known| Code::of(known).fits(&asked)).collect();
-    if let [one] = fitting[..] {
-        return Ok(one);
-    }
-    let first = |wanted: &dyn Fn(&str) -> bool| fitting.iter().copied().find(|known| wanted(known));
-    let one = first(&|known| known == code)
-        .or_else(|| first(&|known| Code::of(known) == asked))
-        .or_else(|| first(&|known| Code::of(known).is_plain()));
-    one.ok_or(fitting)
-}
-
-/// A language code in its parts, all in lower case.
-#[derive(PartialEq)]
-struct Code {
-    /// The code of ISO 639-3, or the name that the model has in its place.
-    language: String,
-    /// Four letters, such as `latn`.
-    script: Option<String>,
-    /// Two letters or three digits, such as `br` and `419`.
-    region: Option<String>,
-}
-
-impl Code {
-    fn of(code: &str) -> Self {
-        let code = code.to_lowercase();
-        let mut parts = code.split(['-', '_']);
-        let language = parts.next().unwrap_or_default();
-        let of_length = |length: fn(usize) -> bool| {
-            parts.clone().find(|part| length(part.len())).map(str::to_owned)
-        };
-        let script = of_length(|length| length == 4);
-        let region = of_length(|length| length == 2 || length == 3);
-        Self { language: language_of(language), script, region }
-    }
-
-    /// Returns whether both can be the same: they name one language, and no different scripts or
-    /// regions.
-    fn fits(&self, other: &Self) -> bool {
-        let agree = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
-        self.language == other.language
-            && agree(&self.script, &other.script)
-            && agree(&self.region, &other.region)
-    }
-
-    fn is_plain(&self) -> bool {
-        self.script.is_none() && self.region.is_none()
-    }
-}
-
-/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a
-/// macrolanguage the code of the language that models have of it; `code` itself if it is in none.
-fn language_of(code: &str) -> String {
-    let language = Language::from_639_1(code).or_else(|| Language::from_639_3(code));
-    let other = entry(OTHER, code).or(language.map(|language| language.to_639_3()));
-    let code = other.unwrap_or(code);
-    entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
-}
-
-/// The meaning of `code` in `table`, a list of `code=meaning`.
-fn entry(table: &'static str, code: &str) -> Option<&'static str> {
-    let mut pairs = table.split_whitespace().filter_map(|pair| pair.split_once('='));
-    pairs.find(|(known, _)| *known == code).map(|(_, meaning)| meaning)
-}
-
-/// The codes of ISO 639-2 for bibliographies that are not those of ISO 639-3.
-const OTHER: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
-    gre=ell ice=isl mac=mkd mao=mri may=msa per=fas rum=ron slo=slk tib=bod wel=cym";
-
-/// Macrolanguages of ISO 639-3, and the language of each that is meant where nothing else is said,
-/// as in NLLB.
-const OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
-    nep=npi nor=nob ori=ory orm=gaz pus=pbt sqi=als swa=swh uzb=uzn yid=ydd grn=gug \
-    aym=ayr";
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_language_is_found_however_its_code_is_written() {
-        let small = ["en", "de", "pt", "pt-BR", "no", "cs"];
-        for (code, found) in [
-            ("de", "de"),
-            ("DE", "de"),
-            ("deu", "de"),
-            ("ger", "de"),
-            ("de-DE", "de"),
-            ("de_at", "de"),
-            ("deu_Latn", "de"),
-            ("eng", "en"),
-            ("en-US", "en"),
-            ("pt", "pt"),
-            ("pt_BR", "pt-BR"),
-            ("pt-PT", "pt"),
-            ("nb", "no"),
-            ("cze", "cs"),
-        ] {
-            assert_eq!(find_language(code, small), Ok(found), "{code}");
-        }
-        let nllb = ["deu_Latn", "zho_Hans", "zho_Hant", "arb_Arab", "ary_Arab", "srp_Cyrl"];
-        for (code, found) in [
-            ("de-DE", "deu_Latn"),
-            ("zh-Hant", "zho_Hant"),
-            ("zh-Hant-TW", "zho_Hant"),
-            ("ar", "arb_Arab"),
-            ("ary", "ary_Arab"),
-            ("sr", "srp_Cyrl"),
-        ] {
-            assert_eq!(find_language(code, nllb), Ok(found), "{code}");
-        }
-        assert_eq!(find_language("zh", nllb), Err(vec!["zho_Hans", "zho_Hant"]));
-        assert_eq!(find_language("sr-Latn", nllb), Err(vec![]));
-        assert_eq!(find_language("klingon", ["klingon", "de"]), Ok("klingon"));
-        for none in ["", "-", "fr", "d", "german"] {
-            assert_eq!(find_language(none, small), Err(vec![]), "{none}");
-        }
-    }
 
     #[test]
     fn a_long_list_of_languages_is_cut() {

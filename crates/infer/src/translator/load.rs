@@ -56,7 +56,7 @@ impl Translator {
         compute: Option<ComputeType>,
     ) -> Result<Self, InferError> {
         if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
-            return Err(InferError::ComputeType { compute: ComputeType::Int8.name() });
+            return Err(InferError::ComputeType(ComputeType::Int8.name()));
         }
         let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
         let (model, tokenizers) = load_model(first.as_ref(), device, compute)?;

@@ -10,13 +10,11 @@ use std::path::Path;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
-use pickle::{Pickle, Refusal, Value, View};
+use pickle::{Pickle, Value, View};
 
 /// The most bytes of all tensors, as a multiple of the size of the file. Tensors may share numbers,
 /// as tied embeddings do.
 const MOST_SHARED: usize = 8;
-/// The most dimensions of a tensor: the time to read one grows with them.
-const MOST_DIMENSIONS: usize = 8;
 /// The first pickle in a file of PyTorch before 1.6 is this number.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
@@ -40,10 +38,6 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
             continue;
         };
         let view = &pickle.views[*view];
-        if view.shape.len() > MOST_DIMENSIONS {
-            let message = format!("tensor {name} has {} dimensions", view.shape.len());
-            return Err(InteropError::damaged(path, message));
-        }
         let Some(number) = pickle.storages[view.storage].number else {
             continue;
         };
@@ -70,7 +64,7 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let main = entries.keys().find_map(|name| name.strip_suffix("data.pkl"));
     let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
     let range = entries[&format!("{root}data.pkl")].clone();
-    let (value, pickle, _) = pickle::read(&bytes[range]).map_err(|why| refused(path, why))?;
+    let (value, pickle, _) = pickle::read(path, &bytes[range])?;
     let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
     let ranges = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
     Ok((value, pickle, ranges))
@@ -81,8 +75,7 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let mut offset = 0;
     let mut next = || -> Result<(Value, Pickle)> {
-        let (value, pickle, len) =
-            pickle::read(&bytes[offset..]).map_err(|why| refused(path, why))?;
+        let (value, pickle, len) = pickle::read(path, &bytes[offset..])?;
         offset += len;
         Ok((value, pickle))
     };
@@ -125,13 +118,6 @@ fn counted(bytes: &[u8], offset: usize, number: NumberType) -> Option<Range<usiz
     let len = usize::try_from(count).ok()?.checked_mul(number.size())?;
     let end = (offset + 8).checked_add(len)?;
     (end <= bytes.len()).then_some(offset + 8..end)
-}
-
-fn refused(path: &Path, why: Refusal) -> InteropError {
-    match why {
-        Refusal::Damaged(message) => InteropError::damaged(path, message),
-        Refusal::Forbidden(what) => InteropError::Pickle { path: path.into(), what },
-    }
 }
 
 /// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond

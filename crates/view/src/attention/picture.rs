@@ -219,7 +219,7 @@ fn cut(text: &str, longest: usize) -> String {
 impl Picture for HeadGrid {
     fn size(&self) -> Result<(u32, u32), ViewError> {
         if self.rows.iter().all(Vec::is_empty) || self.queries.is_empty() || self.keys.is_empty() {
-            return Err(ViewError::Empty { what: "no attention weights of this kind and layer" });
+            return Err(ViewError::Empty("no attention weights of this kind and layer"));
         }
         let layout = self.layout();
         let (across, down) = self.pitch(&layout);
@@ -285,7 +285,7 @@ mod tests {
         let head = HeadGrid::head(panel, 0, Some(1)).to_svg().unwrap();
         assert!(head.contains("layer 1, head 2") && !head.contains("head 1"));
         assert!(HeadGrid::head(panel, 0, None).to_svg().unwrap().contains("mean of heads"));
-        assert!(matches!(HeadGrid::layer(panel, 7).to_svg(), Err(ViewError::Empty { .. })));
+        assert!(matches!(HeadGrid::layer(panel, 7).to_svg(), Err(ViewError::Empty(_))));
     }
 
     #[test]

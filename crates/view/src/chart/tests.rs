@@ -47,7 +47,7 @@ fn points_without_a_place_are_left_out() {
     chart.series[0].points.extend([(3.0, f64::NAN), (4.0, 0.0), (f64::INFINITY, 1.0)]);
     assert_eq!(chart.positions(&chart.series[0]).count(), 3);
     chart.series[0].points = vec![(1.0, -1.0)];
-    assert!(matches!(Figure::of(chart).to_svg(), Err(ViewError::Empty { .. })));
+    assert!(matches!(Figure::of(chart).to_svg(), Err(ViewError::Empty(_))));
 }
 
 #[test]
