@@ -24,40 +24,26 @@ pub use burnformer_metrics as metrics;
 #[doc(inline)]
 pub use burnformer_train as train;
 
-#[cfg(feature = "program")]
-mod commands;
-#[cfg(feature = "program")]
-mod conversion;
-#[cfg(feature = "program")]
-mod csv;
-#[cfg(feature = "program")]
-pub mod device;
-#[cfg(feature = "program")]
-pub mod embedded;
-#[cfg(feature = "program")]
-mod line_warnings;
-#[cfg(feature = "program")]
-pub mod memory;
-#[cfg(feature = "program")]
-pub mod mpi;
-#[cfg(feature = "program")]
-pub mod named;
-#[cfg(feature = "program")]
-pub mod output;
-#[cfg(feature = "program")]
-mod program;
-#[cfg(feature = "program")]
-mod progress;
-#[cfg(feature = "program")]
-mod shards;
-#[cfg(feature = "program")]
-pub mod signals;
-#[cfg(feature = "program")]
-pub mod texts;
-#[cfg(feature = "program")]
-pub mod values;
-#[cfg(feature = "program")]
-pub mod whole_documents;
+cfg_if::cfg_if! {
+    if #[cfg(feature = "program")] {
+        mod commands;
+        mod conversion;
+        mod csv;
+        pub mod device;
+        pub mod embedded;
+        mod line_warnings;
+        pub mod memory;
+        pub mod mpi;
+        pub mod named;
+        pub mod output;
+        mod program;
+        mod progress;
+        mod shards;
+        pub mod signals;
+        pub mod texts;
+        pub mod values;
+        pub mod whole_documents;
 
-#[cfg(feature = "program")]
-pub use program::run;
+        pub use program::run;
+    }
+}

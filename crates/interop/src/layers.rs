@@ -1,5 +1,4 @@
-//! The layers of both stacks as lists of affine maps and norms, for which each format has a table
-//! of names.
+//! The layers of both stacks as lists of affine maps and norms, with their names in each format.
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 
@@ -9,51 +8,62 @@ pub(crate) struct Part {
     pub stack: &'static str,
     /// The layer, from 0; `None` for the closing norm of the stack.
     pub layer: Option<usize>,
-    /// The name within the layer, such as `self_attention.query`.
-    pub name: &'static str,
     /// The shape of the weight: `[out, in]`, or `[width]` for a norm.
     pub shape: Vec<usize>,
+    names: [&'static str; 5],
 }
 
 /// The only map without a bias.
-pub(crate) const CANDIDATE: &str = "ssru.candidate";
+const CANDIDATE: &str = "ssru.candidate";
 
-const SELF_ATTENTION: [&str; 5] = [
-    "self_attention.query",
-    "self_attention.key",
-    "self_attention.value",
-    "self_attention.output",
-    "self_attention_norm",
-];
-const SSRU: [&str; 3] = [CANDIDATE, "ssru.gate", "self_attention_norm"];
-const CROSS_ATTENTION: [&str; 5] = [
-    "cross_attention.query",
-    "cross_attention.key",
-    "cross_attention.value",
-    "cross_attention.output",
-    "cross_attention_norm",
-];
-/// The norms of queries and keys.
-const SELF_NORMS: [&str; 2] = ["self_attention.query_norm", "self_attention.key_norm"];
-const CROSS_NORMS: [&str; 2] = ["cross_attention.query_norm", "cross_attention.key_norm"];
-const FEED_FORWARD: [&str; 3] = ["feed_forward.inner", "feed_forward.outer", "feed_forward_norm"];
+/// The names of each part within its layer, in order: in a model directory, in `MarianMTModel`, in
+/// CTranslate2, and those of weight and bias in Marian. Parts of one name in CTranslate2 are
+/// stacked in its rows. The last one closes a stack.
+const NAMES: &str = "\
+self_attention.query self_attn.q_proj self_attention/linear_0 self_Wq self_bq
+self_attention.key self_attn.k_proj self_attention/linear_0 self_Wk self_bk
+self_attention.value self_attn.v_proj self_attention/linear_0 self_Wv self_bv
+self_attention.output self_attn.out_proj self_attention/linear_1 self_Wo self_bo
+ssru.candidate - - rnn_W -
+ssru.gate - - rnn_Wf rnn_bf
+self_attention_norm self_attn_layer_norm self_attention/layer_norm self_Wo_ln_scale self_Wo_ln_bias
+self_attention.query_norm - self_attention/q_norm - -
+self_attention.key_norm - self_attention/k_norm - -
+cross_attention.query encoder_attn.q_proj attention/linear_0 context_Wq context_bq
+cross_attention.key encoder_attn.k_proj attention/linear_1 context_Wk context_bk
+cross_attention.value encoder_attn.v_proj attention/linear_1 context_Wv context_bv
+cross_attention.output encoder_attn.out_proj attention/linear_2 context_Wo context_bo
+cross_attention_norm encoder_attn_layer_norm attention/layer_norm context_Wo_ln_scale context_Wo_ln_bias
+cross_attention.query_norm - attention/q_norm - -
+cross_attention.key_norm - attention/k_norm - -
+feed_forward.inner fc1 ffn/linear_0 ffn_W1 ffn_b1
+feed_forward.outer fc2 ffn/linear_1 ffn_W2 ffn_b2
+feed_forward_norm final_layer_norm ffn/layer_norm ffn_ffn_ln_scale ffn_ffn_ln_bias
+norm layer_norm layer_norm top_ln_scale top_ln_bias";
 
 /// All maps and norms of the layers of a model of `config`, in order.
 pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
-    let history: &[&str] = match config.conventions.target_history {
-        TargetHistory::SelfAttention => &SELF_ATTENTION,
-        TargetHistory::Ssru => &SSRU,
+    let names = |line: &'static str| {
+        let mut names = line.split(' ');
+        [(); 5].map(|()| names.next().expect("five names on each line"))
     };
-    let [of_self, of_cross]: [&[&str]; 2] = match config.qk_norm {
-        true => [&SELF_NORMS, &CROSS_NORMS],
-        false => [&[], &[]],
+    let mut of_layer: Vec<[&str; 5]> = NAMES.lines().map(names).collect();
+    let closing = of_layer.pop().expect("the name of the closing norm");
+    let is_in = |stack: &str, name: &str| {
+        let is_recurrent =
+            stack == "decoder" && config.conventions.target_history == TargetHistory::Ssru;
+        let is_of_stack = stack == "decoder" || !name.starts_with("cross_attention");
+        match name.split_once('.') {
+            Some((_, "query_norm" | "key_norm")) => config.qk_norm && is_of_stack,
+            Some(("ssru", _)) => is_recurrent,
+            Some(("self_attention", _)) => !is_recurrent,
+            _ => is_of_stack,
+        }
     };
-    let encoder = [&SELF_ATTENTION[..], of_self, &FEED_FORWARD].concat();
-    let decoder = [history, of_self, &CROSS_ATTENTION, of_cross, &FEED_FORWARD].concat();
     let (d, mut parts) = (config.d_model, Vec::new());
-    for (stack, layers, names, of) in [
-        ("encoder", config.encoder_layers, encoder, config),
-        ("decoder", config.decoder_layers, decoder, &config.of_decoder()),
+    for (stack, layers, of) in [
+        ("encoder", config.encoder_layers, config),
+        ("decoder", config.decoder_layers, &config.of_decoder()),
     ] {
         let shape = |name: &str| match name {
             "feed_forward.inner" => vec![of.d_ff, d],
@@ -67,42 +77,57 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
             name if name.ends_with("norm") => vec![d],
             _ => vec![d, d],
         };
-        for layer in 0..layers {
-            let part = |&name| Part { stack, layer: Some(layer), name, shape: shape(name) };
-            parts.extend(names.iter().map(part));
+        let names = of_layer.iter().filter(|names| is_in(stack, names[0]));
+        for layer in (0..layers).map(Some) {
+            let part =
+                |&names: &[&'static str; 5]| Part { stack, layer, shape: shape(names[0]), names };
+            parts.extend(names.clone().map(part));
         }
         if config.norm == NormPosition::Pre {
-            parts.push(Part { stack, layer: None, name: "norm", shape: vec![d] });
+            parts.push(Part { stack, layer: None, shape: vec![d], names: closing });
         }
     }
     parts
 }
 
 impl Part {
+    /// The name within the layer in a model directory, such as `self_attention.query`.
+    pub fn name(&self) -> &'static str {
+        self.names[0]
+    }
+
     /// The full name in a model directory, without `.weight` or `.bias`.
     pub fn full_name(&self) -> String {
-        match self.layer {
-            Some(layer) => format!("{}.layers.{layer}.{}", self.stack, self.name),
-            None => format!("{}.{}", self.stack, self.name),
-        }
+        self.in_stack("", ".layers.", ".", 0)
+    }
+
+    /// The full name in `MarianMTModel`, without `.weight` or `.bias`.
+    pub fn hugging_face(&self) -> String {
+        self.in_stack("model.", ".layers.", ".", 1)
+    }
+
+    /// The full name in CTranslate2, without that of weight or bias.
+    pub fn ctranslate2(&self) -> String {
+        self.in_stack("", "/layer_", "/", 2)
+    }
+
+    /// The names of weight and bias within a layer of Marian.
+    pub fn marian(&self) -> [&'static str; 2] {
+        [self.names[3], self.names[4]]
+    }
+
+    fn in_stack(&self, before: &str, layers: &str, separator: &str, format: usize) -> String {
+        let layer = self.layer.map(|layer| format!("{layers}{layer}")).unwrap_or_default();
+        format!("{before}{}{layer}{separator}{}", self.stack, self.names[format])
     }
 
     /// The kinds of parameters that the part consists of, with their shapes.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<usize>)> {
         let (weight, bias) = (("weight", self.shape.clone()), ("bias", vec![self.shape[0]]));
-        if self.name == CANDIDATE { vec![weight] } else { vec![weight, bias] }
+        if self.name() == CANDIDATE { vec![weight] } else { vec![weight, bias] }
     }
 
     pub fn is_norm(&self) -> bool {
-        self.name.ends_with("norm")
-    }
-
-    /// The entry for this part in a format's `table` of names.
-    ///
-    /// # Panics
-    /// If it has none: the shape of the model was checked before.
-    pub fn find<T: Copy>(&self, table: &[(&str, T)]) -> T {
-        let found = table.iter().find(|(name, _)| *name == self.name);
-        found.unwrap_or_else(|| panic!("no name for {}", self.name)).1
+        self.name().ends_with("norm")
     }
 }

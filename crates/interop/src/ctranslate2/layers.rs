@@ -12,40 +12,10 @@ use crate::layers::{Part, parts};
 use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};
 
-/// The variables in a layer. Parts of the same variable are stacked in its rows.
-const NAMES: [(&str, &str); 18] = [
-    ("self_attention.query", "self_attention/linear_0"),
-    ("self_attention.key", "self_attention/linear_0"),
-    ("self_attention.value", "self_attention/linear_0"),
-    ("self_attention.output", "self_attention/linear_1"),
-    ("self_attention.query_norm", "self_attention/q_norm"),
-    ("self_attention.key_norm", "self_attention/k_norm"),
-    ("self_attention_norm", "self_attention/layer_norm"),
-    ("cross_attention.query", "attention/linear_0"),
-    ("cross_attention.key", "attention/linear_1"),
-    ("cross_attention.value", "attention/linear_1"),
-    ("cross_attention.output", "attention/linear_2"),
-    ("cross_attention.query_norm", "attention/q_norm"),
-    ("cross_attention.key_norm", "attention/k_norm"),
-    ("cross_attention_norm", "attention/layer_norm"),
-    ("feed_forward.inner", "ffn/linear_0"),
-    ("feed_forward.outer", "ffn/linear_1"),
-    ("feed_forward_norm", "ffn/layer_norm"),
-    ("norm", "layer_norm"),
-];
-
 /// The layers of one stack in the file.
 pub(super) fn count(file: &Binary, side: &str) -> usize {
     let has = |n: &usize| file.has(&format!("{side}/layer_{n}/self_attention/linear_0/weight"));
     (0..).take_while(has).count()
-}
-
-fn variable(part: &Part) -> String {
-    let name = part.find(&NAMES);
-    match part.layer {
-        Some(layer) => format!("{}/layer_{layer}/{name}", part.stack),
-        None => format!("{}/{name}", part.stack),
-    }
 }
 
 /// The names of weight and bias in a model directory and in a variable.
@@ -59,11 +29,11 @@ fn kinds(part: &Part) -> [(&'static str, &'static str); 2] {
 /// The weights of the layers of a model of `config`.
 pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tensors> {
     let mut weights = Tensors::new();
-    for stacked in parts(config).chunk_by(|a, b| variable(a) == variable(b)) {
+    for stacked in parts(config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
         let (rows, mut shape) = (stacked[0].shape[0], stacked[0].shape.clone());
         shape[0] *= stacked.len();
         for (kind, there) in kinds(&stacked[0]) {
-            let name = format!("{}/{there}", variable(&stacked[0]));
+            let name = format!("{}/{there}", stacked[0].ctranslate2());
             let shape = if kind == "bias" { &shape[..1] } else { &shape };
             let tensor = match there == "bias" && !file.has(&name) {
                 true => Tensor::new(shape, vec![0.0; shape[0]]),
@@ -84,13 +54,13 @@ pub(super) fn write(
     quantise: impl Fn(Tensor) -> Content,
 ) -> Result<BTreeMap<String, Content>> {
     let mut variables = BTreeMap::new();
-    for stacked in parts(&package.config).chunk_by(|a, b| variable(a) == variable(b)) {
+    for stacked in parts(&package.config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
         for (kind, there) in kinds(&stacked[0]) {
             let weight = |part: &Part| package.weight(&format!("{}.{kind}", part.full_name()));
             let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
             let is_matrix = tensor.shape.len() == 2;
             let written = if is_matrix { quantise(tensor) } else { Content::Float(tensor) };
-            variables.insert(format!("{}/{there}", variable(&stacked[0])), written);
+            variables.insert(format!("{}/{there}", stacked[0].ctranslate2()), written);
         }
     }
     Ok(variables)

@@ -4,7 +4,6 @@
 mod config;
 mod folder;
 mod languages;
-mod names;
 mod separate;
 mod write;
 
@@ -68,7 +67,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     }
     for part in layers::parts(&config) {
         for (kind, shape) in part.parameters() {
-            let weight = tensors.take(&format!("{}.{kind}", names::of(&part)), &shape)?;
+            let weight = tensors.take(&format!("{}.{kind}", part.hugging_face()), &shape)?;
             weights.insert(format!("{}.{kind}", part.full_name()), weight);
         }
     }

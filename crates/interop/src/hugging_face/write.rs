@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 
 use super::config::ACTIVATIONS;
 use super::folder::{CONFIG, GENERATION, SAFETENSORS, TEXTS};
-use super::names;
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
@@ -87,7 +86,7 @@ fn weights(package: &Package) -> Result<Tensors> {
     for part in layers::parts(config) {
         for (kind, _) in part.parameters() {
             let weight = package.weight(&format!("{}.{kind}", part.full_name()))?.clone();
-            tensors.insert(format!("{}.{kind}", names::of(&part)), weight);
+            tensors.insert(format!("{}.{kind}", part.hugging_face()), weight);
         }
     }
     let [encoder, decoder] =

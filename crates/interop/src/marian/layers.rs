@@ -5,39 +5,19 @@ use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 
 use super::yaml::Options;
 use crate::error::Result;
-use crate::layers::{CANDIDATE, Part, parts};
+use crate::layers::{Part, parts};
 use crate::tensors::{Tensor, Tensors, Weights};
-
-/// The names of weight and bias in a layer.
-const NAMES: [(&str, [&str; 2]); 16] = [
-    ("self_attention.query", ["self_Wq", "self_bq"]),
-    ("self_attention.key", ["self_Wk", "self_bk"]),
-    ("self_attention.value", ["self_Wv", "self_bv"]),
-    ("self_attention.output", ["self_Wo", "self_bo"]),
-    ("self_attention_norm", ["self_Wo_ln_scale", "self_Wo_ln_bias"]),
-    (CANDIDATE, ["rnn_W", ""]),
-    ("ssru.gate", ["rnn_Wf", "rnn_bf"]),
-    ("cross_attention.query", ["context_Wq", "context_bq"]),
-    ("cross_attention.key", ["context_Wk", "context_bk"]),
-    ("cross_attention.value", ["context_Wv", "context_bv"]),
-    ("cross_attention.output", ["context_Wo", "context_bo"]),
-    ("cross_attention_norm", ["context_Wo_ln_scale", "context_Wo_ln_bias"]),
-    ("feed_forward.inner", ["ffn_W1", "ffn_b1"]),
-    ("feed_forward.outer", ["ffn_W2", "ffn_b2"]),
-    ("feed_forward_norm", ["ffn_ffn_ln_scale", "ffn_ffn_ln_bias"]),
-    ("norm", ["top_ln_scale", "top_ln_bias"]),
-];
 
 /// The name of the weight or bias, as `kind` says, of `part`.
 fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
     let pre = config.norm == NormPosition::Pre;
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    let of_ssru = ssru && part.stack == "decoder" && part.name == "self_attention_norm";
+    let of_ssru = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
     let names = match (of_ssru, pre) {
         (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
         // Named by a network that is not there.
         (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
-        (false, _) => part.find(&NAMES),
+        (false, _) => part.marian(),
     };
     let name = names[usize::from(kind == "bias")];
     let suffix = if pre && part.is_norm() { "_pre" } else { "" };
