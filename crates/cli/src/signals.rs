@@ -1,8 +1,14 @@
 //! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process
 //! at once.
 
+#[cfg(not(unix))]
+use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, thread};
+
+#[cfg(unix)]
+use signal_hook::low_level::exit;
 
 use crate::output::{Output, Stopped, say};
 
@@ -24,33 +30,22 @@ impl Signals {
     ///
     /// # Errors
     /// If the system does not allow it.
-    #[cfg(unix)]
-    pub fn watch(notice: &'static str) -> std::io::Result<Self> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
+    pub fn watch(notice: &'static str) -> io::Result<Self> {
         let signals = Self::default();
         let ours = signals.clone();
-        let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-        std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in caught.forever() {
-                ours.received.store(signal, Ordering::SeqCst);
-                let asked_before = ours.stop.swap(true, Ordering::SeqCst);
-                if asked_before || !ours.patient.load(Ordering::SeqCst) {
-                    let farewell = *ours.farewell.lock().unwrap_or_else(PoisonError::into_inner);
-                    if !asked_before && !farewell.is_empty() {
-                        say(farewell);
-                    }
-                    signal_hook::low_level::exit(128 + signal);
+        on_signal(move |signal| {
+            ours.received.store(signal, Ordering::SeqCst);
+            let asked_before = ours.stop.swap(true, Ordering::SeqCst);
+            if asked_before || !ours.patient.load(Ordering::SeqCst) {
+                let farewell = *ours.farewell.lock().unwrap_or_else(PoisonError::into_inner);
+                if !asked_before && !farewell.is_empty() {
+                    say(farewell);
                 }
-                say(notice);
+                exit(128 + signal);
             }
+            say(notice);
         })?;
         Ok(signals)
-    }
-
-    /// Does nothing: on this system, a signal ends the process at once.
-    #[cfg(not(unix))]
-    pub fn watch(_: &'static str) -> std::io::Result<Self> {
-        Ok(Self::default())
     }
 
     /// Runs `work`, which ends in good order soon after the flag that it receives is set.
@@ -87,31 +82,33 @@ pub type Shared = Arc<Mutex<Output>>;
 ///
 /// # Errors
 /// If the system does not allow it.
+pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
+    let (output, mut is_second) = (output.clone(), false);
+    on_signal(move |signal| {
+        if std::mem::replace(&mut is_second, true) {
+            exit(128 + signal);
+        }
+        let output = output.clone();
+        thread::spawn(move || {
+            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = output.flush();
+            output.discard();
+            exit(128 + signal);
+        });
+    })
+}
+
+/// Calls `handle` with each Ctrl-C and SIGTERM from now on.
 #[cfg(unix)]
-pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
+fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
-    let output = output.clone();
     let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let last_words = move |signal: i32| {
-        let mut output = output.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let _ = output.flush();
-        output.discard();
-        signal_hook::low_level::exit(128 + signal);
-    };
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        let mut signals = caught.forever();
-        if let Some(first) = signals.next() {
-            std::thread::spawn(move || last_words(first));
-        }
-        if let Some(second) = signals.next() {
-            signal_hook::low_level::exit(128 + second);
-        }
-    })?;
-    Ok(())
+    let watch = move || caught.forever().for_each(handle);
+    thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }
 
 /// Does nothing: on this system, a signal ends the process at once.
 #[cfg(not(unix))]
-pub fn flush_and_exit(_: &Shared) -> std::io::Result<()> {
+fn on_signal(_: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     Ok(())
 }

@@ -219,7 +219,7 @@ fn check_ends(from: &Path) -> Result<()> {
 }
 
 /// The name of the text at `path` in messages.
-fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     match is_standard_input(path) {
         true => "standard input".into(),
         false => path.display().to_string(),

@@ -68,7 +68,7 @@ fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PROGRAM", program)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MODELS", burnformer::embedded::PAIRS.to_vec())?;
-    module.add("OPTIONS", options::NAMES.to_vec())?;
+    module.add("OPTIONS", options::names())?;
     module.add("BurnformerError", module.py().get_type::<BurnformerError>())?;
     module.add_class::<translator::Translator>()?;
     module.add_class::<translations::Translations>()?;

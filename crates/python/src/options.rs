@@ -15,32 +15,17 @@ use serde_json::{Map, Value};
 
 use crate::error::BurnformerError;
 
-/// The names of all keywords: the keys of `generation.json`, and those of a call alone.
-pub const NAMES: [&str; 23] = [
-    "beam_size",
-    "n_best",
-    "length_penalty",
-    "min_length",
-    "max_length",
-    "max_length_factor",
-    "max_length_extra",
-    "no_repeat_ngram",
-    "suppress",
-    "beam_rule",
-    "at_limit",
-    "sampling",
-    "small_letters",
-    "second_search",
-    "keep_parts",
-    "batch_size",
-    "batch_tokens",
-    "longest",
-    "truncate",
-    "source_language",
-    "target_language",
-    "glossary",
-    "shortlist",
-];
+/// The keywords of a call alone.
+const OF_CALL: &str =
+    "batch_size batch_tokens longest truncate source_language target_language glossary shortlist";
+
+/// The names of all keywords: the keys of `generation.json`, but for the one that is fitted, and
+/// those of a call alone.
+pub fn names() -> Vec<String> {
+    let all = serde_json::to_value(SearchSettings::default()).expect("settings are plain data");
+    let keys = all.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "calibration");
+    keys.cloned().chain(OF_CALL.split(' ').map(String::from)).collect()
+}
 
 /// A function that takes keywords of a translation.
 pub struct Function {
@@ -94,12 +79,13 @@ impl Options {
             glossary: None,
             shortlist: None,
         };
+        let mut known = names();
+        known.retain(|name| !refused.contains(&name.as_str()));
         let mut beam_is_given = false;
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             let name: String = name.extract()?;
-            if refused.contains(&&*name) || !NAMES.contains(&&*name) {
-                let known = NAMES.iter().filter(|name| !refused.contains(*name));
-                let known = keywords.iter().chain(known).copied();
+            if !known.contains(&name) {
+                let known = keywords.iter().map(ToString::to_string).chain(known);
                 let known = known.collect::<Vec<_>>().join(", ");
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));

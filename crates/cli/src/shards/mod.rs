@@ -16,12 +16,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::{Side, is_pipe, is_standard_input};
+use burnformer_data::corpus::{Side, is_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::output::{Output, check_name, note, unwritable, wrong_usage};
+use crate::texts::shown;
 use shard::Shard;
 pub use shard::ShardArgs;
 pub use stamp::digest_of_file;
@@ -195,11 +196,7 @@ fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
         if is_pipe(path) {
             return Err(wrong_usage(format_args!(
                 "{}: --shard reads a text more than once, which only a file allows; name one",
-                if is_standard_input(path) {
-                    "standard input".into()
-                } else {
-                    path.to_string_lossy()
-                }
+                shown(path)
             )));
         }
         if !counts.iter().any(|(_, counted)| *counted == path) {
