@@ -220,10 +220,7 @@ fn check_ends(from: &Path) -> Result<()> {
 
 /// The name of the text at `path` in messages.
 pub fn shown(path: &Path) -> String {
-    match is_standard_input(path) {
-        true => "standard input".into(),
-        false => path.display().to_string(),
-    }
+    if is_standard_input(path) { "standard input".into() } else { path.display().to_string() }
 }
 
 #[cfg(all(test, unix))]

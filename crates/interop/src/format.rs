@@ -140,10 +140,7 @@ fn not_written() -> InteropError {
 
 /// Returns an error if there is nothing at `path`.
 fn there(path: &Path) -> Result<()> {
-    match path.exists() {
-        true => Ok(()),
-        false => Err(InteropError::NotThere(path.into())),
-    }
+    if path.exists() { Ok(()) } else { Err(InteropError::NotThere(path.into())) }
 }
 
 impl fmt::Display for Format {

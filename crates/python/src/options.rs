@@ -38,6 +38,7 @@ pub struct Function {
 }
 
 /// Keywords as they were given, each checked by itself.
+#[derive(Default)]
 pub struct Options {
     search: SearchSettings,
     batch_size: Option<usize>,
@@ -70,14 +71,8 @@ impl Options {
         let Function { name: function, keywords, refused } = function;
         let mut options = Self {
             search: SearchSettings { n_best: 1, ..search },
-            batch_size: None,
-            batch_tokens: None,
             longest: LONGEST_SENTENCE,
-            truncate: false,
-            source_language: None,
-            target_language: None,
-            glossary: None,
-            shortlist: None,
+            ..Self::default()
         };
         let mut known = names();
         known.retain(|name| !refused.contains(&name.as_str()));

@@ -94,10 +94,7 @@ pub(crate) async fn compute<T: Send + 'static>(
     size: usize,
     work: impl FnOnce(&Waits) -> T + Send + 'static,
 ) -> Result<T, Panicked> {
-    let turn = match size >= LARGE {
-        true => Some(Turn::new(sender, size).await),
-        false => None,
-    };
+    let turn = if size >= LARGE { Some(Turn::new(sender, size).await) } else { None };
     let here = Arc::new(());
     let waits = Waits(Arc::downgrade(&here));
     let worked = move || {

@@ -54,10 +54,7 @@ impl Axis {
             Some((low, high)) => Some((f64::min(low, p), f64::max(high, p))),
         });
         let (low, high) = ends.unwrap_or((0.0, 1.0));
-        match high - low > 1e-12 * high.abs().max(1.0) {
-            true => (low, high),
-            false => (low - 0.5, high + 0.5),
-        }
+        if high - low > 1e-12 * high.abs().max(1.0) { (low, high) } else { (low - 0.5, high + 0.5) }
     }
 
     /// The range from `low` to `high` with its marks.

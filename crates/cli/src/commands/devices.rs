@@ -41,10 +41,7 @@ pub fn run(args: Args) -> Result<()> {
         Backend::all().filter(|backend| args.device.names(*backend)).collect();
     let mut lines = Vec::new();
     for backend in &wanted {
-        let found = match args.device.are_explicit() {
-            true => backend.devices()?,
-            false => backend.found(),
-        };
+        let found = if args.device.are_explicit() { backend.devices()? } else { backend.found() };
         lines.extend(found.into_iter().map(|found| line(found, &args)));
     }
     match args.json {

@@ -188,10 +188,7 @@ impl Decoding for NeuralDecoding<'_> {
         let [rows, _, d_model] = states.dims();
         let is_small = self.model.target_vocab() * d_model <= SMALL_PROJECTION;
         let is_fast = self.model.compute == ComputeType::Int8 && is_fused_on(&self.model.device);
-        let part = match is_fast && is_small {
-            true => PART_ROWS.next_multiple_of(width),
-            false => rows,
-        };
+        let part = if is_fast && is_small { PART_ROWS.next_multiple_of(width) } else { rows };
         for start in (0..rows).step_by(part) {
             let end = (start + part).min(rows);
             take(&mut self.logits(states.clone().slice([start..end, 0..1, 0..d_model])));

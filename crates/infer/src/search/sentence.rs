@@ -45,16 +45,10 @@ struct Room {
 impl<'a> SentenceSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
         let live = |sample| Live { sample, ..Live::default() };
-        Self {
-            live: (0..task.starts()).map(live).collect(),
-            task,
-            step: 0,
-            done: false,
-            continuations: Vec::new(),
-            finished: Vec::new(),
-            dead_ends: Vec::new(),
-            room: Room::default(),
-        }
+        let live = (0..task.starts()).map(live).collect();
+        let (step, done, room) = Default::default();
+        let (continuations, finished, dead_ends) = Default::default();
+        Self { task, step, done, live, continuations, finished, dead_ends, room }
     }
 
     pub(super) fn is_done(&self) -> bool {

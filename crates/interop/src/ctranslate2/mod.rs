@@ -158,10 +158,7 @@ fn shape(
     let [heads, decoder_heads] = heads(file, d_model)?;
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
     let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
-    let bos = match zero_start {
-        true => pad,
-        false => vocabularies.id(settings.start()?)?,
-    };
+    let bos = if zero_start { pad } else { vocabularies.id(settings.start()?)? };
     Ok(TransformerConfig {
         source_vocab,
         target_vocab,

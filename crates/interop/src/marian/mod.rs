@@ -77,10 +77,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
 
 fn read_items(path: &Path) -> Result<Items> {
     let bytes = read_file(path)?;
-    match bin::is_bin(&bytes) {
-        true => bin::read(path, &bytes),
-        false => npz::read(path, &bytes),
-    }
+    if bin::is_bin(&bytes) { bin::read(path, &bytes) } else { npz::read(path, &bytes) }
 }
 
 /// Takes the matrices over the vocabularies out of a file. A side without a matrix has the

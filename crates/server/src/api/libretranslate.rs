@@ -53,10 +53,7 @@ pub(crate) enum OneOrMany<T> {
 
 impl<T> OneOrMany<T> {
     pub fn new(mut all: Vec<T>, one: bool) -> Self {
-        match one {
-            true => Self::One(all.remove(0)),
-            false => Self::Many(all),
-        }
+        if one { Self::One(all.remove(0)) } else { Self::Many(all) }
     }
 }
 

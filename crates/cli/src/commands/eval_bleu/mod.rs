@@ -220,10 +220,7 @@ fn compare(
     let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
     let mut names: Vec<String> = names.iter().map(|path| path.display().to_string()).collect();
     names[0].insert_str(0, "Baseline: ");
-    match args.json {
-        true => print_json(&names, &all),
-        false => print_text(&names, &all, args.width),
-    }
+    if args.json { print_json(&names, &all) } else { print_text(&names, &all, args.width) }
 }
 
 /// Prints the scores of `hypotheses`.
