@@ -9,6 +9,7 @@ mod links;
 mod load;
 mod options;
 mod score;
+mod stream;
 mod terms;
 mod translate;
 mod translation;

@@ -180,10 +180,9 @@ impl Machine<'_> {
     fn text(&mut self, operation: u8) -> Result<()> {
         let width = if matches!(operation, 0x8c | b'U') { 1 } else { 4 };
         let len = self.unsigned(width)? as usize;
-        let text = std::str::from_utf8(self.bytes(len)?);
+        let text = std::str::from_utf8(self.bytes(len)?).map(Rc::from);
         let text = text.map_err(|_| self.damaged("a text in the pickle is not UTF-8"))?;
-        let text = Value::Text(text.into());
-        self.push(text)
+        self.push(Value::Text(text))
     }
 
     fn container(&mut self, operation: u8) -> Result<()> {
@@ -199,7 +198,7 @@ impl Machine<'_> {
         };
         let value = match operation {
             b'}' | b'd' => {
-                self.built.dicts.push(pairs(parts)?);
+                self.built.dicts.push(self.pairs(parts)?);
                 Value::Dict(self.built.dicts.len() - 1)
             }
             b']' | b'l' => Value::List(self.sequence(parts)),
@@ -225,7 +224,8 @@ impl Machine<'_> {
         };
         match (self.stack.last(), operation) {
             (Some(&Value::Dict(index)), b's' | b'u') => {
-                self.built.dicts[index].extend(pairs(parts)?);
+                let pairs = self.pairs(parts)?;
+                self.built.dicts[index].extend(pairs);
             }
             (Some(&Value::List(index)), b'a' | b'e') => self.built.sequences[index].extend(parts),
             _ => return Err(self.damaged("the pickle adds to what holds nothing")),
@@ -338,6 +338,18 @@ impl Machine<'_> {
         self.push(value)
     }
 
+    fn pairs(&self, parts: Vec<Value>) -> Result<Vec<(Value, Value)>> {
+        if !parts.len().is_multiple_of(2) {
+            return Err(self.damaged("a key in the pickle has no value"));
+        }
+        let mut parts = parts.into_iter();
+        let mut pairs = Vec::with_capacity(parts.len() / 2);
+        while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+
     fn sizes(&self, value: Value) -> Result<Vec<usize>> {
         let size = |part: Value| match part {
             Value::Int(size) => usize::try_from(size).map_err(|_| self.damaged(BAD_TENSOR)),
@@ -356,18 +368,6 @@ const BAD_TENSOR: &str = "a tensor in the pickle is described wrongly";
 const MOST_ARGUMENTS: usize = 16;
 /// The largest number of dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 8;
-
-fn pairs(parts: Vec<Value>) -> Result<Vec<(Value, Value)>> {
-    if !parts.len().is_multiple_of(2) {
-        return Err(self.damaged("a key in the pickle has no value"));
-    }
-    let mut parts = parts.into_iter();
-    let mut pairs = Vec::with_capacity(parts.len() / 2);
-    while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-        pairs.push((key, value));
-    }
-    Ok(pairs)
-}
 
 /// The type of numbers in a class of storages; `None` for types that are not used for weights.
 fn storage_type(name: &str) -> Option<NumberType> {
