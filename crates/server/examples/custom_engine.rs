@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_server::{
-    Candidate, Choice, Engine, EngineError, ModelSource, Server, ServerSettings, Work,
+    Candidate, Choice, Engine, EngineError, Job, ModelSource, Server, ServerSettings,
 };
 
 struct Shouting;
@@ -13,11 +13,11 @@ struct Shouting;
 impl Engine for Shouting {
     fn translate(
         &self,
-        work: &[Work],
+        work: &[&Job],
         _: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let shout = |work: &Work| {
+        let shout = |work: &&Job| {
             let text = format!("{}{}", work.prefix, work.text.to_uppercase());
             vec![Candidate { text, ..Candidate::default() }]
         };

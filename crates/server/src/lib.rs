@@ -46,7 +46,7 @@ mod text;
 pub use detect::{Detection, detect};
 #[cfg(feature = "translator")]
 pub use engine::TranslatorEngine;
-pub use engine::{Candidate, Choice, Engine, EngineError, Work};
+pub use engine::{Candidate, Choice, Engine, EngineError, Job, Work};
 pub use error::ServerError;
 pub use language::LanguagePair;
 pub use models::ModelSource;

@@ -6,6 +6,8 @@ mod translator;
 #[cfg(feature = "translator")]
 pub use translator::TranslatorEngine;
 
+use std::any::Any;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -46,6 +48,25 @@ impl Work {
     }
 }
 
+/// A sentence that waits, as its engine has read it.
+pub struct Job {
+    /// The sentence.
+    pub work: Work,
+    /// The cost of its search: its tokens times the hypotheses of the beam. It bounds the size of a
+    /// batch.
+    pub cost: usize,
+    /// The form in which the engine searches for it, if it needs one: nothing is read twice.
+    pub request: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Deref for Job {
+    type Target = Work;
+
+    fn deref(&self) -> &Work {
+        &self.work
+    }
+}
+
 /// One translation of a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
@@ -77,32 +98,31 @@ pub enum EngineError {
 /// The engine behind the queue of a pair of languages: it translates sentences. It is called from
 /// several threads at once.
 pub trait Engine: Send + Sync + 'static {
-    /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in
-    /// the order of `work`. A sentence that is too long is translated as far as it fits.
+    /// Translates `jobs`, each sentence by `choice.n_best` translations or fewer, best first, in
+    /// the order of `jobs`. A sentence that is too long is translated as far as it fits.
     ///
     /// `left` has a flag for each sentence. It becomes true when nobody waits for the sentence any
     /// more. An engine should look at it often and leave the sentence then; its candidates are not
     /// used.
     ///
     /// # Errors
-    /// [`EngineError`]; then no sentence of `work` is translated.
+    /// [`EngineError`]; then no sentence is translated.
     fn translate(
         &self,
-        work: &[Work],
+        jobs: &[&Job],
         choice: Choice,
         left: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// The cost of the search for `work`: its tokens times the hypotheses of the beam. The queue
-    /// reads it before `work` waits, and it bounds the size of a batch. This default counts four
-    /// bytes as a token.
+    /// Reads `work` before it waits. This default counts four bytes as a token.
     ///
     /// # Errors
     /// [`EngineError::Request`] if the sentence, its prefix or its terms cannot be translated by
     /// this model.
-    fn cost(&self, work: &Work, choice: Choice) -> Result<usize, EngineError> {
+    fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
         let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
-        Ok(tokens * choice.beam.unwrap_or(1).max(choice.n_best))
+        let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
+        Ok(Job { work, cost, request: None })
     }
 
     /// Returns whether the model takes `sentence` whole.

@@ -10,7 +10,7 @@ use burnformer_infer::{
 };
 use burnformer_view::Sentence;
 
-use super::{Candidate, Choice, Engine, EngineError, Work};
+use super::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::language::LanguagePair;
 
 /// The longest sentence whose attention is shown. The weights of a model of six layers with eight
@@ -94,28 +94,30 @@ impl TranslatorEngine {
 impl Engine for TranslatorEngine {
     fn translate(
         &self,
-        work: &[Work],
+        jobs: &[&Job],
         choice: Choice,
         left: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let options = self.options(choice);
-        let request = |(work, left): (&Work, &Arc<AtomicBool>)| {
-            Ok(Request { cancel: left.clone().into(), ..self.request(work)? })
+        let request = |(job, left): (&&Job, &Arc<AtomicBool>)| {
+            let read = job.request.as_ref().and_then(|read| read.downcast_ref::<Request>());
+            let request = read.map_or_else(|| self.request(job), |read| Ok(read.clone()))?;
+            Ok(Request { cancel: left.clone().into(), ..request })
         };
-        let requests = work.iter().zip(left).map(request).collect::<Result<_, _>>();
+        let requests = jobs.iter().zip(left).map(request).collect::<Result<_, _>>();
         let translations = requests
             .and_then(|requests| self.translator.translate_requests(requests, &options))
             .map_err(engine_error)?;
-        let candidates = |((work, left), translation): ((&Work, &Arc<AtomicBool>), Translation)| {
+        let candidates = |((job, left), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
             let found = translation.n_best.into_iter();
-            found.map(|found| self.candidate(work, found, left)).collect()
+            found.map(|found| self.candidate(job, found, left)).collect()
         };
-        work.iter().zip(left).zip(translations).map(candidates).collect()
+        jobs.iter().zip(left).zip(translations).map(candidates).collect()
     }
 
-    fn cost(&self, work: &Work, choice: Choice) -> Result<usize, EngineError> {
+    fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
         let options = self.options(choice);
-        let request = self.request(work).map_err(engine_error)?;
+        let request = self.request(&work).map_err(engine_error)?;
         let tokens = request.source.len().min(self.translator.longest_source(&options));
         let searches = self.translator.searches(&work.text, &options);
         let searched =
@@ -123,8 +125,9 @@ impl Engine for TranslatorEngine {
         // A pass over both texts for each translation.
         let linked =
             if work.links { 2 * tokens.min(MOST_LINKED) * options.search.n_best } else { 0 };
-        self.translator.check_requests(vec![request], &options).map_err(engine_error)?;
-        Ok(searched + linked)
+        let checked = self.translator.check_requests(vec![request.clone()], &options);
+        checked.map_err(engine_error)?;
+        Ok(Job { work, cost: searched + linked, request: Some(Box::new(request)) })
     }
 
     fn fits(&self, sentence: &str) -> bool {

@@ -16,7 +16,7 @@ pub use self::answer::QueueError;
 pub use self::waiting::QueueSettings;
 use self::waiting::{Batch, FEW, Item, State, Taken, Waiting, hand_out};
 use crate::compute::{Panicked, Waits, compute};
-use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
+use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::lock::locked;
 use crate::sender::{Sender, may_take};
 
@@ -146,7 +146,7 @@ impl Queue {
     }
 }
 
-/// Each of `work` with its cost, the most expensive first: sentences that follow each other share
+/// Each of `work` as the engine reads it, the most expensive first: sentences that follow each other share
 /// batches, and those of similar length do so best.
 ///
 /// # Errors
@@ -159,12 +159,11 @@ fn priced(
 ) -> Result<VecDeque<Item>, EngineError> {
     let priced = |(place, work): (usize, Work)| {
         waits.or_end();
-        let cost = engine.cost(&work, choice)?;
-        Ok(Item { place, work, cost })
+        Ok(Item { place, job: engine.prepare(work, choice)? })
     };
     let mut items: Vec<Item> =
         work.into_iter().enumerate().map(priced).collect::<Result<_, _>>()?;
-    items.sort_by_key(|item| std::cmp::Reverse(item.cost));
+    items.sort_by_key(|item| std::cmp::Reverse(item.job.cost));
     Ok(items.into())
 }
 
@@ -220,9 +219,9 @@ impl Shared {
         batch: &[Taken],
         choice: Choice,
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let work: Vec<Work> = batch.iter().map(|taken| taken.work.clone()).collect();
+        let jobs: Vec<&Job> = batch.iter().map(|taken| &taken.job).collect();
         let left: Vec<_> = batch.iter().map(|taken| taken.left.clone()).collect();
-        let translate = || self.engine.translate(&work, choice, &left);
+        let translate = || self.engine.translate(&jobs, choice, &left);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(translate))
             .unwrap_or_else(|_| Err(panicked()))
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 use super::answer::Answer;
-use crate::engine::{Candidate, Choice, Work};
+use crate::engine::{Candidate, Choice, Job};
 use crate::fair::{Fair, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
@@ -71,9 +71,7 @@ pub(super) struct State {
 /// A sentence that waits.
 pub(super) struct Item {
     pub(super) place: usize,
-    pub(super) work: Work,
-    /// The cost of its search, as [`Engine::cost`](crate::Engine::cost) defines it.
-    pub(super) cost: usize,
+    pub(super) job: Job,
 }
 
 /// A request whose sentences wait.
@@ -100,19 +98,19 @@ impl Waiting {
 
     /// The cost of the next sentence.
     fn cost(&self) -> usize {
-        self.items.front().map_or(0, |item| item.cost)
+        self.items.front().map_or(0, |item| item.job.cost)
     }
 
     fn take(&mut self) -> (u64, Taken) {
-        let Item { place, work, cost } = self.items.pop_front().expect("one with sentences");
+        let Item { place, job } = self.items.pop_front().expect("one with sentences");
         let (gathered, left) = (self.gathered.clone(), self.left.clone());
-        (cost as u64, Taken { place, work, gathered, left })
+        (job.cost as u64, Taken { place, job, gathered, left })
     }
 }
 
 impl Waiter for Waiting {
     fn next_cost(&self) -> Option<u64> {
-        self.items.front().map(|item| item.cost as u64)
+        self.items.front().map(|item| item.job.cost as u64)
     }
 }
 
@@ -144,7 +142,7 @@ impl Gathered {
 /// A sentence that is being translated, and where its translation goes.
 pub(super) struct Taken {
     place: usize,
-    pub(super) work: Work,
+    pub(super) job: Job,
     pub(super) gathered: Arc<Mutex<Gathered>>,
     pub(super) left: Arc<AtomicBool>,
 }
@@ -254,6 +252,7 @@ pub(super) fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Work;
 
     const SETTINGS: QueueSettings = QueueSettings { batch: 4, waiting: 0, workers: 1 };
 
@@ -275,7 +274,8 @@ mod tests {
         costs: &[usize],
     ) -> Arc<AtomicBool> {
         let work = Work { text: name.into(), ..Work::default() };
-        let item = |(place, &cost)| Item { place, work: work.clone(), cost };
+        let item =
+            |(place, &cost)| Item { place, job: Job { work: work.clone(), cost, request: None } };
         let left = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
         let items = costs.iter().enumerate().map(item).collect();
@@ -287,7 +287,7 @@ mod tests {
     /// The requests of the next batch, one letter each, and whether it is a long sentence.
     fn take(state: &mut State) -> Option<(String, bool)> {
         let batch = state.take(SETTINGS)?;
-        Some((batch.taken.iter().map(|taken| &taken.work.text[..]).collect(), batch.is_long))
+        Some((batch.taken.iter().map(|taken| &taken.job.text[..]).collect(), batch.is_long))
     }
 
     /// The next batch, which is done at once.
@@ -358,7 +358,8 @@ mod tests {
     fn an_unloaded_model_ends_what_it_has_begun() {
         let mut state = State::default();
         let (reply, mut answer) = oneshot::channel();
-        let item = |place| Item { place, work: Work::default(), cost: 300 };
+        let item =
+            |place| Item { place, job: Job { work: Work::default(), cost: 300, request: None } };
         let items = (0..3).map(item).collect();
         let request = Waiting::new(choice(1), items, Arc::default(), reply);
         state.put(&Sender::Key("one".into()), request);

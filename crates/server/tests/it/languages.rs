@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::common::{Running, server};
-use burnformer_server::{Candidate, Choice, Engine, EngineError, Work};
+use burnformer_server::{Candidate, Choice, Engine, EngineError, Job};
 use serde_json::{Value, json};
 
 const GERMAN: &str = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
@@ -22,11 +22,11 @@ struct Knowing {
 impl Engine for Knowing {
     fn translate(
         &self,
-        work: &[Work],
+        work: &[&Job],
         _: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let candidate = |work: &Work| {
+        let candidate = |work: &&Job| {
             let side = usize::from(!work.prefix.is_empty());
             let known = self.words[side].iter().any(|word| work.text.contains(word));
             let text = format!("{} {}", work.text, self.pair);

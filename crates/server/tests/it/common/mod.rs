@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use burnformer_documents::Link;
 use burnformer_server::{
-    Candidate, Choice, Engine, EngineError, ModelSource, QueueSettings, Server, ServerSettings,
-    Work,
+    Candidate, Choice, Engine, EngineError, Job, ModelSource, QueueSettings, Server,
+    ServerSettings, Work,
 };
 use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub struct Shouting {
 impl Engine for Shouting {
     fn translate(
         &self,
-        work: &[Work],
+        work: &[&Job],
         choice: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
