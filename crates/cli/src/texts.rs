@@ -16,6 +16,18 @@ use burnformer_train::{TextName, Texts};
 use crate::embedded;
 use crate::output::unwritable;
 
+/// The next `count` of `items`, none at the end, and the error in the one after them, if any.
+pub fn next_chunk<T, E: Into<Error>>(
+    items: &mut impl Iterator<Item = Result<T, E>>,
+    count: usize,
+) -> (Vec<T>, Option<Error>) {
+    let mut failure = None;
+    let mut fails = |error: E| failure = Some(error.into());
+    let items = items.take(count).map_while(|item| item.map_err(&mut fails).ok());
+    let items = items.collect();
+    (items, failure)
+}
+
 /// Refuses a pipe that is named twice, since it can be read once.
 ///
 /// # Errors

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 use burnformer_data::corpus::{LinePair, Side};
-use burnformer_data::{DataError, ParallelReader, Utf8Policy, counted};
+use burnformer_data::{ParallelReader, Utf8Policy, counted};
 use burnformer_infer::{
     LONGEST_SENTENCE, LengthPenalty, TargetScore, TranslateOptions, Translator, perplexity_of,
 };
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Computing, at_least, corpus, model, of_options};
 use crate::output::{Output, note, note_terminal};
 use crate::shards::{Part, ShardArgs, length};
+use crate::texts::next_chunk;
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them
 /// form batches, and memory stays bounded.
@@ -77,7 +78,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut done = usize::try_from(part.lines.start)?;
     let (mut tokens, mut total) = (0, 0.0);
     loop {
-        let (chunk, failure) = next_chunk(&mut pairs);
+        let (chunk, failure) = next_chunk(&mut pairs, CHUNK);
         let (sources, targets): (Vec<&str>, Vec<&str>) =
             chunk.iter().map(|pair| (pair.source.as_str(), pair.target.as_str())).unzip();
         let sources = tokenizers.source.encode_batch(&sources);
@@ -119,20 +120,6 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
         options.search.validate().map_err(of_options)?;
     }
     Ok(options)
-}
-
-/// The next pairs, none at the end, and the error in the pair after them, if any.
-fn next_chunk(
-    pairs: &mut impl Iterator<Item = Result<LinePair, DataError>>,
-) -> (Vec<LinePair>, Option<Error>) {
-    let mut chunk = Vec::new();
-    for pair in pairs.take(CHUNK) {
-        match pair {
-            Ok(pair) => chunk.push(pair),
-            Err(failure) => return (chunk, Some(failure.into())),
-        }
-    }
-    (chunk, None)
 }
 
 fn write(args: &Args, output: &mut Output, score: &TargetScore, pair: &LinePair) -> Result<()> {

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use burnformer_data::corpus::{LinePair, Side};
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 
 use crate::shards::length;
 
 /// Sentences of the source, in order.
-pub(super) struct Input(Box<dyn Iterator<Item = Result<Sentence>>>);
+pub(super) type Input = Box<dyn Iterator<Item = Result<Sentence>>>;
 
 /// A sentence, and its reference if there is one.
 pub(super) struct Sentence {
@@ -18,51 +18,27 @@ pub(super) struct Sentence {
     pub(super) reference: Option<String>,
 }
 
-impl Input {
-    /// Opens the sentences on `lines`, counted from 0.
-    pub(super) fn open(
-        source: &Path,
-        reference: Option<&Path>,
-        lines: &Range<u64>,
-    ) -> Result<Self> {
-        let sentence = |source: &str, reference: Option<&str>| Sentence {
-            source: one_column(source),
-            reference: reference.map(one_column),
-        };
-        let rest: Box<dyn Iterator<Item = Result<Sentence>>> = match reference {
-            None => {
-                let mut all = LineReader::open_side(source, Side::Source, Utf8Policy::Error)?;
-                all.skip_lines(lines.start)?;
-                Box::new(all.map(move |line| Ok(sentence(&line?.text, None))))
-            }
-            Some(reference) => {
-                let paths = CorpusPaths::pair(source, reference);
-                let mut all = ParallelReader::open(&paths, Utf8Policy::Error)?;
-                all.skip_pairs(lines.start)?;
-                let of_pair = move |pair: LinePair| sentence(&pair.source, Some(&pair.target));
-                Box::new(all.map(move |pair| Ok(of_pair(pair?))))
-            }
-        };
-        Ok(Self(Box::new(rest.take(length(lines)))))
-    }
-
-    /// The next sentence; `None` at the end.
-    pub(super) fn next_sentence(&mut self) -> Result<Option<Sentence>> {
-        self.0.next().transpose()
-    }
-
-    /// The next sentences, none at the end, and the error in the line after them, if any.
-    pub(super) fn next_chunk(&mut self, count: usize) -> (Vec<Sentence>, Option<Error>) {
-        let mut sentences = Vec::new();
-        while sentences.len() < count {
-            match self.next_sentence() {
-                Ok(Some(sentence)) => sentences.push(sentence),
-                Ok(None) => break,
-                Err(failure) => return (sentences, Some(failure)),
-            }
+/// Opens the sentences on `lines`, counted from 0.
+pub(super) fn open(source: &Path, reference: Option<&Path>, lines: &Range<u64>) -> Result<Input> {
+    let sentence = |source: &str, reference: Option<&str>| Sentence {
+        source: one_column(source),
+        reference: reference.map(one_column),
+    };
+    let rest: Input = match reference {
+        None => {
+            let mut all = LineReader::open_side(source, Side::Source, Utf8Policy::Error)?;
+            all.skip_lines(lines.start)?;
+            Box::new(all.map(move |line| Ok(sentence(&line?.text, None))))
         }
-        (sentences, None)
-    }
+        Some(reference) => {
+            let paths = CorpusPaths::pair(source, reference);
+            let mut all = ParallelReader::open(&paths, Utf8Policy::Error)?;
+            all.skip_pairs(lines.start)?;
+            let of_pair = move |pair: LinePair| sentence(&pair.source, Some(&pair.target));
+            Box::new(all.map(move |pair| Ok(of_pair(pair?))))
+        }
+    };
+    Ok(Box::new(rest.take(length(lines))))
 }
 
 /// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of

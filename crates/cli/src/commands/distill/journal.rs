@@ -82,7 +82,7 @@ impl Journal {
                     self.check(same, "of another teacher or other options")?;
                 }
                 _ => {
-                    let sentence = input.next_sentence()?;
+                    let sentence = input.next().transpose()?;
                     let done = Done::of(text);
                     let same = sentence.as_ref().is_some_and(|it| done.is_of(it));
                     self.check(same, &format!("of other text: line {} differs", self.lines + 1))?;

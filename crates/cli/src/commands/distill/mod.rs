@@ -22,6 +22,7 @@ use super::{Computing, Searching, at_least, between, model, of_sides, text};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file};
+use crate::texts::next_chunk;
 
 /// The number of lines that are translated and written together unless another is given.
 const CHUNK: usize = 2048;
@@ -86,7 +87,7 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     };
     let out = part.output.as_deref().unwrap_or(&args.out);
-    let mut input = Input::open(&args.input, args.reference.as_deref(), &part.lines)?;
+    let mut input = input::open(&args.input, args.reference.as_deref(), &part.lines)?;
     let mut journal = Journal::open(out, &identity, &mut input)?;
     if journal.lines() > 0 {
         let lines = counted(journal.lines(), "line");
@@ -141,7 +142,7 @@ struct Teacher<'a> {
 impl Teacher<'_> {
     /// Adds the pairs of the next lines, if there are any.
     fn add_chunk(&self, input: &mut Input, journal: &mut Journal) -> Result<bool> {
-        let (sentences, failure) = input.next_chunk(self.args.chunk);
+        let (sentences, failure) = next_chunk(input, self.args.chunk);
         let translations = self.translations(&sentences)?;
         journal.add(sentences.iter().zip(translations))?;
         failure.map_or(Ok(!sentences.is_empty()), Err)
