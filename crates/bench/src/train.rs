@@ -9,7 +9,7 @@ use burnformer::device::{DeviceName, best_matmul_rate};
 use burnformer::values::precision;
 use burnformer::{embedded, texts};
 use burnformer_core::{Model, ModelConfig, Precision};
-use burnformer_data::{Batch, BatchSampler, Prefetch, SamplerSettings};
+use burnformer_data::{Batch, BatchSampler, SamplerSettings};
 use burnformer_kernels::is_fused_on;
 use burnformer_train::{
     Corpora, LossScale, Optimizer, OptimizerSettings, Recipe, Replicas, Texts, TrainConfig,
@@ -173,7 +173,7 @@ fn batches(args: &Args) -> Result<(Batches, usize)> {
     let corpora = Corpora::prepare(&config, texts, &mut |_| ())?;
     let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
-    let batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
+    let batches = sampler.stream(sampler.start())?;
     let vocab = corpora.tokenizers.target.vocab_size();
     Ok((Box::new(batches.map(|planned| Ok(planned?.batch))), vocab))
 }

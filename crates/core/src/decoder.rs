@@ -98,7 +98,7 @@ impl DecoderConfig {
     pub fn cost(&self, lengths: [usize; 2], precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.layer.cost(lengths, self.window, precision);
         let closing = self.layer.norm.closing_cost(&self.layer.layer_norm());
-        [self.layers * at_target + closing, self.layers * at_source]
+        [at_target * self.layers + closing, at_source * self.layers]
     }
 }
 

@@ -100,7 +100,7 @@ impl DecoderLayerConfig {
             TargetHistory::Ssru => Ssru::cost(d_model),
         };
         let residual = ResidualNorm::cost(&self.layer_norm());
-        let own = history + self.feed_forward.cost() + 2 * residual;
+        let own = history + self.feed_forward.cost() + residual * 2;
         let Some(cross) = &self.cross_attention else { return [own, Cost::default()] };
         let (whole, Cost { multiplications, .. }) =
             (cross.cost(source, None, precision), cross.key_value_cost());

@@ -83,7 +83,7 @@ impl EncoderLayerConfig {
 
     /// The cost of the layer over `len` positions.
     pub fn cost(&self, len: usize, window: Option<usize>, precision: Precision) -> Cost {
-        let residuals = 2 * ResidualNorm::cost(&self.layer_norm());
+        let residuals = ResidualNorm::cost(&self.layer_norm()) * 2;
         self.attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
     }
 
@@ -168,7 +168,7 @@ impl EncoderConfig {
 
     /// The cost of the encoder over `len` positions.
     pub fn cost(&self, len: usize, precision: Precision) -> Cost {
-        let layers = self.layers * self.layer.cost(len, self.window, precision);
+        let layers = self.layer.cost(len, self.window, precision) * self.layers;
         layers + self.layer.norm.closing_cost(&self.layer.layer_norm())
     }
 }

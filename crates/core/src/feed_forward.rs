@@ -54,7 +54,7 @@ impl PositionWiseFeedForwardConfig {
     /// The cost of the network: that of its maps.
     pub fn cost(&self) -> Cost {
         let [inner, outer] = self.maps();
-        (1 + usize::from(self.gated)) * inner.cost() + outer.cost()
+        inner.cost() * (1 + usize::from(self.gated)) + outer.cost()
     }
 
     /// The maps to the inner width and back.

@@ -83,7 +83,7 @@ impl TransformerConfig {
     /// The number of trained values in the model, computed without building it.
     pub fn parameter_count(&self) -> usize {
         let [encoder, decoder] = self.cost(1, 1, Precision::Float32);
-        let cost = encoder + decoder + 2 * self.position().cost() + self.embeddings().cost();
+        let cost = encoder + decoder + self.position().cost() * 2 + self.embeddings().cost();
         cost.parameters
     }
 }

@@ -28,7 +28,7 @@ impl NormPosition {
 
     /// The cost of [`closing`](Self::closing).
     pub(crate) fn closing_cost(self, norm: &LayerNormConfig) -> Cost {
-        usize::from(self == Self::Pre) * norm.cost()
+        norm.cost() * usize::from(self == Self::Pre)
     }
 }
 

@@ -61,7 +61,7 @@ impl SharedEmbeddingsConfig {
         let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
         let shared = self.sharing == EmbeddingSharing::All;
         SharedEmbeddings {
-            name: NamedAs(""),
+            named_as_: NamedAs {},
             embedding: shared.then(|| embed(target_vocab, 0)),
             source_embedding: (!shared).then(|| embed(source_vocab, 1)),
             target_embedding: (!shared).then(|| embed(target_vocab, 2)),
@@ -97,7 +97,7 @@ impl SharedEmbeddingsConfig {
 /// `embedding.weight`, not `embeddings.embedding.weight`.
 #[derive(Module, Debug)]
 pub struct SharedEmbeddings {
-    name: NamedAs,
+    named_as_: NamedAs,
     /// The matrix of source, target and output, if all three share it.
     pub embedding: Option<TokenEmbedding>,
     /// The embedding of the source, if it has its own.

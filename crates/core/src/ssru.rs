@@ -16,7 +16,7 @@ use crate::names::NamedAs;
 /// two products, however long the target is.
 #[derive(Module, Debug)]
 pub struct Ssru {
-    name: NamedAs,
+    named_as_ssru: NamedAs,
     /// W: `d_model → d_model`, without bias.
     pub candidate: Linear,
     /// W_f and b_f: `d_model → d_model`.
@@ -44,7 +44,7 @@ impl Ssru {
     /// A unit over `d_model` features; its initial weights are a function of `key`.
     pub fn new(d_model: usize, key: RandomKey, device: &Device) -> Self {
         Self {
-            name: NamedAs("ssru"),
+            named_as_ssru: NamedAs {},
             candidate: Linear::without_bias(d_model, d_model, key.fold(0), device),
             gate: Linear::new(d_model, d_model, key.fold(1), device),
         }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use derive_more::Add;
 use serde::{Deserialize, Serialize};
 
 use crate::plural::counted;
 
 /// The numbers of pairs that were read, kept, and dropped for each reason. If several reasons apply
 /// to a pair, the first one in the order of the fields counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Add, Serialize, Deserialize)]
 pub struct CleaningReport {
     /// Number of pairs in the corpus.
     pub read: u64,
@@ -34,22 +35,6 @@ impl CleaningReport {
     /// Number of pairs that were dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.read - self.kept
-    }
-
-    /// The counts of both.
-    #[must_use]
-    pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self {
-            read: self.read + other.read,
-            kept: self.kept + other.kept,
-            invalid_utf8: self.invalid_utf8 + other.invalid_utf8,
-            empty: self.empty + other.empty,
-            source_too_long: self.source_too_long + other.source_too_long,
-            target_too_long: self.target_too_long + other.target_too_long,
-            over_budget: self.over_budget + other.over_budget,
-            length_ratio: self.length_ratio + other.length_ratio,
-            duplicate: self.duplicate + other.duplicate,
-        }
     }
 }
 

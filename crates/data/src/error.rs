@@ -312,14 +312,6 @@ pub enum DataError {
         /// The part that does not match.
         message: String,
     },
-    /// The thread that prepares batches panicked.
-    #[error(
-        "the thread that prepares batches panicked: {message}; this is a bug, please report it"
-    )]
-    PrefetchPanicked {
-        /// The message of the panic.
-        message: String,
-    },
 }
 
 impl DataError {

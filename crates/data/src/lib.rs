@@ -24,7 +24,6 @@
 //! | [`tokenizer`] | BPE in Hugging Face's `tokenizer.json`; SentencePiece models |
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
 //! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
-//! | [`prefetch`] | a background thread that prepares the next batches |
 //! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing the cache |
 
 #![forbid(unsafe_code)]
@@ -37,7 +36,6 @@ pub mod corpus;
 mod error;
 mod hash;
 mod plural;
-pub mod prefetch;
 pub mod prepare;
 mod random;
 pub mod sampler;
@@ -51,7 +49,6 @@ pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
 pub use plural::counted;
-pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, PlannedRows, PlannedUpdate, Rank,

@@ -99,7 +99,7 @@ pub mod reference {
     pub use crate::attention::reference::attention;
     pub use crate::dropout::reference::{dropout, residual_dropout};
     pub use crate::embedding::reference::embedding;
-    pub use crate::global_norm::reference::{global_norm, sum_of_squares};
+    pub use crate::global_norm::reference::sum_of_squares;
     pub use crate::linear::reference::{linear, linear_bfloat16, linear_relu};
     pub use crate::loss::reference::label_smoothed_cross_entropy;
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};

@@ -12,7 +12,7 @@ use crate::clean::{Cleaner, CleaningSettings};
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
-use crate::hash::Key;
+use crate::hash::{Key, hex};
 use crate::tokenizer::Tokenizers;
 
 /// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the
@@ -115,40 +115,30 @@ impl Writer {
         self.file.write_all(&self.scratch)
     }
 
-    fn write_body(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.body.update(bytes);
-        self.file.write_all(bytes)
-    }
-
     /// Appends the offset of each sentence and that of the end.
     fn write_offsets(&mut self) -> io::Result<()> {
         self.lengths.rewind()?;
         let mut lengths = BufReader::with_capacity(1 << 18, self.lengths.get_ref().handle()?);
-        let (mut offset, mut length) = (0, [0; 4]);
-        self.write_body(&u64::to_le_bytes(0))?;
-        for _ in 0..self.sentences {
-            lengths.read_exact(&mut length)?;
-            offset += u64::from(u32::from_le_bytes(length));
-            self.write_body(&offset.to_le_bytes())?;
+        let (mut offset, mut length) = (0_u64, [0; 4]);
+        for sentence in 0..=self.sentences {
+            self.body.update(offset.to_le_bytes());
+            self.file.write_all(&offset.to_le_bytes())?;
+            if sentence < self.sentences {
+                lengths.read_exact(&mut length)?;
+                offset += u64::from(u32::from_le_bytes(length));
+            }
         }
         Ok(())
     }
 
-    /// Appends offsets and report, and writes the header.
+    /// Appends the offsets, and writes the header.
     fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<Temporary> {
-        let report = serde_json::to_vec(report)?;
-        let mut header = Header {
-            width: self.width,
-            pairs: self.sentences / 2,
-            tokens: self.tokens,
-            report_bytes: report.len() as u64,
-            key: *key,
-            body_hash: [0; 32],
-        };
-        self.write_body(&[0; 8][..header.padding() as usize])?;
+        let counts = [self.sentences / 2, self.tokens];
+        let mut header = Header::new(self.width, counts, report.clone(), key);
+        self.body.update(&[0; 8][..header.zeros()]);
         self.write_offsets()?;
-        self.write_body(&report)?;
-        header.body_hash = self.body.finalize().into();
+        self.body.update(serde_json::to_vec(report)?);
+        header.body_hash = hex(&self.body.finalize());
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&header.to_bytes())?;

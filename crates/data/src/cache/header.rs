@@ -1,32 +1,35 @@
-//! The first 144 bytes of a cache file.
+//! The first bytes of a cache file: a checksum and JSON, filled up with spaces.
 
-use crate::hash::{Key, key_of};
+use serde::{Deserialize, Serialize};
 
-const MAGIC: [u8; 8] = *b"BURNTOKS";
-const BYTE_ORDER: u32 = 0x0102_0304;
+use crate::cleaning_report::CleaningReport;
+use crate::hash::{Key, hex, key_of};
+
 /// Version of the format. It is raised whenever the format, the cleaning or the tokenisation
 /// changes its meaning.
-pub(crate) const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Number of bytes of a [`Header`].
-pub(super) const HEADER_BYTES: usize = 144;
-/// The largest cleaning report that is read, in bytes.
-const LARGEST_REPORT: u64 = 1 << 16;
+pub(super) const HEADER_BYTES: usize = 1024;
+/// Number of bytes of its checksum, in hexadecimal digits.
+const CHECKSUM: usize = 64;
 
 /// Counts and checksums of a cache file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Header {
+    version: u32,
     /// Number of bytes per token.
     pub width: Width,
-    pub pairs: u64,
+    pub pairs: u32,
     pub tokens: u64,
-    pub report_bytes: u64,
-    pub key: Key,
-    pub body_hash: Key,
+    pub report: CleaningReport,
+    key: String,
+    /// The checksum of what follows the header and of the report.
+    pub body_hash: String,
 }
 
 /// Number of bytes per token: two if the vocabularies have at most 65,536 tokens, else four.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Width {
     Two,
     Four,
@@ -67,96 +70,60 @@ impl Width {
 }
 
 impl Header {
-    /// The header as bytes of the file: little-endian integers, followed by their checksum.
-    pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(BYTE_ORDER.to_le_bytes());
-        bytes.extend(VERSION.to_le_bytes());
-        for count in [self.width.bytes(), self.pairs, self.tokens, self.report_bytes] {
-            bytes.extend(count.to_le_bytes());
-        }
-        bytes.extend(self.key);
-        bytes.extend(self.body_hash);
-        bytes.extend(key_of(&[&bytes]));
-        bytes
+    /// The header of a cache for `key`, without the checksum of its body.
+    pub fn new(width: Width, [pairs, tokens]: [u64; 2], report: CleaningReport, key: &Key) -> Self {
+        let (version, key, body_hash) = (VERSION, hex(key), String::new());
+        let pairs = u32::try_from(pairs).expect("a corpus has fewer than 2^32 pairs");
+        Self { version, width, pairs, tokens, report, key, body_hash }
+    }
+
+    /// The header as bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (json, width) = (serde_json::json!(self).to_string(), HEADER_BYTES - CHECKSUM);
+        let json = format!("{json:<width$}");
+        (hex(&key_of(&[json.as_bytes()])) + &json).into_bytes()
     }
 
     /// Parses a header and checks that it belongs to `key`. The error says what does not match.
     pub fn parse(bytes: &[u8; HEADER_BYTES], key: &Key) -> Result<Self, String> {
-        let mut rest = &bytes[..];
-        if take::<8>(&mut rest) != MAGIC || u32::from_le_bytes(take(&mut rest)) != BYTE_ORDER {
-            return Err("it is not a token cache".to_owned());
+        let (checksum, json) = bytes.split_at(CHECKSUM);
+        if hex(&key_of(&[json])).as_bytes() != checksum {
+            return Err("it is not a token cache, or its header is damaged".to_owned());
         }
-        let version = u32::from_le_bytes(take(&mut rest));
-        if version != VERSION {
-            return Err(format!("format version {version} instead of {VERSION}"));
+        let header: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        if header.version != VERSION {
+            return Err(format!("format version {} instead of {VERSION}", header.version));
         }
-        let [width, pairs, tokens, report_bytes] =
-            std::array::from_fn(|_| u64::from_le_bytes(take(&mut rest)));
-        let (found, body_hash) = (take(&mut rest), take(&mut rest));
-        if take::<32>(&mut rest) != key_of(&[&bytes[..HEADER_BYTES - 32]]) {
-            return Err("the header's checksum does not fit".to_owned());
-        }
-        if found != *key {
+        if header.key != hex(key) {
             return Err("it was made of other text or with other settings".to_owned());
         }
-        let width = match width {
-            2 => Width::Two,
-            4 => Width::Four,
-            other => return Err(format!("{other} bytes per token")),
-        };
-        let header = Self { width, pairs, tokens, report_bytes, key: found, body_hash };
-        let possible = header.sizes().is_some()
-            && report_bytes <= LARGEST_REPORT
-            && u32::try_from(pairs).is_ok();
-        possible.then_some(header).ok_or_else(|| "its counts are impossible".to_owned())
+        Ok(header)
     }
 
-    /// Number of bytes of tokens, padding, offsets and report; `None` if the counts are impossible.
-    fn sizes(&self) -> Option<[u64; 4]> {
-        let tokens = self.tokens.checked_mul(self.width.bytes())?;
-        let padding = tokens.checked_next_multiple_of(8)? - tokens;
-        let offsets = self.pairs.checked_mul(16)?.checked_add(8)?;
-        let sizes = [tokens, padding, offsets, self.report_bytes];
-        let end = sizes.into_iter().try_fold(HEADER_BYTES as u64, u64::checked_add)?;
-        usize::try_from(end).ok().map(|_| sizes)
-    }
-
-    fn size(&self, part: usize) -> u64 {
-        self.sizes().expect("a parsed header's counts are possible")[part]
-    }
-
-    /// Number of bytes of all tokens.
+    /// The number of bytes of all tokens.
     pub fn token_bytes(&self) -> u64 {
-        self.size(0)
+        self.tokens.saturating_mul(self.width.bytes())
     }
 
-    /// Number of zeros between tokens and offsets, which start at a multiple of 8.
-    pub fn padding(&self) -> u64 {
-        self.size(1)
+    /// The number of zeros that are hashed after the tokens, up to the next multiple of 8 bytes.
+    pub fn zeros(&self) -> usize {
+        self.token_bytes().wrapping_neg() as usize % 8
     }
 
-    /// Number of bytes before the offsets.
+    /// The position of the first of the offsets, one per sentence and one more.
     pub fn before_offsets(&self) -> u64 {
-        HEADER_BYTES as u64 + self.token_bytes() + self.padding()
+        self.token_bytes().saturating_add(HEADER_BYTES as u64)
     }
 
-    /// Number of offsets: one per sentence, and one for the end.
-    pub fn offsets(&self) -> u64 {
-        self.size(2) / 8
+    /// The number of bytes of all offsets.
+    pub fn offset_bytes(&self) -> u64 {
+        16 * u64::from(self.pairs) + 8
     }
 
-    /// Number of bytes of the whole file.
+    /// The number of bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
-        self.sizes().into_iter().flatten().sum::<u64>() + HEADER_BYTES as u64
+        self.before_offsets().saturating_add(self.offset_bytes())
     }
-}
-
-/// The next `N` bytes.
-fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
-    let (first, tail) = rest.split_first_chunk().expect("a header holds all its fields");
-    *rest = tail;
-    *first
 }
 
 #[cfg(test)]
@@ -175,19 +142,13 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written_and_no_bit_of_it_may_differ() {
-        let header = Header {
-            width: Width::Four,
-            pairs: 3,
-            tokens: 5,
-            report_bytes: 9,
-            key: [1; 32],
-            body_hash: [2; 32],
-        };
+        let counts = [3, 5];
+        let header = Header::new(Width::Four, counts, CleaningReport::default(), &[1; 32]);
         let good: [u8; HEADER_BYTES] = header.to_bytes().try_into().unwrap();
         let read = Header::parse(&good, &[1; 32]).unwrap();
-        assert_eq!((read.pairs, read.tokens, read.body_hash), (3, 5, [2; 32]));
-        // 20 bytes of tokens, 4 of padding, 7 offsets, 9 of report.
-        assert_eq!(read.file_bytes(), 144 + 20 + 4 + 56 + 9);
+        assert_eq!((read.pairs, read.tokens, read.zeros()), (3, 5, 4));
+        // 20 bytes of tokens and 7 offsets.
+        assert_eq!(read.file_bytes(), 1024 + 20 + 56);
         for at in 0..HEADER_BYTES {
             let mut bad = good;
             bad[at] ^= 1;

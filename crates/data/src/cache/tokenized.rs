@@ -1,7 +1,7 @@
 //! A tokenised corpus, which is read from its cache file sentence by sentence or held in memory.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -71,14 +71,11 @@ impl TokenizedCorpus {
             io::ErrorKind::InvalidData => damaged(path, error.to_string()),
             _ => open_error(path, error),
         })?;
-        let Verified { header, highest, report } = verified;
-        Ok(Self {
-            tokens: Tokens::File(TokenFile { file, path: path.into(), header, highest }),
-            pairs: header.pairs as usize,
-            hash: hex(&header.body_hash),
-            report,
-            parts: vec![],
-        })
+        let (header, highest) = verified;
+        let (hash, report) = (header.body_hash.clone(), header.report.clone());
+        let pairs = header.pairs as usize;
+        let tokens = Tokens::File(TokenFile { file, path: path.into(), header, highest });
+        Ok(Self { tokens, pairs, hash, report, parts: vec![] })
     }
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
@@ -113,7 +110,7 @@ impl TokenizedCorpus {
             let from = pairs as u32;
             pairs += corpus.pairs;
             parts.push(MixedPart { pairs: from..pairs as u32, weight: *weight });
-            report = report.plus(&corpus.report);
+            report = report + corpus.report.clone();
             hashes.extend(corpus.hash.bytes().chain(weight.to_bits().to_le_bytes()));
         }
         assert!(!parts.is_empty(), "a mixture of nothing");
@@ -255,13 +252,6 @@ fn damaged(path: &Path, message: String) -> DataError {
     DataError::DamagedCache { path: path.into(), message }
 }
 
-/// The parts of a cache file that stay in memory.
-struct Verified {
-    header: Header,
-    highest: u32,
-    report: CleaningReport,
-}
-
 /// Number of bytes that are read at a time; a multiple of the size of a token.
 const CHUNK: u64 = 1 << 18;
 
@@ -270,78 +260,46 @@ const CHUNK: u64 = 1 << 18;
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] with the part that does not match,
 /// [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
-fn verify(file: &File, key: &Key) -> io::Result<Verified> {
-    let size = file.metadata()?.len();
-    let mut reader = Hashing { inner: BufReader::with_capacity(CHUNK as usize, file), hash: None };
-    let mut head = [0; HEADER_BYTES];
-    reader.read_exact(&mut head)?;
+fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
+    let (size, mut head) = (file.metadata()?.len(), [0; HEADER_BYTES]);
+    file.read_exact(&mut head)?;
     let header = Header::parse(&head, key).map_err(invalid)?;
     if size != header.file_bytes() {
         return Err(invalid(format!("{size} bytes instead of {}", header.file_bytes())));
     }
-    reader.hash = Some(Sha256::new());
-    let highest = highest_id(&mut reader, &header)?;
-    io::copy(&mut (&mut reader).take(header.padding()), &mut io::sink())?;
-    check_places(&mut reader, &header)?;
-    let mut report = vec![0; header.report_bytes as usize];
-    reader.read_exact(&mut report)?;
-    let hash: Key = reader.hash.take().unwrap_or_default().finalize().into();
-    if hash != header.body_hash {
-        return Err(invalid("the checksum does not fit"));
+    let (mut highest, mut hash) = (0, Sha256::new());
+    read_hashed(file, header.token_bytes(), &mut hash, |ids| {
+        highest = header.width.read(ids).into_iter().fold(highest, u32::max);
+    })?;
+    hash.update(&[0; 8][..header.zeros()]);
+    read_hashed(file, header.offset_bytes(), &mut hash, |_| ())?;
+    hash.update(serde_json::to_vec(&header.report)?);
+    match hex(&hash.finalize()) == header.body_hash {
+        true => Ok((header, highest)),
+        false => Err(invalid("the checksum does not fit")),
     }
-    let report = serde_json::from_slice(&report).map_err(invalid)?;
-    Ok(Verified { header, highest, report })
 }
 
-fn invalid(message: impl ToString) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, message.to_string())
-}
-
-fn highest_id(reader: &mut impl Read, header: &Header) -> io::Result<u32> {
-    let (mut highest, mut left, mut chunk) = (0, header.token_bytes(), vec![0; CHUNK as usize]);
+/// Reads and hashes the next `count` bytes, and shows `each` chunk of them.
+fn read_hashed(
+    mut file: &File,
+    count: u64,
+    hash: &mut Sha256,
+    mut each: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let (mut left, mut chunk) = (count, vec![0; CHUNK as usize]);
     while left > 0 {
         let chunk = &mut chunk[..left.min(CHUNK) as usize];
-        reader.read_exact(chunk)?;
-        highest = header.width.read(chunk).into_iter().fold(highest, u32::max);
+        file.read_exact(chunk)?;
+        hash.update(&*chunk);
+        each(chunk);
         left -= chunk.len() as u64;
-    }
-    Ok(highest)
-}
-
-fn check_places(reader: &mut impl Read, header: &Header) -> io::Result<()> {
-    let mut last = 0;
-    for number in 0..header.offsets() {
-        let mut bytes = [0; 8];
-        reader.read_exact(&mut bytes)?;
-        let start = u64::from_le_bytes(bytes);
-        let length = start.checked_sub(last).and_then(|length| u32::try_from(length).ok());
-        match (number, length) {
-            (0, Some(0)) => {}
-            (1.., Some(_)) => {}
-            _ => return Err(invalid("the sentences' places are out of order")),
-        }
-        last = start;
-    }
-    if last != header.tokens {
-        return Err(invalid("the sentences' places are out of order"));
     }
     Ok(())
 }
 
-/// A reader that computes the checksum of what it reads, if there is a checksum to compute.
-struct Hashing<R> {
-    inner: R,
-    hash: Option<Sha256>,
-}
-
-impl<R: Read> Read for Hashing<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(out)?;
-        if let Some(hash) = &mut self.hash {
-            hash.update(&out[..read]);
-        }
-        Ok(read)
-    }
+fn invalid(message: impl ToString) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message.to_string())
 }
 
 #[cfg(test)]
@@ -357,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_no_cache_is_damaged_and_says_so() {
-        for content in [&b""[..], b"short", &[0; 500]] {
+        for content in [&b""[..], b"short", &[0; 2000]] {
             let error = error(content);
             assert!(matches!(error, DataError::DamagedCache { .. }), "{error:?}");
             assert!(error.to_string().contains("delete it and it is built again"));
@@ -366,14 +324,7 @@ mod tests {
 
     #[test]
     fn a_cache_of_other_text_is_not_taken() {
-        let header = Header {
-            width: Width::Two,
-            pairs: 0,
-            tokens: 0,
-            report_bytes: 2,
-            key: [8; 32],
-            body_hash: [0; 32],
-        };
+        let header = Header::new(Width::Two, [0, 0], CleaningReport::default(), &[8; 32]);
         let message = error(&header.to_bytes()).to_string();
         assert!(message.contains("other text or with other settings"), "{message}");
     }

@@ -21,8 +21,7 @@ pub struct PlannedBatch {
     pub next: SamplerState,
 }
 
-/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item
-/// is an error if the corpus can no longer be read.
+/// An endless iterator of batches. An item is an error if the corpus can no longer be read.
 pub struct BatchStream {
     sampler: BatchSampler,
     /// The number of batches of the epoch up to the end of each window.

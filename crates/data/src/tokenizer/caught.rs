@@ -41,13 +41,9 @@ pub(super) fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
-    panic_text(panic).and_then(|text| text.lines().next()).unwrap_or("it panics").to_owned()
-}
-
-/// The message of a panic, if it has one.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or(panic.downcast_ref::<&str>().copied())
+    let text = text.or(panic.downcast_ref::<&str>().copied());
+    text.and_then(|text| text.lines().next()).unwrap_or("it panics").to_owned()
 }
 
 #[cfg(test)]

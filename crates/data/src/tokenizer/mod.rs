@@ -32,7 +32,6 @@ use sha2::{Digest, Sha256};
 use tokenizers::NormalizerWrapper;
 use tokenizers::models::ModelWrapper;
 
-pub(crate) use caught::panic_text;
 pub use files::TokenizerFiles;
 pub use settings::TokenizerSettings;
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};

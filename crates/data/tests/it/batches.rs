@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, EpochPlan, PlannedBatch, Prefetch, Rank, SamplerSettings, SamplerState,
-    SpecialIds, TokenizedCorpus,
+    Batch, BatchSampler, EpochPlan, PlannedBatch, Rank, SamplerSettings, SamplerState, SpecialIds,
+    TokenizedCorpus,
 };
 use proptest::prelude::*;
 
@@ -189,14 +189,6 @@ fn epochs_follow_one_another_and_say_where_they_end() {
     let ends = |index: usize| items[index].index + 1 == items[index].batches;
     assert!(ends(per_epoch - 1) && !ends(per_epoch - 2));
     assert_eq!((items[per_epoch].epoch, items[per_epoch].index), (1, 0));
-}
-
-#[test]
-fn prefetching_changes_nothing_but_the_time() {
-    let sampler = sampler(&varied(300), 100);
-    let direct = sampler.stream(sampler.start()).unwrap().take(100).map(Result::unwrap);
-    let ahead = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 4);
-    assert!(direct.eq(ahead.take(100).map(Result::unwrap)));
 }
 
 /// A sampler that plans 3,000 pairs in windows of at most 1,000: three of four blocks each.

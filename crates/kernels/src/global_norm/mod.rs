@@ -2,30 +2,22 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "gpu")]
-mod gpu;
 pub(crate) mod reference;
 
 use burn::tensor::Tensor;
 
-use crate::op::{HasTarget, Target};
+use crate::op::Target;
 
 /// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The
 /// host does not wait for it.
 ///
-/// On GPUs, tensors without gradients are summed by one kernel launch for each vector
-/// and one launch for all, in a fixed order.
+/// The vectors are copied into one, so that a GPU has one launch for each of them and few for all.
 ///
 /// # Panics
 /// If `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     assert!(!vectors.is_empty(), "the global norm needs at least one vector");
-    let operands: Vec<&dyn HasTarget> = vectors.iter().map(|vector| vector as _).collect();
-    match Target::without_gradients(&operands) {
-        #[cfg(feature = "gpu")]
-        Target::Gpu => gpu::global_norm(vectors),
-        _ => reference::global_norm(vectors),
-    }
+    Tensor::cat(vectors.to_vec(), 0).square().sum().sqrt()
 }
 
 /// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of

@@ -45,14 +45,12 @@ proptest! {
 }
 
 #[test]
-fn the_global_norm_is_that_of_64_bits_and_its_reference() {
+fn the_global_norm_is_that_of_64_bits() {
     let vectors = [1usize, 255, 300_001, 4, 2048].map(|size| plain(size as u64, [size]));
     let squares = vectors.iter().map(|vector| reference::sum_of_squares(vector.clone()));
     let exact = squares.sum::<f64>().sqrt();
-    for norm in [global_norm(&vectors), reference::global_norm(&vectors)] {
-        let norm = f64::from(values(norm)[0]);
-        assert!((norm - exact).abs() <= 1e-5 * exact, "{norm}, not {exact}");
-    }
+    let norm = f64::from(values(global_norm(&vectors))[0]);
+    assert!((norm - exact).abs() <= 1e-5 * exact, "{norm}, not {exact}");
     assert_eq!(values(global_norm(&vectors)), values(global_norm(&vectors)), "the same bits");
     assert_eq!(values(vectors[3].clone()), values(plain(4, [4])), "vectors stay as they were");
 }

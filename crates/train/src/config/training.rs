@@ -79,9 +79,6 @@ pub struct TrainingSettings {
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this
     /// often, at most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
-    /// The number of batches that a background thread prepares ahead, at most 4,096; 0 prepares
-    /// each when it is needed.
-    pub prefetch: usize,
     /// The most memory that the run may use, in GB (10⁹ bytes); 0 stands for what the machine has
     /// free at the start. A run whose largest batch would need more is refused, with the name of a
     /// budget that fits. `--max-memory` sets it on the command line.
@@ -106,7 +103,6 @@ impl Default for TrainingSettings {
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
             log_every: 50,
-            prefetch: 8,
             max_memory: 0.0,
         }
     }

@@ -21,7 +21,6 @@ const BEAM: Range = (|x| (1.0..=1000.0).contains(&x), "between 1 (greedy) and 10
 const BUDGET: Range =
     (|x| (1.0..=16_777_216.0).contains(&x), "from the longest sentence, such as 4096, to 16777216");
 const MULTIPLE: Range = (|x| (1.0..=512.0).contains(&x), "from 1, which pads no further, to 512");
-const PREFETCH: Range = (|x| x <= 4096.0, "at most 4096");
 const RATIO: Range =
     (|x| x == 0.0 || x >= 1.0 && x.is_finite(), "at least 1, or 0 to keep all pairs");
 const CLIP: Range = (NOT_NEGATIVE.0, "above 0, such as 1, or 0 for no clipping");
@@ -67,7 +66,6 @@ impl TrainConfig {
             ("training.max_minutes", training.max_minutes, NOT_NEGATIVE),
             ("training.max_memory", training.max_memory, NOT_NEGATIVE),
             ("training.log_every", training.log_every as f64, AT_LEAST_1),
-            ("training.prefetch", training.prefetch as f64, PREFETCH),
             ("recovery.rate", recovery.rate, FALL),
             ("schedule.warmup", schedule.warmup as f64, AT_LEAST_1),
             ("schedule.factor", schedule.factor, POSITIVE),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::Model;
 use burnformer_core::{named_parameters, with_parameters};
-use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
+use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
 use super::Learner;
 use super::begin::{check_precision, updater};
@@ -123,7 +123,7 @@ struct Follower {
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     /// The coming batches, and the position of the next of them.
-    batches: Option<(Prefetch<PlannedUpdate>, SamplerState)>,
+    batches: Option<(UpdateStream, SamplerState)>,
 }
 
 impl Follower {

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
 use burnformer_core::Model;
-use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
+use burnformer_data::{SamplerState, UpdateStream};
 
 use self::clock::Clock;
 pub use self::follower::follow;
@@ -146,25 +146,22 @@ impl Learner {
     fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason, TrainError> {
         loop {
             let mut batches = self.batches()?;
-            self.clock.new_stream();
-            let exit = self.train_on(&mut batches, interrupted)?;
-            drop(batches);
-            match exit {
+            match self.train_on(&mut batches, interrupted)? {
                 Exit::Stop(reason) => return Ok(reason),
                 Exit::Diverged(divergence) => self.go_back(divergence)?,
             }
         }
     }
 
-    /// The batches from the position of the state on, which a thread prepares.
-    fn batches(&self) -> Result<Prefetch<PlannedUpdate>, TrainError> {
+    /// The batches from the position of the state on.
+    fn batches(&self) -> Result<UpdateStream, TrainError> {
         self.setup.updates(self.state.sampler)
     }
 
     /// Makes updates over `batches`; logs, validates and saves when it is time.
     fn train_on(
         &mut self,
-        batches: &mut Prefetch<PlannedUpdate>,
+        batches: &mut UpdateStream,
         interrupted: &AtomicBool,
     ) -> Result<Exit, TrainError> {
         loop {
@@ -182,7 +179,9 @@ impl Learner {
                 self.meet();
             }
             if every(self.setup.config.training.log_every) {
-                self.log(batches)?;
+                let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
+                let point = self.state.log_point(self.pending.last_rate, waited);
+                self.reporter.train(&point)?;
             }
             if every(self.setup.config.validation.every) && !self.validate(Subject::Model)? {
                 return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
@@ -207,11 +206,6 @@ impl Learner {
                 return Ok(Exit::Stop(reason));
             }
         }
-    }
-
-    fn log(&mut self, batches: &Prefetch<PlannedUpdate>) -> Result<(), TrainError> {
-        let waited = self.clock.waited(batches);
-        self.reporter.train(&self.state.log_point(self.pending.last_rate, waited))
     }
 
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model

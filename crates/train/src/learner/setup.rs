@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
-    Batch, BatchSampler, PlannedUpdate, Prefetch, SamplerSettings, SamplerState, SpecialIds,
-    Tokenizers,
+    Batch, BatchSampler, SamplerSettings, SamplerState, SpecialIds, Tokenizers, UpdateStream,
 };
 use burnformer_kernels::is_fused_on;
 
@@ -102,11 +101,10 @@ impl Setup {
         self.memory.check_process(&self.first.shape, &self.config, self.worst.1)
     }
 
-    /// The updates from `state` on, whose batches a thread prepares.
-    pub fn updates(&self, state: SamplerState) -> Result<Prefetch<PlannedUpdate>, TrainError> {
-        let TrainingSettings { accumulate, prefetch, .. } = self.config.training;
-        let stream = self.sampler.stream(state)?.updates(accumulate, self.replicas.rank());
-        Ok(Prefetch::new(stream, prefetch))
+    /// The updates from `state` on.
+    pub fn updates(&self, state: SamplerState) -> Result<UpdateStream, TrainError> {
+        let stream = self.sampler.stream(state)?;
+        Ok(stream.updates(self.config.training.accumulate, self.replicas.rank()))
     }
 
     /// Returns whether the configuration asks for a checkpoint after update `step`.

@@ -7,8 +7,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-use burnformer_data::{PlannedUpdate, Prefetch};
+use burnformer_data::{PlannedUpdate, UpdateStream};
 
 use super::Learner;
 use super::message::Message;
@@ -23,12 +24,11 @@ use crate::update::statistics::UpdateStatistics;
 
 impl Learner {
     /// Makes the next update.
-    pub(super) fn update(
-        &mut self,
-        batches: &mut Prefetch<PlannedUpdate>,
-    ) -> Result<(), TrainError> {
+    pub(super) fn update(&mut self, batches: &mut UpdateStream) -> Result<(), TrainError> {
+        let asked = Instant::now();
         let PlannedUpdate { batches, from, next } =
             batches.next().expect("the stream of updates has no end")?;
+        self.clock.waited += asked.elapsed();
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
         self.pending.last_rate = rate;
