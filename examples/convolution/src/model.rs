@@ -91,7 +91,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
             kept_values: 4 * self.d_model,
         };
         let attention = self.attention().cost(source, None, precision);
-        [self.layers * layer, self.layers * layer + attention]
+        [layer * self.layers, layer * self.layers + attention]
     }
 }
 
