@@ -6,8 +6,10 @@
 //! `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then `multi-bleu.perl` (cased, no
 //! smoothing).
 
+use std::sync::LazyLock;
+
 use crate::bleu::segment_statistics;
-use crate::text::replace_between;
+use crate::text::Substitutions;
 use crate::tokenize::moses::moses_tokenize;
 use crate::tokenize::moses_language::MosesLanguage;
 use crate::{BleuScore, Metric, ReferenceCount, Signature, Smoothing};
@@ -24,7 +26,7 @@ pub struct CompoundBleu {
 impl CompoundBleu {
     /// The words of a line as Moses tokenises it, with compounds split.
     fn words(&self, line: &str) -> String {
-        split_compounds(&moses_tokenize(line, self.language))
+        COMPOUNDS.apply(&moses_tokenize(line, self.language))
     }
 }
 
@@ -32,13 +34,10 @@ fn score(statistics: &[f64]) -> BleuScore {
     BleuScore::new(statistics, Smoothing::None, false)
 }
 
-/// Splits compounds at hyphens: `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right
-/// side of one hyphen cannot be the left side of the next one. Only the first hyphen of `a-b-c` is
-/// therefore split, as in the original.
-fn split_compounds(line: &str) -> String {
-    let in_word = |a: char, b: char| !a.is_whitespace() && !b.is_whitespace();
-    replace_between(line, '-', in_word, " ##AT##-##AT## ")
-}
+/// Splits compounds at hyphens. A letter that was the right side of one hyphen cannot be the left
+/// side of the next one. Only the first hyphen of `a-b-c` is therefore split, as in the original.
+static COMPOUNDS: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[(r"(\S)-(\S)", "$1 ##AT##-##AT## $2")]));
 
 impl Metric for CompoundBleu {
     fn name(&self) -> String {
@@ -80,10 +79,10 @@ mod tests {
 
     #[test]
     fn compounds_are_split_as_the_perl_line_does() {
-        assert_eq!(split_compounds("rich-text format"), "rich ##AT##-##AT## text format");
-        assert_eq!(split_compounds("a-b-c"), "a ##AT##-##AT## b-c");
-        assert_eq!(split_compounds("ab-cd-ef - x"), "ab ##AT##-##AT## cd ##AT##-##AT## ef - x");
-        assert_eq!(split_compounds("- -a a-"), "- -a a-");
+        assert_eq!(COMPOUNDS.apply("rich-text format"), "rich ##AT##-##AT## text format");
+        assert_eq!(COMPOUNDS.apply("a-b-c"), "a ##AT##-##AT## b-c");
+        assert_eq!(COMPOUNDS.apply("ab-cd-ef - x"), "ab ##AT##-##AT## cd ##AT##-##AT## ef - x");
+        assert_eq!(COMPOUNDS.apply("- -a a-"), "- -a a-");
     }
 
     #[test]

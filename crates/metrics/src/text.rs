@@ -1,6 +1,6 @@
-//! White space as Python defines it, and helpers that the tokenisers share.
+//! White space as Python defines it, and the substitutions of the tokenisers.
 
-use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+use regex::Regex;
 
 /// `str.isspace` of Python: Unicode's White_Space and the four ASCII separators U+001C to U+001F.
 pub(crate) fn is_space(c: char) -> bool {
@@ -29,79 +29,23 @@ pub(crate) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Returns whether `c` is in the Unicode category P.
-pub(crate) fn is_punctuation(c: char) -> bool {
-    c.general_category_group() == GeneralCategoryGroup::Punctuation
-}
+/// Substitutions that a tokeniser makes one after another, like the `s/…/…/g` of a Perl script.
+pub(crate) struct Substitutions(Vec<(Regex, &'static str)>);
 
-/// Returns whether `c` is in the Unicode category S.
-pub(crate) fn is_symbol(c: char) -> bool {
-    c.general_category_group() == GeneralCategoryGroup::Symbol
-}
-
-/// Returns whether `c` is in the Unicode category N.
-pub(crate) fn is_number(c: char) -> bool {
-    c.general_category_group() == GeneralCategoryGroup::Number
-}
-
-/// Puts a space on both sides of every character for which `apart` is true.
-pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
-    for c in text.chars() {
-        if apart(c) {
-            [' ', c, ' '].iter().for_each(|&c| out.push(c));
-        } else {
-            out.push(c);
-        }
+impl Substitutions {
+    /// Compiles pairs of a regular expression and its replacement.
+    pub(crate) fn new(pairs: &[(&str, &'static str)]) -> Self {
+        let compiled = |&(pattern, replacement): &(&str, _)| {
+            (Regex::new(pattern).expect("the patterns of tokenisers are valid"), replacement)
+        };
+        Self(pairs.iter().map(compiled).collect())
     }
-    out
-}
 
-/// Replaces pairs of neighbouring characters from left to right, without overlap, like a regular
-/// expression of two one-character groups. `matches` chooses a pair, `replacement` gives what is
-/// written instead.
-pub(crate) fn replace_pairs<const N: usize>(
-    text: &str,
-    matches: impl Fn(char, char) -> bool,
-    replacement: impl Fn(char, char) -> [char; N],
-) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
-    let mut chars = text.chars().peekable();
-    while let Some(first) = chars.next() {
-        match chars.peek() {
-            Some(&second) if matches(first, second) => {
-                replacement(first, second).iter().for_each(|&c| out.push(c));
-                chars.next();
-            }
-            _ => out.push(first),
-        }
+    pub(crate) fn apply(&self, line: &str) -> String {
+        self.0.iter().fold(line.to_owned(), |line, (pattern, replacement)| {
+            pattern.replace_all(&line, *replacement).into_owned()
+        })
     }
-    out
-}
-
-/// Replaces the character `middle` by `with` where its two neighbours satisfy `matches`, from left
-/// to right without overlap.
-pub(crate) fn replace_between(
-    text: &str,
-    middle: char,
-    matches: impl Fn(char, char) -> bool,
-    with: &str,
-) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let mut out = String::with_capacity(text.len() * 2);
-    let mut at = 0;
-    while at < chars.len() {
-        out.push(chars[at]);
-        match chars[at..] {
-            [a, found, b, ..] if found == middle && matches(a, b) => {
-                out.push_str(with);
-                out.push(b);
-                at += 3;
-            }
-            _ => at += 1,
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -118,8 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn pairs_do_not_overlap() {
-        let out = replace_pairs("aaa", |a, b| a == 'a' && b == 'a', |a, b| [a, '-', b]);
-        assert_eq!(out, "a-aa");
+    fn substitutions_do_not_overlap() {
+        let out = Substitutions::new(&[("(a)(a)", "$1-$2"), ("^a", "b")]).apply("aaa");
+        assert_eq!(out, "b-aa");
     }
 }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use burnformer_core::Positions;
 use burnformer_train::TrainConfig;
-use burnformer_train::config::ModelSettings;
 
 use super::{Paper, Row, RowResult};
 
@@ -15,6 +14,30 @@ const OF_BASE: (f64, f64) = (4.92, 25.8);
 /// 95 % of a normal distribution lie within this many standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
+/// The rows of the paper beside its base: a name, the change, and the paper's perplexity and BLEU.
+/// Each change returns its description.
+const CHANGES: [(&str, fn(&mut TrainConfig) -> String, (f64, f64)); 18] = [
+    // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
+    ("A1", |config| heads(config, 1, 8), (5.29, 24.9)),
+    ("A2", |config| heads(config, 1, 2), (5.00, 25.5)),
+    ("A3", |config| heads(config, 2, 1), (4.91, 25.8)),
+    ("A4", |config| heads(config, 4, 1), (5.01, 25.4)),
+    ("B1", |config| key_width(config, 4), (5.16, 25.1)),
+    ("B2", |config| key_width(config, 2), (5.01, 25.4)),
+    ("C1", |config| depth(config, 1), (6.11, 23.7)),
+    ("C2", |config| depth(config, 2), (5.19, 25.3)),
+    ("C3", |config| depth(config, 4), (4.88, 25.5)),
+    ("C4", |config| width(config, 1), (5.75, 24.5)),
+    ("C5", |config| width(config, 4), (4.66, 26.0)),
+    ("C6", |config| feed_forward(config, 1), (5.12, 25.4)),
+    ("C7", |config| feed_forward(config, 4), (4.75, 26.2)),
+    ("D1", |config| dropout(config, 0.0), (5.77, 24.6)),
+    ("D2", |config| dropout(config, 0.2), (4.95, 25.5)),
+    ("D3", |config| label_smoothing(config, 0.0), (4.67, 25.3)),
+    ("D4", |config| label_smoothing(config, 0.2), (5.47, 25.7)),
+    ("E1", learned_positions, (4.92, 25.7)),
+];
+
 /// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A)
 /// heads at constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label
 /// smoothing, (E) learned positions. The last model is measured on the validation text.
@@ -23,16 +46,12 @@ const DEVIATIONS: f64 = 1.96;
 /// these results shows how much chance is in the others.
 pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
-    let groups = [
-        bases(config, seeds),
-        heads(config),
-        key_widths(config),
-        depths(config),
-        widths(config),
-        regularisation(config),
-        positions(config),
-    ];
-    let mut rows: Vec<Row> = groups.into_iter().flatten().collect();
+    let mut rows = bases(config, seeds);
+    rows.extend(CHANGES.map(|(name, change, paper)| {
+        let mut changed = config.clone();
+        let description = change(&mut changed);
+        row(name, description, changed, paper)
+    }));
     // At a small scale two of the paper's variations may be one, or the base.
     let mut seen: Vec<String> = Vec::new();
     rows.retain(|row| {
@@ -48,8 +67,9 @@ pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
 fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let base = row(BASE, String::new(), config.clone(), OF_BASE);
     let again = (1..seeds).map(|more| {
+        let mut changed = config.clone();
         let seed = config.training.seed.wrapping_add(more);
-        let changed = with(config, |c| c.training.seed = seed);
+        changed.training.seed = seed;
         row(&format!("{BASE}-{}", more + 1), format!("seed {seed}"), changed, OF_BASE)
     });
     std::iter::once(base).chain(again).collect()
@@ -60,89 +80,50 @@ pub fn table3_is_base(row: &str) -> bool {
     row.starts_with(BASE)
 }
 
-/// (A): the paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
-fn heads(config: &TrainConfig) -> Vec<Row> {
-    let of_paper = [
-        ("A1", 1, 8, (5.29, 24.9)),
-        ("A2", 1, 2, (5.00, 25.5)),
-        ("A3", 2, 1, (4.91, 25.8)),
-        ("A4", 4, 1, (5.01, 25.4)),
-    ];
-    let row = |(name, times, parts, paper): (_, usize, usize, _)| {
-        let heads = (config.model.heads * times / parts).max(1);
-        row(
-            name,
-            if heads == 1 { "1 head".to_owned() } else { format!("{heads} heads") },
-            with(config, |c| c.model.heads = heads),
-            paper,
-        )
-    };
-    of_paper.map(row).into()
+fn heads(config: &mut TrainConfig, times: usize, parts: usize) -> String {
+    let heads = (config.model.heads * times / parts).max(1);
+    config.model.heads = heads;
+    if heads == 1 { "1 head".to_owned() } else { format!("{heads} heads") }
 }
 
-/// (B): a quarter and a half of the width of the keys.
-fn key_widths(config: &TrainConfig) -> Vec<Row> {
-    let row = |(name, parts, paper): (_, usize, _)| {
-        let d_k = (key_width(&config.model) / parts).max(1);
-        row(name, format!("d_k {d_k}"), with(config, |c| c.model.d_k = d_k), paper)
-    };
-    [("B1", 4, (5.16, 25.1)), ("B2", 2, (5.01, 25.4))].map(row).into()
+fn key_width(config: &mut TrainConfig, parts: usize) -> String {
+    let model = &mut config.model;
+    let width = if model.d_k == 0 { model.d_model / model.heads.max(1) } else { model.d_k };
+    model.d_k = (width / parts).max(1);
+    format!("d_k {}", model.d_k)
 }
 
-/// (C): a third, two thirds and four thirds of the layers.
-fn depths(config: &TrainConfig) -> Vec<Row> {
-    let of_paper = [("C1", 1, (6.11, 23.7)), ("C2", 2, (5.19, 25.3)), ("C3", 4, (4.88, 25.5))];
-    let row = |(name, thirds, paper): (_, usize, _)| {
-        let of = |layers: usize| ((layers * thirds + 1) / 3).max(1);
-        let (encoder, decoder) = (of(config.model.encoder_layers), of(config.model.decoder_layers));
-        let changed = with(config, |c| {
-            (c.model.encoder_layers, c.model.decoder_layers) = (encoder, decoder);
-        });
-        row(name, format!("{encoder}+{decoder} layers"), changed, paper)
-    };
-    of_paper.map(row).into()
+fn depth(config: &mut TrainConfig, thirds: usize) -> String {
+    let model = &mut config.model;
+    for layers in [&mut model.encoder_layers, &mut model.decoder_layers] {
+        *layers = ((*layers * thirds + 1) / 3).max(1);
+    }
+    format!("{}+{} layers", model.encoder_layers, model.decoder_layers)
 }
 
-/// (C): half and twice the width of the model, then of its feed-forward networks.
-fn widths(config: &TrainConfig) -> Vec<Row> {
-    let of_model = |(name, halves, paper): (_, usize, _)| {
-        let d_model = (config.model.d_model * halves / 2).max(2);
-        row(name, format!("d_model {d_model}"), with(config, |c| c.model.d_model = d_model), paper)
-    };
-    let of_feed_forward = |(name, halves, paper): (_, usize, _)| {
-        let d_ff = (config.model.d_ff * halves / 2).max(1);
-        row(name, format!("d_ff {d_ff}"), with(config, |c| c.model.d_ff = d_ff), paper)
-    };
-    let models = [("C4", 1, (5.75, 24.5)), ("C5", 4, (4.66, 26.0))].map(of_model);
-    let networks = [("C6", 1, (5.12, 25.4)), ("C7", 4, (4.75, 26.2))].map(of_feed_forward);
-    models.into_iter().chain(networks).collect()
+fn width(config: &mut TrainConfig, halves: usize) -> String {
+    config.model.d_model = (config.model.d_model * halves / 2).max(2);
+    format!("d_model {}", config.model.d_model)
 }
 
-/// (D): no dropout and twice the paper's, no label smoothing and twice the paper's.
-fn regularisation(config: &TrainConfig) -> Vec<Row> {
-    let dropout = |(name, rate, paper)| {
-        row(name, format!("dropout {rate}"), with(config, |c| c.model.dropout = rate), paper)
-    };
-    let smoothing = |(name, share, paper)| {
-        let changed = with(config, |c| c.training.label_smoothing = share);
-        row(name, format!("label smoothing {share}"), changed, paper)
-    };
-    let rates = [("D1", 0.0, (5.77, 24.6)), ("D2", 0.2, (4.95, 25.5))].map(dropout);
-    let shares = [("D3", 0.0, (4.67, 25.3)), ("D4", 0.2, (5.47, 25.7))].map(smoothing);
-    rates.into_iter().chain(shares).collect()
+fn feed_forward(config: &mut TrainConfig, halves: usize) -> String {
+    config.model.d_ff = (config.model.d_ff * halves / 2).max(1);
+    format!("d_ff {}", config.model.d_ff)
 }
 
-/// (E): learned positions.
-fn positions(config: &TrainConfig) -> Vec<Row> {
-    let changed = with(config, |c| c.model.positions = Positions::Learned);
-    vec![row("E1", "learned positions".into(), changed, (4.92, 25.7))]
+fn dropout(config: &mut TrainConfig, rate: f64) -> String {
+    config.model.dropout = rate;
+    format!("dropout {rate}")
 }
 
-/// `config` with one thing changed.
-fn with(config: &TrainConfig, change: impl FnOnce(&mut TrainConfig)) -> TrainConfig {
-    let mut changed = config.clone();
-    change(&mut changed);
-    changed
+fn label_smoothing(config: &mut TrainConfig, share: f64) -> String {
+    config.training.label_smoothing = share;
+    format!("label smoothing {share}")
+}
+
+fn learned_positions(config: &mut TrainConfig) -> String {
+    config.model.positions = Positions::Learned;
+    "learned positions".into()
 }
 
 /// Only the last model is measured, once.
@@ -158,13 +139,6 @@ fn plain(config: &TrainConfig) -> TrainConfig {
 fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64, f64)) -> Row {
     let paper = Some(Paper { perplexity, bleu });
     Row { name: name.into(), change, config, lengths: Vec::new(), paper }
-}
-
-fn key_width(model: &ModelSettings) -> usize {
-    match model.d_k {
-        0 => model.d_model / model.heads.max(1),
-        d_k => d_k,
-    }
 }
 
 /// A change of BLEU from the base, and half the width of its 95 % interval.

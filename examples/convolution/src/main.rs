@@ -48,12 +48,12 @@ pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, 
     settings.push(format!("data.train=[{:?}]", corpus.display().to_string()));
     settings.push(format!("data.cache={:?}", folder.join("cache").display().to_string()));
     let config = TrainConfig::resolve(Some("tiny"), None, &settings)?;
-    let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {})?;
+    let mut corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {})?;
     let tokens = corpora.tokens()?;
     let model: ModelConfig = Arc::new(ConvolutionalConfig { tokens, d_model: 64, layers: 2 });
+    corpora.model = Some(model.clone());
     let (run, device) = (folder.join("run"), [Device::default()]);
-    let quiet = Verbosity::Quiet;
-    let learner = Learner::of_model(model.clone(), config, &corpora, &run, mode, quiet, &device)?;
+    let learner = Learner::new(config, &corpora, &run, mode, Verbosity::Quiet, &device)?;
     learner.train(&AtomicBool::new(false))?;
     Ok(model)
 }

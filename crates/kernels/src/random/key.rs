@@ -34,7 +34,8 @@ impl RandomKey {
     /// The four random words for the counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
-        philox::numbered_block(self.words(), index)
+        let [block] = philox::numbered_blocks(self.words(), index);
+        block
     }
 
     /// The random words of this key in the order of their counters, as a generator for the

@@ -3,7 +3,7 @@ use std::convert::Infallible;
 use rand::TryRng;
 use rand::rand_core::utils::fill_bytes_via_next_word;
 
-use super::philox::numbered_block;
+use super::philox::numbered_blocks;
 
 /// The random words of one [`RandomKey`](super::RandomKey), one after the other, as a generator for
 /// the `rand` crate.
@@ -27,7 +27,7 @@ impl TryRng for PhiloxRng {
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         if self.used == self.block.len() {
-            self.block = numbered_block(self.key, self.next_block);
+            [self.block] = numbered_blocks(self.key, self.next_block);
             self.next_block += 1;
             self.used = 0;
         }

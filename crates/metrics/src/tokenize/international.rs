@@ -1,17 +1,22 @@
 //! The international tokeniser of mteval-v14.pl, which splits punctuation and symbols by their
 //! Unicode category.
 
-use crate::text::{is_number, is_punctuation, is_symbol, pad_chars, replace_pairs, squeeze};
+use std::sync::LazyLock;
+
+use crate::text::{Substitutions, squeeze};
+
+static RULES: LazyLock<Substitutions> = LazyLock::new(|| {
+    Substitutions::new(&[
+        (r"(\P{N})(\p{P})", "$1 $2 "),
+        (r"(\p{P})(\P{N})", " $1 $2"),
+        (r"\p{S}", " $0 "),
+    ])
+});
 
 /// Splits off every symbol, and punctuation unless it stands between numbers. A period after a
 /// number at the end of a line is not split off, as in mteval-v14.pl.
 pub(crate) fn tokenize(line: &str) -> String {
-    // s/(\P{N})(\p{P})/$1 $2 /g, then s/(\p{P})(\P{N})/ $1 $2/g, then s/(\p{S})/ $1 /g
-    let line =
-        replace_pairs(line, |a, b| is_punctuation(b) && !is_number(a), |a, b| [a, ' ', b, ' ']);
-    let line =
-        replace_pairs(&line, |a, b| is_punctuation(a) && !is_number(b), |a, b| [' ', a, ' ', b]);
-    squeeze(&pad_chars(&line, is_symbol))
+    squeeze(&RULES.apply(line))
 }
 
 #[cfg(test)]

@@ -5,21 +5,67 @@
 //! and languages other than these two. Every step is the Perl script's; character properties are
 //! those of this build's Unicode version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
 
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
 use super::moses_language::{Breaking, MosesLanguage};
-use crate::text::{is_number, pad_chars, replace_between, replace_pairs};
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+use crate::text::Substitutions;
 
 /// Replaces each dot of `..` or more dots while single periods are split off. It is a code point
 /// that is not a character and does not occur in texts.
-const MULTI_DOT: char = '\u{fdd0}';
+const MULTI_DOT: &str = "\u{fdd0}";
+
+static DOTS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\.{2,}").expect("the pattern is valid"));
+
+/// Letters, marks that count as letters and decimal digits (Perl's `\p{IsAlnum}`) stay in words.
+/// Later steps decide about the other characters of the list.
+static OTHERS_APART: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[(r"[^\p{Alphabetic}\p{Nd} .'`,-]", " $0 ")]));
+
+/// Commas are words, except between digits.
+static COMMAS_APART: LazyLock<Substitutions> = LazyLock::new(|| {
+    Substitutions::new(&[(r"(\P{N}),", "$1 , "), (r",(\P{N})", " , $1"), (r"(\p{N}),$", "$1 ,")])
+});
+
+/// In German the apostrophe becomes a word.
+static GERMAN_APOSTROPHES: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[("'", " ' ")]));
+
+/// English contractions are split before the apostrophe (Moses writes `don 't`; `do n't` is Penn's
+/// form).
+static ENGLISH_APOSTROPHES: LazyLock<Substitutions> = LazyLock::new(|| {
+    Substitutions::new(&[
+        (r"(\P{Alphabetic})'(\P{Alphabetic})", "$1 ' $2"),
+        (r"([^\p{Alphabetic}\p{N}])'(\p{Alphabetic})", "$1 ' $2"),
+        (r"(\p{Alphabetic})'(\P{Alphabetic})", "$1 ' $2"),
+        (r"(\p{Alphabetic})'(\p{Alphabetic})", "$1 '$2"),
+        (r"(\p{N})'(s)", "$1 '$2"),
+    ])
+});
+
+const ESCAPES: [(&str, &str); 8] = [
+    ("&", "&amp;"),
+    ("|", "&#124;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("'", "&apos;"),
+    ("\"", "&quot;"),
+    ("[", "&#91;"),
+    ("]", "&#93;"),
+];
 
 /// Tokenises a line as Moses does: words separated by spaces, special characters as XML escapes.
 pub fn moses_tokenize(line: &str, language: MosesLanguage) -> String {
-    let line = pad_chars(&clean(line), |c| !is_alnum(c) && !is_common(c));
-    let line = split_commas(&join_dots(&line));
-    let line = split_apostrophes(&line, language);
-    let line = split_periods(&line, language);
-    escape(&split_last_apostrophe(&line).replace(MULTI_DOT, "."))
+    let line = OTHERS_APART.apply(&clean(line));
+    let line = COMMAS_APART.apply(&join_dots(&line));
+    let line = match language {
+        MosesLanguage::German => GERMAN_APOSTROPHES.apply(&line),
+        MosesLanguage::English => ENGLISH_APOSTROPHES.apply(&line),
+    };
+    let line = split_last_apostrophe(&split_periods(&line, language)).replace(MULTI_DOT, ".");
+    ESCAPES.iter().fold(line, |line, (character, escape)| line.replace(character, escape))
 }
 
 /// Replaces runs of spaces by one, and removes control characters and spaces at both ends.
@@ -33,59 +79,10 @@ fn squeeze_spaces(line: &str) -> String {
     line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Perl's `\p{IsAlnum}`: letters, the marks that count as letters, decimal digits.
-fn is_alnum(c: char) -> bool {
-    c.is_alphabetic() || c.general_category() == GeneralCategory::DecimalNumber
-}
-
-/// Characters about which later steps decide.
-fn is_common(c: char) -> bool {
-    matches!(c, ' ' | '.' | '\'' | '`' | ',' | '-')
-}
-
 /// Makes words of runs of two dots or more.
 fn join_dots(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(start) = rest.find("..") {
-        let run = rest[start..].bytes().take_while(|&byte| byte == b'.').count();
-        out.push_str(&rest[..start]);
-        out.push(' ');
-        out.extend(std::iter::repeat_n(MULTI_DOT, run));
-        rest = &rest[start + run..];
-        if !rest.is_empty() {
-            out.push(' ');
-        }
-    }
-    out + rest
-}
-
-/// Makes words of commas, except between digits.
-fn split_commas(line: &str) -> String {
-    let line = replace_pairs(line, |a, b| !is_number(a) && b == ',', |a, b| [a, ' ', b, ' ']);
-    let line = replace_pairs(&line, |a, b| a == ',' && !is_number(b), |a, b| [' ', a, ' ', b]);
-    match line.strip_suffix(',') {
-        Some(head) if head.ends_with(is_number) => format!("{head} ,"),
-        _ => line,
-    }
-}
-
-/// Splits English contractions before the apostrophe (Moses writes `don 't`; `do n't` is Penn's
-/// form). In German the apostrophe becomes a word.
-fn split_apostrophes(line: &str, language: MosesLanguage) -> String {
-    match language {
-        MosesLanguage::German => pad_chars(line, |c| c == '\''),
-        MosesLanguage::English => split_contractions(line),
-    }
-}
-
-fn split_contractions(line: &str) -> String {
-    let alpha = char::is_alphabetic;
-    let line = replace_between(line, '\'', |a, b| !alpha(a) && !alpha(b), " ' ");
-    let line = replace_between(&line, '\'', |a, b| !alpha(a) && !is_number(a) && alpha(b), " ' ");
-    let line = replace_between(&line, '\'', |a, b| alpha(a) && !alpha(b), " ' ");
-    let line = replace_between(&line, '\'', |a, b| alpha(a) && alpha(b), " '");
-    replace_between(&line, '\'', |a, b| is_number(a) && b == 's', " '")
+    let joined = |run: &Captures| format!(" {} ", MULTI_DOT.repeat(run[0].len()));
+    DOTS.replace_all(line, joined).into_owned()
 }
 
 /// Splits the period off a word, unless the word is an abbreviation or the sentence continues in
@@ -119,24 +116,6 @@ fn ends_sentence(stem: &str, next: Option<&str>, language: MosesLanguage) -> boo
 /// Splits `.'` off the end of a sentence.
 fn split_last_apostrophe(line: &str) -> String {
     line.strip_suffix(".'").map_or_else(|| line.to_owned(), |head| format!("{head} . '"))
-}
-
-fn escape(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '|' => out.push_str("&#124;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\'' => out.push_str("&apos;"),
-            '"' => out.push_str("&quot;"),
-            '[' => out.push_str("&#91;"),
-            ']' => out.push_str("&#93;"),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

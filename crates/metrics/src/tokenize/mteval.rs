@@ -1,37 +1,24 @@
 //! The tokeniser of mteval-v13a.pl.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use crate::text::{pad_chars, replace_pairs, squeeze};
+use crate::text::{Substitutions, squeeze};
 
-/// Tokenises as `13a`: undoes entities and line ends, then calls [`split_punctuation`].
+/// The rules for Western languages, which 13a, zh and Tercom share.
+pub(super) const WESTERN: [(&str, &str); 4] = [
+    (r"[\{-\~\[-` -\&\(-\+:-@/]", " $0 "),
+    ("([^0-9])([.,])", "$1 $2 "),
+    ("([.,])([^0-9])", " $1 $2"),
+    ("([0-9])-", "$1 - "),
+];
+
+static RULES: LazyLock<Substitutions> = LazyLock::new(|| Substitutions::new(&WESTERN));
+
+/// Tokenises as `13a`: undoes entities and line ends, then splits by [`WESTERN`].
 pub(crate) fn tokenize_13a(line: &str) -> String {
     let plain = line.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
-    split_punctuation(&format!(" {} ", unescape(&plain)))
-}
-
-/// The rules for Western languages, which 13a and zh share: four substitutions, then repeated
-/// spaces are removed.
-pub(crate) fn split_punctuation(line: &str) -> String {
-    squeeze(&points_and_dashes_spaced(&pad_ascii(line)))
-}
-
-/// The last three of the four substitutions, without removing repeated spaces.
-pub(crate) fn points_and_dashes_spaced(line: &str) -> String {
-    let digit = |c: char| c.is_ascii_digit();
-    let point = |c| matches!(c, '.' | ',');
-    // s/([^0-9])([\.,])/$1 $2 /g, then s/([\.,])([^0-9])/ $1 $2/g, then s/([0-9])(-)/$1 $2 /g
-    let line = replace_pairs(line, |a, b| !digit(a) && point(b), |a, b| [a, ' ', b, ' ']);
-    let line = replace_pairs(&line, |a, b| point(a) && !digit(b), |a, b| [' ', a, ' ', b]);
-    replace_pairs(&line, |a, b| digit(a) && b == '-', |a, b| [a, ' ', b, ' '])
-}
-
-/// `s/([\{-\~\[-\` -\&\(-\+\:-\@\/])/ $1 /g`
-pub(crate) fn pad_ascii(line: &str) -> String {
-    pad_chars(
-        line,
-        |c| matches!(c, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/'),
-    )
+    squeeze(&RULES.apply(&format!(" {} ", unescape(&plain))))
 }
 
 /// Undoes the four XML escapes in mteval's order, so that `&amp;lt;` becomes `<`.

@@ -1,8 +1,33 @@
 //! The options of TER, and the words that it compares: the tokeniser of Tercom, as sacreBLEU ports
 //! it.
 
-use super::mteval::{self, unescape};
-use crate::text::{pad_chars, squeeze};
+use std::sync::LazyLock;
+
+use super::mteval::{WESTERN, unescape};
+use crate::text::{Substitutions, squeeze};
+
+/// Chinese and Japanese characters. sacreBLEU's range for the enclosed letters, U+3200 to U+32FF,
+/// ends at U+3F22. Tercom also splits runs of kana, but only where they begin the line, and a
+/// normalised line begins with a space.
+const ASIAN: &str = "[\u{4e00}-\u{9fff}\u{3400}-\u{4dbf}\u{31c0}-\u{31ef}\u{2e80}-\u{2eff}\
+    \u{3300}-\u{33ff}\u{f900}-\u{faff}\u{fe30}-\u{fe4f}\u{3200}-\u{3f22}]";
+
+const ASIAN_PUNCTUATION: &str = "[\u{3001}\u{3002}\u{3008}-\u{3011}\u{3014}-\u{301f}\
+    \u{ff61}-\u{ff65}\u{30fb}\u{ff0e}\u{ff0c}\u{ff1f}\u{ff1a}\u{ff1b}\u{ff01}\u{ff02}\u{ff08}\u{ff09}]";
+
+static NORMALIZED: LazyLock<Substitutions> = LazyLock::new(|| {
+    let (padded, points) = WESTERN.split_at(1);
+    Substitutions::new(&[padded, &[("'s ", " 's ")], points].concat())
+});
+
+static ASIAN_SPACED: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[(ASIAN, " $0 "), (ASIAN_PUNCTUATION, " $0 ")]));
+
+static NO_PUNCTUATION: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[("[.,?:;!\"()]", "")]));
+
+static NO_ASIAN_PUNCTUATION: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[(ASIAN_PUNCTUATION, "")]));
 
 /// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words,
 /// separated by spaces.
@@ -26,13 +51,14 @@ impl Ter {
         if self.normalized {
             line = normalize(&line);
             if self.asian_support {
-                line = pad_chars(&line, |c| is_asian(c) || is_asian_punctuation(c));
+                line = ASIAN_SPACED.apply(&line);
             }
         }
         if self.no_punct {
-            line.retain(|c| {
-                !(is_western_punctuation(c) || self.asian_support && is_asian_punctuation(c))
-            });
+            line = NO_PUNCTUATION.apply(&line);
+            if self.asian_support {
+                line = NO_ASIAN_PUNCTUATION.apply(&line);
+            }
         }
         squeeze(&line)
     }
@@ -41,30 +67,7 @@ impl Ter {
 /// Normalises like 13a, but splits off possessives and treats line ends differently.
 fn normalize(line: &str) -> String {
     let line = line.replace("\n-", "").replace('\n', " ");
-    let line = mteval::pad_ascii(&format!(" {} ", unescape(&line)));
-    mteval::points_and_dashes_spaced(&line.replace("'s ", " 's "))
-}
-
-// Tercom also splits runs of kana, but only where they begin the line, and a normalised line begins
-// with a space.
-fn is_asian(c: char) -> bool {
-    matches!(c,
-        '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{31c0}'..='\u{31ef}' | '\u{2e80}'..='\u{2eff}'
-        | '\u{3300}'..='\u{33ff}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}'
-        // sacreBLEU's range for the enclosed letters, U+3200 to U+32FF, ends at U+3F22.
-        | '\u{3200}'..='\u{3f22}'
-    )
-}
-
-fn is_asian_punctuation(c: char) -> bool {
-    matches!(c,
-        '\u{3001}' | '\u{3002}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301f}' | '\u{ff61}'..='\u{ff65}' | '\u{30fb}'
-        | '\u{ff0e}' | '\u{ff0c}' | '\u{ff1f}' | '\u{ff1a}' | '\u{ff1b}' | '\u{ff01}' | '\u{ff02}' | '\u{ff08}' | '\u{ff09}'
-    )
-}
-
-fn is_western_punctuation(c: char) -> bool {
-    matches!(c, '.' | ',' | '?' | ':' | ';' | '!' | '"' | '(' | ')')
+    NORMALIZED.apply(&format!(" {} ", unescape(&line)))
 }
 
 #[cfg(test)]

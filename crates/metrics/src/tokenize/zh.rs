@@ -1,27 +1,27 @@
 //! The Chinese tokeniser of sacreBLEU (by Shujian Huang for WMT 2017): every Chinese character is a
 //! word.
 
-use super::mteval::split_punctuation;
-use crate::text::{is_space, pad_chars};
+use std::sync::LazyLock;
 
-pub(crate) fn tokenize(line: &str) -> String {
-    split_punctuation(&pad_chars(line.trim_matches(is_space), is_chinese))
-}
+use super::mteval::WESTERN;
+use crate::text::{Substitutions, is_space, squeeze};
 
 /// The characters that count as Chinese, full-width punctuation and symbols included.
-fn is_chinese(c: char) -> bool {
-    matches!(c,
-        '\u{3400}'..='\u{4db5}' | '\u{4e00}'..='\u{9fbb}' | '\u{f900}'..='\u{fa2d}' | '\u{fa30}'..='\u{fa6a}'
-        | '\u{fa70}'..='\u{fad9}' | '\u{ff00}'..='\u{ffef}' | '\u{2e80}'..='\u{2eff}' | '\u{3000}'..='\u{303f}'
-        | '\u{31c0}'..='\u{31ef}' | '\u{2f00}'..='\u{2fdf}' | '\u{2ff0}'..='\u{2fff}' | '\u{3100}'..='\u{312f}'
-        | '\u{31a0}'..='\u{31bf}' | '\u{fe10}'..='\u{fe1f}' | '\u{fe30}'..='\u{fe4f}' | '\u{2600}'..='\u{27bf}'
-        | '\u{3200}'..='\u{33ff}'
-        // sacreBLEU writes Extension B as '\u20000' to '\u2a6d6', which Python reads as four
-        // hexadecimal digits and one more character. Its scores come from this range, so this
-        // function has it too; 𠀀 itself is not in it. The Compatibility Supplement, written in the
-        // same way, is within U+2F00 to U+2FDF.
-        | '\u{2001}'..='\u{2a6d}'
-    )
+///
+/// sacreBLEU writes Extension B as '\u20000' to '\u2a6d6', which Python reads as four hexadecimal
+/// digits and one more character. Its scores come from this range (the last one), so this pattern
+/// has it too; 𠀀 itself is not in it. The Compatibility Supplement, written in the same way, is
+/// within U+2F00 to U+2FDF.
+const CHINESE: &str = "[\u{3400}-\u{4db5}\u{4e00}-\u{9fbb}\u{f900}-\u{fa2d}\u{fa30}-\u{fa6a}\
+    \u{fa70}-\u{fad9}\u{ff00}-\u{ffef}\u{2e80}-\u{2eff}\u{3000}-\u{303f}\u{31c0}-\u{31ef}\
+    \u{2f00}-\u{2fdf}\u{2ff0}-\u{2fff}\u{3100}-\u{312f}\u{31a0}-\u{31bf}\u{fe10}-\u{fe1f}\
+    \u{fe30}-\u{fe4f}\u{2600}-\u{27bf}\u{3200}-\u{33ff}\u{2001}-\u{2a6d}]";
+
+static RULES: LazyLock<Substitutions> =
+    LazyLock::new(|| Substitutions::new(&[&[(CHINESE, " $0 ")], &WESTERN[..]].concat()));
+
+pub(crate) fn tokenize(line: &str) -> String {
+    squeeze(&RULES.apply(line.trim_matches(is_space)))
 }
 
 #[cfg(test)]

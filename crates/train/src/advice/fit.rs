@@ -3,21 +3,10 @@
 
 use crate::config::TrainConfig;
 
-/// A size of model, and from how many updates on it is better than the next smaller one.
-struct Size {
-    d_model: usize,
-    heads: usize,
-    d_ff: usize,
-    /// The least number of updates in the given time for which this size is taken.
-    least: f64,
-}
-
-/// The sizes, the largest first, as `docs/speedrun.md` measured them on the embedded corpus.
-const SIZES: [Size; 3] = [
-    Size { d_model: 192, heads: 6, d_ff: 768, least: 1700.0 },
-    Size { d_model: 128, heads: 4, d_ff: 512, least: 1200.0 },
-    Size { d_model: 96, heads: 3, d_ff: 384, least: 0.0 },
-];
+/// The sizes (`d_model`, `heads`, `d_ff`), the largest first, and the least number of updates in the
+/// given time for which each is taken, as `docs/speedrun.md` measured them on the embedded corpus.
+const SIZES: [([usize; 3], f64); 3] =
+    [([192, 6, 768], 1700.0), ([128, 4, 512], 1200.0), ([96, 3, 384], 0.0)];
 
 /// The share of the time in which updates are made; validations and checkpoints take the rest.
 const UPDATING: f64 = 0.97;
@@ -31,12 +20,11 @@ const WARMUP: f64 = 0.06;
 /// another size or a number of updates keeps them.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let (training, model) = (&config.training, &config.model);
-    let Size { d_model, heads, d_ff, .. } = SIZES[0];
     training.fit
         && training.max_minutes > 0.0
         && [training.max_updates, training.max_epochs] == [0, 0]
         && training.from.as_os_str().is_empty()
-        && [model.d_model, model.heads, model.d_ff] == [d_model, heads, d_ff]
+        && [model.d_model, model.heads, model.d_ff] == SIZES[0].0
 }
 
 /// Chooses the largest size of which the minutes of `config` hold enough updates. Returns the
@@ -58,7 +46,7 @@ pub fn fit<E>(
     let minutes = config.training.max_minutes;
     let (mut tried, mut fastest) = (Vec::new(), f64::INFINITY);
     let updates_in = |seconds: f64| (UPDATING * 60.0 * minutes / seconds).floor().max(1.0);
-    for &Size { d_model, heads, d_ff, least } in &SIZES {
+    for ([d_model, heads, d_ff], least) in SIZES {
         let mut config = config.clone();
         let model = &mut config.model;
         (model.d_model, model.heads, model.d_ff) = (d_model, heads, d_ff);

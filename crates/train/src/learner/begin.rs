@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig, Precision};
+use burnformer_core::{Model, Precision};
 use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
@@ -10,7 +10,6 @@ use super::clock::Clock;
 use super::first_look::look_after;
 use super::pending::PendingUpdates;
 use super::setup::Setup;
-use super::start::Start;
 use crate::advice::Adviser;
 use crate::advice::text_check;
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
@@ -18,6 +17,7 @@ use crate::error::TrainError;
 use crate::optimizer::Optimizer;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run::best_model::BestModel;
+use crate::run::checkpoint::Start;
 use crate::run::corpora::Corpora;
 use crate::run::dir::{RunDir, RunMode};
 use crate::run::folder::write_file;
@@ -34,7 +34,8 @@ impl Learner {
     /// [`follow`](crate::follow) it: each device takes its share of the batches of an update. The
     /// first device holds the weights, and validates. A new run rounds `training.accumulate` up to
     /// a multiple of the devices. A resumed run keeps its value, because its result depends on it.
-    /// The batch that needs the most memory is tried before anything is written.
+    /// The batch that needs the most memory is tried before anything is written. The model may be
+    /// of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
     /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use
@@ -45,52 +46,21 @@ impl Learner {
     /// # Panics
     /// Without a device.
     pub fn new<'a>(
-        config: TrainConfig,
-        corpora: &Corpora,
-        folder: &Path,
-        mode: RunMode,
-        verbosity: Verbosity,
-        workers: impl Into<Workers<'a>>,
-    ) -> Result<Self, TrainError> {
-        Self::begin(None, config, corpora, folder, mode, verbosity, workers.into())
-    }
-
-    /// Does what [`new`](Self::new) does, with a model of the configuration `shape`, which may be
-    /// of any architecture, in place of that of `config.model`. A run that is resumed needs the
-    /// same one. The vocabularies are those of `corpora`.
-    ///
-    /// # Errors
-    /// The errors of [`new`](Self::new).
-    ///
-    /// # Panics
-    /// Without a device.
-    pub fn of_model<'a>(
-        shape: ModelConfig,
-        config: TrainConfig,
-        corpora: &Corpora,
-        folder: &Path,
-        mode: RunMode,
-        verbosity: Verbosity,
-        workers: impl Into<Workers<'a>>,
-    ) -> Result<Self, TrainError> {
-        Self::begin(Some(shape), config, corpora, folder, mode, verbosity, workers.into())
-    }
-
-    fn begin(
-        shape: Option<ModelConfig>,
         mut config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         verbosity: Verbosity,
-        workers: Workers,
+        workers: impl Into<Workers<'a>>,
     ) -> Result<Self, TrainError> {
+        let workers = workers.into();
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);
         config.training.precision = precision.into();
         workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
-        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), shape)?;
+        let model = corpora.model.clone();
+        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
         let mut setup = Setup::new(config, first, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
         setup.try_worst_batch(&start.model)?;

@@ -13,9 +13,9 @@ use super::Learner;
 use super::begin::{check_precision, updater};
 use super::message::Message;
 use super::setup::Setup;
-use super::start::Start;
 use crate::config::TrainConfig;
 use crate::error::TrainError;
+use crate::run::checkpoint::Start;
 use crate::run::corpora::Corpora;
 use crate::run::dir::RunMode;
 use crate::run::origin::Origin;
@@ -138,7 +138,8 @@ impl Follower {
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(|e| TrainError::io(&std::env::temp_dir(), e))?;
         let workers = Workers { devices, ranks: Some(ranks) };
-        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), None)?;
+        let model = corpora.model.clone();
+        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
         let mut setup = Setup::new(config, first, corpora, folder.path(), RunMode::New, workers)?;
         // It was made only because every run has one.
         drop(folder);

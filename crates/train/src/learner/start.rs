@@ -2,26 +2,17 @@
 
 use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 
+use burnformer_core::Precision;
 use burnformer_core::model_dir::ModelDirError;
-use burnformer_core::{Model, Precision};
 
 use super::outcome::limit_reached;
 use super::setup::Setup;
 use crate::error::TrainError;
 use crate::optimizer::Optimizer;
-use crate::run::checkpoint::{self, Loaded};
+use crate::run::checkpoint::{self, Start};
 use crate::run::dir::RunMode;
 use crate::run::freeze::freeze;
 use crate::run::state::RunState;
-
-/// A model, its optimiser and the state of the run.
-pub(super) struct Start {
-    pub model: Model,
-    pub optimizer: Optimizer,
-    pub state: RunState,
-    /// Messages for the user about the start.
-    pub notes: Vec<String>,
-}
 
 impl Start {
     /// The start with the model in the precision of `setup`.
@@ -94,11 +85,7 @@ impl Setup {
     }
 
     /// The start at the checkpoint that was `loaded`, after the `damaged` ones were set aside.
-    fn at(&self, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
-        let Loaded { model, optimizer, mut state, changes } = loaded;
-        if let Some(finished) = self.run.finished(state.step) {
-            state.validation = finished.validation;
-        }
+    fn at(&self, start: Start, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
         let mut notes = Vec::new();
         for (step, error) in damaged {
             let aside = self.run.set_aside(*step)?;
@@ -106,11 +93,15 @@ impl Setup {
             notes.push(format!(
                 "moved it to {} (remove it when you like); going on from update {}",
                 aside.display(),
-                state.step
+                start.state.step
             ));
         }
-        notes.extend(changes.into_iter().map(|change| format!("changed since: {change}")));
-        Ok(Start { model, optimizer, state, notes })
+        notes.extend(start.notes);
+        let mut state = start.state;
+        if let Some(finished) = self.run.finished(state.step) {
+            state.validation = finished.validation;
+        }
+        Ok(Start { state, notes, ..start })
     }
 }
 

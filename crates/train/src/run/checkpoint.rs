@@ -147,16 +147,16 @@ fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
     copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG])
 }
 
-/// A checkpoint that was read.
-pub struct Loaded {
+/// The start of a run, or the checkpoint from which it goes on.
+pub struct Start {
     /// The model.
     pub model: Model,
     /// The optimiser.
     pub optimizer: Optimizer,
-    /// The state of the run when it was written.
+    /// The state of the run.
     pub state: RunState,
-    /// Settings that have changed since, in words.
-    pub changes: Vec<String>,
+    /// Messages for the user, such as settings that have changed since a checkpoint was written.
+    pub notes: Vec<String>,
 }
 
 /// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to go on
@@ -173,7 +173,7 @@ pub fn load(
     shape: &ModelConfig,
     origin: &Origin,
     device: &Device,
-) -> Result<Loaded, TrainError> {
+) -> Result<Start, TrainError> {
     model_dir::verify(path)?;
     let StateFile { state, origin: old_origin, .. } = read_state(path)?;
     let old_config = read_config(path)?;
@@ -185,7 +185,8 @@ pub fn load(
     let optimizer = Optimizer::new(config.optimizer, &model);
     let optimizer = optimizer.restore(state.optimizer_steps, moments, device);
     let optimizer = optimizer.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
-    Ok(Loaded { model, optimizer, state, changes })
+    let notes = changes.into_iter().map(|change| format!("changed since: {change}")).collect();
+    Ok(Start { model, optimizer, state, notes })
 }
 
 /// The state of the newest checkpoint of the run in `run`.

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use burnformer_core::Tokens;
+use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::{
     CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, SpecialIds,
     TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
@@ -34,6 +34,9 @@ pub struct Corpora {
     pub texts: Texts,
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
+    /// The configuration of the model, of any architecture, in place of that of `[model]`. A run that
+    /// is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
+    pub model: Option<ModelConfig>,
     /// Warnings about the texts, once these have been checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
 }
@@ -102,6 +105,7 @@ impl Corpora {
             longest_validated: longest_validated(config),
             texts,
             start,
+            model: None,
             warnings: OnceLock::new(),
         };
         corpora.prepare_valid(config, progress)?;

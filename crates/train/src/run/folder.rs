@@ -21,15 +21,6 @@ pub(crate) const PARTIAL: &str = "partial";
 /// step.
 pub(crate) const OLD: &str = "old";
 
-/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
-/// replacing what is there.
-fn write_folder(
-    path: &Path,
-    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
-) -> Result<(), TrainError> {
-    write_sealed(path, fill, model_dir::seal)
-}
-
 fn write_sealed(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
@@ -50,7 +41,8 @@ fn write_sealed(
     written
 }
 
-/// Like [`write_folder`], with an error that names a remedy.
+/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
+/// replacing what is there. The error names a remedy.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`]; what was there is left as it is.
@@ -59,7 +51,7 @@ pub(crate) fn save_folder(
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
 ) -> Result<(), TrainError> {
     let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
-    write_folder(path, fill).map_err(not_saved)
+    write_sealed(path, fill, model_dir::seal).map_err(not_saved)
 }
 
 /// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other
@@ -181,7 +173,7 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, text: &str) -> Result<(), TrainError> {
-        write_folder(path, |folder| fs::write(folder.join("text"), text).at(folder))
+        save_folder(path, |folder| fs::write(folder.join("text"), text).at(folder))
     }
 
     fn text(path: &Path) -> String {
@@ -205,11 +197,11 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("best");
         write(&path, "one").expect("writes");
-        let failed = write_folder(&path, |folder| {
+        let failed = save_folder(&path, |folder| {
             fs::write(folder.join("text"), "two").expect("writes");
             Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
         });
-        assert!(matches!(failed, Err(TrainError::Io { .. })));
+        assert!(matches!(failed, Err(TrainError::NotSaved { .. })));
         assert_eq!(text(&path), "one");
         assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
     }

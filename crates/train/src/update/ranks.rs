@@ -45,21 +45,9 @@ pub struct Workers<'a> {
     pub ranks: Option<Rc<dyn Ranks>>,
 }
 
-impl<'a> From<&'a [Device]> for Workers<'a> {
-    fn from(devices: &'a [Device]) -> Self {
-        Self { devices, ranks: None }
-    }
-}
-
-impl<'a> From<&'a Vec<Device>> for Workers<'a> {
-    fn from(devices: &'a Vec<Device>) -> Self {
-        devices.as_slice().into()
-    }
-}
-
-impl<'a, const N: usize> From<&'a [Device; N]> for Workers<'a> {
-    fn from(devices: &'a [Device; N]) -> Self {
-        devices.as_slice().into()
+impl<'a, D: AsRef<[Device]> + ?Sized> From<&'a D> for Workers<'a> {
+    fn from(devices: &'a D) -> Self {
+        Self { devices: devices.as_ref(), ranks: None }
     }
 }
 

@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
 use burnformer_data::SpecialIds;
 use burnformer_infer::SearchSettings;
-use burnformer_train::checkpoint::{self, CheckpointKind, Loaded, RunState, Saved, TrainerState};
+use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, Start, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
 use burnformer_train::{
     Corpora, Learner, Origin, Recovery, RunMode, Texts, TrainConfig, TrainError,
@@ -80,7 +80,7 @@ impl Toy {
         let vocab = tokenizers.target.vocab_size();
         let (shape, search) =
             (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
-        let Loaded { model, optimizer, mut state, .. } =
+        let Start { model, optimizer, mut state, .. } =
             checkpoint::load(&path, &config, &shape, &origin, &device).unwrap();
         let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
         state.loss_scale = Some(serde_json::from_value(scale).unwrap());

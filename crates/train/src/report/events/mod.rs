@@ -89,12 +89,8 @@ fn create_new(dir: &Path) -> Result<(PathBuf, File), TrainError> {
 
 /// The name of this machine, as far as a file name can hold it.
 fn host() -> String {
-    let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = from_kernel
-        .or_else(|| std::env::var("HOSTNAME").ok())
-        .or_else(|| std::env::var("COMPUTERNAME").ok())
-        .unwrap_or_default();
     let plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
+    let name: String = sysinfo::System::host_name().unwrap_or_default();
     let name: String = name.chars().filter(plain).take(64).collect();
     if name.is_empty() { "localhost".to_string() } else { name }
 }
