@@ -39,8 +39,9 @@ impl Translator {
     ///
     /// # Errors
     /// The errors of [`search`](crate::search()), with sentences counted from 1;
-    /// [`TooLong`](crate::SentenceError::TooLong) for a source above [`longest_source`](Self::longest_source),
-    /// unless it is to be truncated; those of [`requests`](Self::requests).
+    /// [`TooLong`](crate::SentenceError::TooLong) for a source above
+    /// [`longest_source`](Self::longest_source), unless it is to be truncated; those of
+    /// [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -72,7 +73,8 @@ impl Translator {
     /// computes anything.
     ///
     /// # Errors
-    /// The errors of [`translate_ids`](Self::translate_ids), except [`NotFinite`](crate::SentenceError::NotFinite).
+    /// The errors of [`translate_ids`](Self::translate_ids), except
+    /// [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
         mut requests: Vec<Request>,
@@ -98,8 +100,8 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
-    /// The errors of [`search`](crate::search()); [`TooLong`](crate::SentenceError::TooLong) for a source above
-    /// [`longest_source`](Self::longest_source), unless it is to be truncated.
+    /// The errors of [`search`](crate::search()); [`TooLong`](crate::SentenceError::TooLong) for a
+    /// source above [`longest_source`](Self::longest_source), unless it is to be truncated.
     pub fn translate_ids(
         &self,
         mut requests: Vec<Request>,
@@ -111,8 +113,8 @@ impl Translator {
     }
 
     /// Translates sentences that are given as ids, up to the first that cannot be translated, and
-    /// returns the error of that one. Streams use it, in which no finished work must be lost. `done`
-    /// takes the number of sentences of each batch whose search has ended.
+    /// returns the error of that one. Streams use it, in which no finished work must be lost.
+    /// `done` takes the number of sentences of each batch whose search has ended.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,

@@ -146,8 +146,8 @@ impl Queue {
     }
 }
 
-/// Each of `work` as the engine reads it, the most expensive first: sentences that follow each other share
-/// batches, and those of similar length do so best.
+/// Each of `work` as the engine reads it, the most expensive first: sentences that follow each
+/// other share batches, and those of similar length do so best.
 ///
 /// # Errors
 /// The error of the first one that cannot be translated.

@@ -3,8 +3,9 @@
 
 use crate::config::TrainConfig;
 
-/// The sizes (`d_model`, `heads`, `d_ff`), the largest first, and the least number of updates in the
-/// given time for which each is taken, as `docs/speedrun.md` measured them on the embedded corpus.
+/// The sizes (`d_model`, `heads`, `d_ff`), the largest first, and the least number of updates in
+/// the given time for which each is taken, as `docs/speedrun.md` measured them on the embedded
+/// corpus.
 const SIZES: [([usize; 3], f64); 3] =
     [([192, 6, 768], 1700.0), ([128, 4, 512], 1200.0), ([96, 3, 384], 0.0)];
 

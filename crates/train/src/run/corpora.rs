@@ -34,8 +34,8 @@ pub struct Corpora {
     pub texts: Texts,
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
-    /// The configuration of the model, of any architecture, in place of that of `[model]`. A run that
-    /// is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
+    /// The configuration of the model, of any architecture, in place of that of `[model]`. A run
+    /// that is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
     pub model: Option<ModelConfig>,
     /// Warnings about the texts, once these have been checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
