@@ -249,7 +249,7 @@ mod tests {
     fn a_vanished_folder_is_an_error_and_not_made_again() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("gone/checkpoints/step-1");
-        assert!(matches!(write(&path, "one"), Err(TrainError::Io { .. })));
+        assert!(matches!(write(&path, "one"), Err(TrainError::NotSaved { .. })));
         assert!(!home.path().join("gone").exists());
     }
 }
