@@ -19,17 +19,17 @@ pub struct Source<'a> {
 /// Once `cancel` says so, no further sentence is translated, and the result is worth nothing.
 ///
 /// # Errors
-/// The errors of [`Translator::translate`] and [`Translator::links`].
+/// The errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.
 pub fn translate(
     translator: &Translator,
     source: Source,
     options: &TranslateOptions,
     cancel: &Cancel,
-) -> Result<String, InferError> {
+) -> anyhow::Result<String> {
     let limit = translator.longest_source(options);
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
-    let mut document = Document::parse(source.text, source.format, source.language, &fits);
+    let mut document = Document::try_parse(source.text, source.format, source.language, &fits)?;
     loop {
         let pending = document.pending();
         if pending.is_empty() {

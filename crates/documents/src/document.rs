@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
+use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
 use crate::message;
@@ -30,6 +31,8 @@ pub struct Document {
     pieces: Vec<Piece>,
     /// Texts in tags and images, for which [`ATTRIBUTE`] stands in the source.
     attributes: Vec<Attribute>,
+    /// The messages of a catalogue that are translated, as documents.
+    messages: Vec<(Slot, Document)>,
     format: Format,
 }
 
@@ -40,23 +43,56 @@ impl Document {
     /// abbreviations depend on it. `fits` says whether the model takes a sentence whole. Longer
     /// ones are cut at clauses (semicolons, colons, dashes, commas, conjunctions), else between
     /// words, never shortened.
+    ///
+    /// A catalogue has the sentences of the messages that have no translation. A broken one stays
+    /// as it is.
     pub fn parse(
         text: &str,
         format: Format,
         language: Option<&str>,
         fits: &dyn Fn(&str) -> bool,
     ) -> Self {
+        let parsed = Self::try_parse(text, format, language, fits);
+        parsed.unwrap_or_else(|_| Self::with_messages(text, format, Vec::new()))
+    }
+
+    /// The same, for a catalogue that may be broken.
+    ///
+    /// # Errors
+    /// The errors of [`Catalogue::read`].
+    pub fn try_parse(
+        text: &str,
+        format: Format,
+        language: Option<&str>,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, BrokenCatalogue> {
+        let source = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let catalogue = Catalogue::read(source, format, [None; 2])?;
+        let message = |it: Message| (it.slot, Self::message(&it.source, language, fits));
+        let messages = catalogue.messages.into_iter();
+        let messages = messages.filter(|it| it.state == MessageState::Untranslated).map(message);
+        let mut document = Self::with_messages(text, format, messages.collect());
+        document.text_blocks_mut().for_each(|block| prepare(block, language, fits, 0));
+        Ok(document)
+    }
+
+    fn with_messages(text: &str, format: Format, messages: Vec<(Slot, Self)>) -> Self {
         let (byte_order_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => (true, rest),
             None => (false, text),
         };
         let (source, attributes, pieces) = format.parse(text);
-        let mut document = Self { source, byte_order_mark, pieces, attributes, format };
-        document.blocks_mut().for_each(|block| prepare(block, language, fits, 0));
-        document
+        Self { source, byte_order_mark, pieces, attributes, messages, format }
     }
 
-    fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+    /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
+    /// it has tags, else plain text.
+    pub fn message(text: &str, language: Option<&str>, fits: &dyn Fn(&str) -> bool) -> Self {
+        Self::parse(text, catalogue::format_of(text), language, fits)
+    }
+
+    /// The blocks that are not those of its messages.
+    fn text_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let blocks = self.pieces.iter_mut().flat_map(|piece| match piece {
             Piece::Block(block) => Some(&mut **block),
             Piece::Verbatim(_) => None,
@@ -64,15 +100,20 @@ impl Document {
         self.attributes.iter_mut().map(|(_, block)| block).chain(blocks)
     }
 
+    /// Returns whether every sentence is its own translation.
+    fn is_unchanged(&self) -> bool {
+        let attributes = self.attributes.iter().map(|(_, block)| block);
+        let blocks = self.pieces.iter().filter_map(Piece::block);
+        attributes.chain(blocks).all(Block::is_unchanged)
+    }
+
     /// The sentences to translate now. Empty when the document is done, which is after at most two
     /// rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        let blocks = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Block(block) => Some(&**block),
-            Piece::Verbatim(_) => None,
-        });
+        let blocks = self.pieces.iter().filter_map(Piece::block);
         let attributes = self.attributes.iter().map(|(_, block)| block);
-        attributes.chain(blocks).flat_map(sentences).collect()
+        let messages = self.messages.iter().flat_map(|(_, message)| message.pending());
+        attributes.chain(blocks).flat_map(sentences).chain(messages).collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -87,20 +128,28 @@ impl Document {
             used += 1;
             translations.next().map(clean)
         };
-        self.blocks_mut().for_each(|block| accept(block, &mut next));
+        self.accept_from(&mut next);
         assert_eq!(given, used, "translations given for {used} pending sentences");
+    }
+
+    fn accept_from(&mut self, next: &mut dyn FnMut() -> Option<Translated>) {
+        self.text_blocks_mut().for_each(|block| accept(block, next));
+        self.messages.iter_mut().for_each(|(_, message)| message.accept_from(next));
     }
 
     /// The translated document. Sentences that are still pending stay as they are.
     pub fn finish(mut self) -> String {
-        self.blocks_mut().for_each(write_messages);
+        self.text_blocks_mut().for_each(write_messages);
         let write = |piece: &Piece| match piece {
             Piece::Verbatim(range) => self.source[range.clone()].to_string(),
             Piece::Block(block) => written(block, &self.source[block.source.clone()]),
         };
         let mut parts: Vec<String> = self.pieces.iter().map(write).collect();
         self.keep_shape(&mut parts);
-        let out = parts.concat();
+        let out = match self.messages.is_empty() {
+            true => parts.concat(),
+            false => self.written_catalogue(),
+        };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
             Some(written(block, source))
@@ -114,6 +163,17 @@ impl Document {
         };
         let mark = self.byte_order_mark.then_some(BYTE_ORDER_MARK);
         mark.into_iter().chain(out.chars()).collect()
+    }
+
+    /// The catalogue with the translations of its messages.
+    fn written_catalogue(&mut self) -> String {
+        let write = |(slot, mut message): (Slot, Self)| {
+            message.text_blocks_mut().for_each(write_messages);
+            let has_changed = !message.is_unchanged();
+            (slot, message.finish(), has_changed)
+        };
+        let written = std::mem::take(&mut self.messages).into_iter().map(write);
+        catalogue::write(&self.source, written.collect())
     }
 
     /// Puts the source back where a translation would make other blocks of the document: a line

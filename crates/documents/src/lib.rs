@@ -14,6 +14,9 @@
 //! changes one of them, the sentence is translated a second time without them, and they are put
 //! back by alignment.
 //!
+//! A [`Catalogue`] is a file of messages (PO). Each message without a translation is a
+//! document of its own, whose translation is written into its slot; all other bytes stay.
+//!
 //! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
 //! with the length of the text, and nothing recurses by the depth of the markup.
 //!
@@ -43,6 +46,7 @@
 mod align;
 mod block;
 mod builder;
+mod catalogue;
 mod document;
 mod ends;
 mod escape;
@@ -56,6 +60,7 @@ mod split;
 mod words;
 
 pub use burnformer_glossary::Link;
+pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 

@@ -136,7 +136,8 @@ impl Translator {
         Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
     }
 
-    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup.
+    /// Translates a whole document ("text", "html", "markdown", "srt" or "po") and keeps its
+    /// markup.
     /// Texts are split into sentences by the abbreviations of `language`: by default the source
     /// language, or English if that is not known.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
@@ -156,7 +157,7 @@ impl Translator {
             let options = options.resolve(&inner)?;
             let language = language.as_deref();
             let source = whole_documents::Source { text: &text, format, language };
-            Ok(whole_documents::translate(&inner, source, &options, cancel)?)
+            whole_documents::translate(&inner, source, &options, cancel)
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use burnformer_documents::{Document, Format, PendingSentence, Translated};
+use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Wanted, longest, wanted};
 
 use crate::api::Client;
@@ -113,8 +113,13 @@ impl Path<'_> {
                 waits.or_end();
                 engine.fits(sentence)
             };
-            let parse = |text: &String| Document::parse(text, format, Some(&language), &fits);
-            round(texts.iter().map(parse).collect(), &glossaries, most, waits)
+            let broken =
+                |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
+            let parse = |text: &String| {
+                Document::try_parse(text, format, Some(&language), &fits).map_err(broken)
+            };
+            let documents = texts.iter().map(parse).collect::<Result<_, _>>()?;
+            round(documents, &glossaries, most, waits)
         };
         let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;
         // After the first round there is a document for each rank. What it asks for in its second

@@ -34,14 +34,16 @@ pub enum Format {
     /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must
     /// be on the screen while it is spoken.
     Srt,
+    /// Catalogues of GNU gettext, PO and POT. A translation is marked as fuzzy.
+    Po,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Text, Self::Html, Self::Markdown, Self::Srt];
+    pub const ALL: [Self; 5] = [Self::Text, Self::Html, Self::Markdown, Self::Srt, Self::Po];
 
     /// The extensions of files, and their formats.
-    pub const EXTENSIONS: [(&str, Self); 7] = [
+    pub const EXTENSIONS: [(&str, Self); 9] = [
         ("txt", Self::Text),
         ("html", Self::Html),
         ("htm", Self::Html),
@@ -49,6 +51,8 @@ impl Format {
         ("markdown", Self::Markdown),
         ("srt", Self::Srt),
         ("vtt", Self::Srt),
+        ("po", Self::Po),
+        ("pot", Self::Po),
     ];
 
     /// The format of files with this extension, without its dot, in any case.
@@ -58,14 +62,21 @@ impl Format {
         known.map(|&(_, format)| format)
     }
 
-    /// The name of the format: `text`, `html`, `markdown` or `srt`.
+    /// The name of the format: `text`, `html`, `markdown`, `srt` or `po`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Html => "html",
             Self::Markdown => "markdown",
             Self::Srt => "srt",
+            Self::Po => "po",
         }
+    }
+
+    /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only what
+    /// is untranslated is translated.
+    pub fn is_catalogue(self) -> bool {
+        self == Self::Po
     }
 
     /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
@@ -80,7 +91,7 @@ impl Format {
             _ if text.contains(ATTRIBUTE) => Vec::new(),
             Self::Html => html::texts(text),
             Self::Markdown => markdown::texts(text),
-            Self::Text | Self::Srt => Vec::new(),
+            _ => Vec::new(),
         };
         let (mut marked, mut at, mut attributes) = (String::new(), 0, Vec::new());
         for (range, block) in texts {
@@ -95,6 +106,7 @@ impl Format {
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),
             Self::Srt => srt::parse(&text),
+            Self::Po => vec![Piece::Verbatim(0..text.len())],
         };
         (text, attributes, pieces)
     }
@@ -163,7 +175,7 @@ mod tests {
         let message = "docx".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            "there is no document format `docx`; the formats are text, html, markdown, srt"
+            "there is no document format `docx`; the formats are text, html, markdown, srt, po"
         );
     }
 }

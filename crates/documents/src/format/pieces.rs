@@ -14,6 +14,16 @@ pub(crate) enum Piece {
     Block(Box<Block>),
 }
 
+impl Piece {
+    /// The block that it is, if it is one.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        match self {
+            Self::Verbatim(_) => None,
+            Self::Block(block) => Some(block),
+        }
+    }
+}
+
 /// The pieces of a document that was read so far.
 #[derive(Default)]
 pub(super) struct Pieces {

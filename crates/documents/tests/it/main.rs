@@ -1,5 +1,6 @@
 //! Documents of each format through a model.
 
+mod catalogues;
 mod common;
 mod glued;
 mod html;

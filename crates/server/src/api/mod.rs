@@ -183,7 +183,8 @@ pub(crate) fn within<T: PartialOrd + Display>(
 pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
     let wrong = || format!("{name} format is not supported");
-    name.parse().map_err(|_| ApiError::bad("format", wrong(), "text, html, markdown or srt"))
+    let names = || Format::ALL.map(Format::name).join(", ");
+    name.parse().map_err(|_| ApiError::bad("format", wrong(), names()))
 }
 
 /// The ends of the names of files that are taken.

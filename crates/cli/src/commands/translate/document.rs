@@ -1,13 +1,14 @@
 //! The whole input as one document.
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::read_text;
-use burnformer_documents::Format;
+use burnformer_documents::{Catalogue, Format, Message, MessageState};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
 use crate::embedded::DEFAULT_MODEL;
-use crate::output::{Output, say};
+use crate::output::{Output, note, say};
+use crate::values::languages_of;
 use crate::whole_documents::{Source, translate};
 
 impl Job<'_> {
@@ -15,39 +16,28 @@ impl Job<'_> {
     pub fn document(&self, format: Format) -> Result<()> {
         let Self { args, translator, options, input, output } = *self;
         let (text, replaced) = read_text(input)?;
+        let name = input.display();
         if replaced {
-            let name = input.display();
+            ensure!(
+                !format.is_catalogue(),
+                "{name}: has bytes that are not UTF-8; `iconv` converts it (PO: `msgconv -t UTF-8`)"
+            );
             say(format_args!("{name}: bytes that are not UTF-8 are replaced by U+FFFD"));
+        }
+        let read = Catalogue::read(&text, format, [None; 2]);
+        let messages = read.with_context(|| name.to_string())?.messages;
+        if format.is_catalogue() {
+            let is_new = |message: &&Message| message.state == MessageState::Untranslated;
+            let (count, new) = (messages.len(), messages.iter().filter(is_new).count());
+            note(format_args!("{name}: {new} of {count} messages have no translation"));
         }
         let mut output = Output::create(output, &[input])?;
         let model = args.model.first().map_or(Some(DEFAULT_MODEL), |model| model.to_str());
         let language = args.language.as_deref().or(args.searching.source_language.as_deref());
-        let language = language.or_else(|| source_language(model?));
+        let language = language.or_else(|| Some(languages_of(model?)?[0]));
         let source = Source { text: &text, format, language };
-        output.text(&translate(translator, source, options, &Cancel::default())?)?;
+        let translated = translate(translator, source, options, &Cancel::default());
+        output.text(&translated.with_context(|| name.to_string())?)?;
         output.flush()
-    }
-}
-
-/// The first language of a model that is called by its pair (`opus-mt-de-en`).
-fn source_language(model: &str) -> Option<&str> {
-    let (rest, target) = model.rsplit_once('-')?;
-    let source = rest.rsplit(['-', '/', ':', '\\']).next()?;
-    let is_code = |code: &str| code.len() == 2 && code.bytes().all(|c| c.is_ascii_lowercase());
-    (is_code(source) && is_code(target)).then_some(source)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_model_tells_its_language() {
-        for name in ["embedded:de-en", "models/opus-mt-de-en", "de-fr", "firefox:de-en"] {
-            assert_eq!(source_language(name), Some("de"));
-        }
-        for name in ["runs/mine/best", "m2m-100", "my-model", "en"] {
-            assert_eq!(source_language(name), None);
-        }
     }
 }

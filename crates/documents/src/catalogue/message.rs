@@ -1,0 +1,129 @@
+//! Messages of a catalogue, and the slots of the file into which their translations are written.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A message of a catalogue: a source text and, if it is translated, its translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The line of the file at which the message begins, from 1.
+    pub line: usize,
+    /// The context that tells it from others of the same source: PO's `msgctxt`, a unit's id.
+    pub context: String,
+    /// The source text. It may have tags.
+    pub source: String,
+    /// The translation; empty if there is none.
+    pub target: String,
+    /// The state of the translation.
+    pub state: MessageState,
+    pub(crate) slot: Slot,
+}
+
+/// The state of the translation of a [`Message`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageState {
+    /// There is none.
+    Untranslated,
+    /// It has to be reviewed.
+    Fuzzy,
+    /// It is ready for use.
+    Translated,
+    /// The message is not to be translated.
+    Kept,
+}
+
+/// The bytes of a file that a translation replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) range: Range<usize>,
+    /// The text before and after the written translation.
+    pub(crate) around: [String; 2],
+    pub(crate) spelling: Spelling,
+    /// Other bytes that change with the translation: flags and states.
+    pub(crate) marks: Vec<(Range<usize>, String)>,
+    /// The number of the message. The plural forms of one message are written together.
+    pub(crate) group: usize,
+}
+
+/// The rules by which a translation is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// A string of PO, whose lines end as those of the file do.
+    Po(&'static str),
+}
+
+impl Spelling {
+    /// The bytes that stand for `text`.
+    pub(crate) fn write(&self, text: &str) -> String {
+        match self {
+            Self::Po(newline) => po_string(text, newline),
+        }
+    }
+}
+
+/// `text` in quotes: one line, or an empty string and then one string for each line.
+fn po_string(text: &str, newline: &str) -> String {
+    let escaped = |line: &str| {
+        let mut out = String::from("\"");
+        for c in line.chars() {
+            match c {
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                '"' | '\\' => out.extend(['\\', c]),
+                c => out.push(c),
+            }
+        }
+        out + "\""
+    };
+    let lines: Vec<String> = text.split_inclusive('\n').map(escaped).collect();
+    match &lines[..] {
+        [] => "\"\"".into(),
+        [line] => line.clone(),
+        lines => format!("\"\"{newline}{}", lines.join(newline)),
+    }
+}
+
+/// A file that is no catalogue of its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenCatalogue {
+    /// The line at which it is broken, from 1.
+    pub line: usize,
+    /// The fault and its remedy.
+    pub fault: String,
+}
+
+impl BrokenCatalogue {
+    /// The fault at byte `at` of `text`.
+    pub(crate) fn at(text: &str, at: usize, fault: impl Into<String>) -> Self {
+        Self { line: Lines::of(text).number(at), fault: fault.into() }
+    }
+}
+
+impl fmt::Display for BrokenCatalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.fault)
+    }
+}
+
+impl std::error::Error for BrokenCatalogue {}
+
+/// The lines of a file.
+pub(crate) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The number of the line of byte `at`, from 1.
+    pub(crate) fn number(&self, at: usize) -> usize {
+        self.0.partition_point(|&end| end < at) + 1
+    }
+}
+
+/// Returns whether two codes (`de`, `DE-at`) name one language.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    let base = |code: &str| code.split(['-', '_', '@']).next().map(str::to_ascii_lowercase);
+    base(one) == base(other)
+}

@@ -1,0 +1,97 @@
+//! Catalogues: files of messages with their translations, such as PO. Everything in
+//! them stays byte for byte, except for the slots of what is translated.
+
+mod message;
+mod plural;
+mod po;
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+pub(crate) use self::message::Slot;
+use self::message::is_same;
+pub use self::message::{BrokenCatalogue, Message, MessageState};
+use crate::format::Format;
+use crate::words::regex;
+
+/// A tag in the text of a message.
+static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>]*>"));
+
+/// A file of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalogue {
+    /// The messages, in the order of the file.
+    pub messages: Vec<Message>,
+    /// The languages from which and into which the file translates, as it writes them, if it does.
+    pub languages: [Option<String>; 2],
+}
+
+impl Catalogue {
+    /// Reads `text`, which must be in the `languages` that are given: codes such as `de`, `pt-BR`.
+    ///
+    /// # Errors
+    /// If the file is broken, or has not these languages. A format that is none of catalogues has
+    /// no messages.
+    pub fn read(
+        text: &str,
+        format: Format,
+        languages: [Option<&str>; 2],
+    ) -> Result<Self, BrokenCatalogue> {
+        let (messages, found) = match format {
+            Format::Po => {
+                let (messages, language) = po::read(text)?;
+                (messages, [None, language])
+            }
+            _ => (vec![], [None, None]),
+        };
+        let other = found.iter().zip(languages).find_map(|(found, asked)| {
+            Some((found.as_ref()?, asked?)).filter(|(found, asked)| !is_same(found, asked))
+        });
+        match other {
+            None => Ok(Self { messages, languages: found }),
+            Some((found, asked)) => {
+                let fault = format!(
+                    "the catalogue is in {found:?} and not in {asked:?}; name one of these languages, in this direction"
+                );
+                Err(BrokenCatalogue { line: 1, fault })
+            }
+        }
+    }
+}
+
+/// The format of the text of a message.
+pub(crate) fn format_of(text: &str) -> Format {
+    if TAG.is_match(text) { Format::Html } else { Format::Text }
+}
+
+/// `text` with `translations` in their slots. Each has the text and whether it is another one than
+/// the source; a message of which all forms are the source stays as it is.
+pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
+    let changed: HashSet<usize> = translations
+        .iter()
+        .filter(|(_, _, has_changed)| *has_changed)
+        .map(|(slot, ..)| slot.group)
+        .collect();
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for (slot, translation, _) in &translations {
+        if changed.contains(&slot.group) {
+            let [open, close] = &slot.around;
+            let written = format!("{open}{}{close}", slot.spelling.write(translation));
+            edits.push((slot.range.clone(), written));
+            edits.extend(slot.marks.iter().cloned());
+        }
+    }
+    // The marks of the forms of one message are the same; insertions at one place keep their order.
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    edits.dedup();
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (range, written) in edits {
+        out += &text[at..range.start];
+        out += &written;
+        at = range.end;
+    }
+    out + &text[at..]
+}

@@ -1,0 +1,280 @@
+//! Catalogues of GNU gettext: PO, and templates (POT).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use burnformer_glossary::PartKind;
+
+use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot, Spelling};
+use super::plural::{Form, forms};
+
+/// The most strings of an entry; no language has more than six plural forms.
+const MOST_FIELDS: usize = 16;
+
+/// A string of an entry, which may stand on several lines.
+struct Field<'a> {
+    keyword: &'a str,
+    /// The text that it means.
+    text: String,
+    /// Its bytes, from the first quote to the last.
+    range: Range<usize>,
+}
+
+/// An entry as far as it was read.
+#[derive(Default)]
+struct Entry<'a> {
+    /// The byte at which its first keyword stands.
+    start: usize,
+    fields: Vec<Field<'a>>,
+    /// The byte behind the `#,` of its flags.
+    flags: Option<usize>,
+    is_fuzzy: bool,
+}
+
+/// The messages of the catalogue `text`, and the language into which it translates.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, Option<String>), BrokenCatalogue> {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let (known, lines) = (HashMap::new(), Lines::of(text));
+    Reader { text, newline, language: None, forms: None, known, lines }.read()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    newline: &'static str,
+    language: Option<String>,
+    forms: Option<Vec<Form>>,
+    /// The context and the source of each message, and its first byte.
+    known: HashMap<(Option<String>, String), usize>,
+    lines: Lines,
+}
+
+impl<'a> Reader<'a> {
+    fn read(mut self) -> Result<(Vec<Message>, Option<String>), BrokenCatalogue> {
+        let (mut messages, mut entry, mut at) = (Vec::new(), Entry::default(), 0);
+        for line in self.text.split_inclusive('\n') {
+            let start = at + line.len() - line.trim_start().len();
+            at += line.len();
+            let line = line.trim();
+            let is_string = line.starts_with('"');
+            let follows = line.starts_with("msg") && !(entry.is_whole() && begins(line));
+            if !is_string && !follows && entry.is_whole() {
+                self.finish(std::mem::take(&mut entry), &mut messages)?;
+            }
+            if let Some(flags) = line.strip_prefix("#,") {
+                entry.flags = Some(start + 2);
+                entry.is_fuzzy |= flags.split(',').any(|flag| flag.trim() == "fuzzy");
+            } else if !line.is_empty() && !line.starts_with('#') {
+                self.field(&mut entry, line, start)?;
+            }
+        }
+        self.finish(entry, &mut messages)?;
+        Ok((messages, self.language))
+    }
+
+    /// Adds the string on `line`, whose first byte is at `start`, to `entry`.
+    fn field(
+        &self,
+        entry: &mut Entry<'a>,
+        line: &'a str,
+        start: usize,
+    ) -> Result<(), BrokenCatalogue> {
+        let broken = |fault: &str| BrokenCatalogue::at(self.text, start, fault);
+        let quote = line.find('"').ok_or_else(|| {
+            broken("is no comment, no keyword of gettext and no string in quotes; `msgfmt -c` shows more")
+        })?;
+        let (keyword, string) = (line[..quote].trim_end(), &line[quote..]);
+        let text = unquoted(string)
+            .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
+        let range = start + quote..start + line.len();
+        if keyword.is_empty() {
+            let last = entry.fields.last_mut();
+            let last = last.ok_or_else(|| {
+                broken("the string belongs to no keyword; put `msgid` or `msgstr` before it")
+            })?;
+            last.text += &text;
+            last.range.end = range.end;
+            return Ok(());
+        }
+        if entry.fields.is_empty() {
+            entry.start = start;
+        }
+        let is_known = matches!(keyword, "msgctxt" | "msgid" | "msgid_plural" | "msgstr")
+            || index_of(keyword).is_some() && entry.fields.len() < MOST_FIELDS;
+        if !is_known || entry.fields.iter().any(|field| field.keyword == keyword) {
+            return Err(broken(&format!(
+                "`{keyword}` is unknown or one too many in its message; put an empty line between messages"
+            )));
+        }
+        entry.fields.push(Field { keyword, text, range });
+        Ok(())
+    }
+
+    /// Adds the messages of `entry`, if it has any.
+    fn finish(
+        &mut self,
+        entry: Entry<'_>,
+        messages: &mut Vec<Message>,
+    ) -> Result<(), BrokenCatalogue> {
+        if entry.fields.is_empty() {
+            return Ok(());
+        }
+        let field = |keyword: &str| entry.fields.iter().find(|field| field.keyword == keyword);
+        let broken = |fault: String| BrokenCatalogue::at(self.text, entry.start, fault);
+        let source =
+            field("msgid").ok_or_else(|| broken("the message has no `msgid`; add it".into()))?;
+        if !entry.is_whole() {
+            return Err(broken("the message has no `msgstr`; add `msgstr \"\"`".into()));
+        }
+        let context = field("msgctxt").map(|field| field.text.clone());
+        let name = (context.clone(), source.text.clone());
+        if let Some(first) = self.known.insert(name, entry.start) {
+            let first = self.lines.number(first);
+            return Err(broken(format!(
+                "the message {:?} is the same as the one of line {first}; `msguniq` joins them",
+                source.text
+            )));
+        }
+        if source.text.is_empty() && context.is_none() {
+            return self.head(&entry);
+        }
+        self.add(&entry, field("msgid_plural"), messages);
+        Ok(())
+    }
+
+    /// Reads the header, which is the translation of the empty text.
+    fn head(&mut self, entry: &Entry<'_>) -> Result<(), BrokenCatalogue> {
+        let Some(field) = entry.fields.last() else { return Ok(()) };
+        for (name, value) in field.text.lines().filter_map(|line| line.split_once(':')) {
+            let value = value.trim();
+            match name.to_ascii_lowercase().as_str() {
+                "language" if !value.is_empty() => self.language = Some(value.into()),
+                "plural-forms" => self.forms = forms(value),
+                "content-type" => {
+                    let charset = value.rsplit("charset=").next().unwrap_or_default();
+                    let is_utf8 = ["utf-8", "utf8", "ascii", "us-ascii", "charset"];
+                    if !is_utf8.contains(&charset.to_ascii_lowercase().as_str()) {
+                        let fault = format!(
+                            "the catalogue is in {charset}; `msgconv -t UTF-8 -o NEW OLD` makes it UTF-8"
+                        );
+                        return Err(BrokenCatalogue::at(self.text, field.range.start, fault));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a message for each translation of `entry`.
+    fn add(&self, entry: &Entry<'_>, plural: Option<&Field<'_>>, messages: &mut Vec<Message>) {
+        let text = |keyword: &str| {
+            entry
+                .fields
+                .iter()
+                .find(|field| field.keyword == keyword)
+                .map(|field| field.text.clone())
+        };
+        let context = text("msgctxt").unwrap_or_default();
+        let translations: Vec<&Field> =
+            entry.fields.iter().filter(|field| field.keyword.starts_with("msgstr")).collect();
+        let has_text = translations.iter().any(|field| !field.text.trim().is_empty());
+        let state = match (has_text, entry.is_fuzzy) {
+            (false, _) => MessageState::Untranslated,
+            (true, true) => MessageState::Fuzzy,
+            (true, false) => MessageState::Translated,
+        };
+        let marks = match entry.flags {
+            _ if entry.is_fuzzy => vec![],
+            Some(at) => vec![(at..at, " fuzzy,".into())],
+            None => vec![(entry.start..entry.start, format!("#, fuzzy{}", self.newline))],
+        };
+        let group = messages.len();
+        let line = self.lines.number(entry.start);
+        let message = |source: String, target: &str, range: Range<usize>, around: [String; 2]| {
+            let slot = Slot {
+                range,
+                around,
+                spelling: Spelling::Po(self.newline),
+                marks: marks.clone(),
+                group,
+            };
+            let (context, target) = (context.clone(), target.into());
+            Message { line, context, source, target, state, slot }
+        };
+        let singular = text("msgid").unwrap_or_default();
+        for field in &translations {
+            let form = index_of(field.keyword).zip(plural);
+            let source = form
+                .map_or(&singular, |(form, plural)| self.source(form, [&singular, &plural.text]));
+            messages.push(message(
+                source.clone(),
+                &field.text,
+                field.range.clone(),
+                Default::default(),
+            ));
+        }
+        // Forms that the language has and the template has not.
+        let count = self.forms.as_ref().map_or(0, Vec::len);
+        let (Some(plural), Some(last)) = (plural, translations.last()) else { return };
+        for form in translations.len()..count {
+            let around = [format!("{}msgstr[{form}] ", self.newline), String::new()];
+            let source = self.source(form, [&singular, &plural.text]);
+            messages.push(message(source.clone(), "", last.range.end..last.range.end, around));
+        }
+    }
+
+    /// The source of plural form `form`: the singular if the form is that of 1, and has no other
+    /// numbers or the singular does not hide the number.
+    fn source<'s>(&self, form: usize, [singular, plural]: [&'s String; 2]) -> &'s String {
+        let usual = [(true, false), (false, true)][form.min(1)];
+        let known = self.forms.as_ref().and_then(|forms| forms.get(form));
+        let (has_one, has_others) = known.map_or(usual, |form| (form.has_one, form.has_others));
+        let parts = |text: &str| {
+            let all = burnformer_glossary::parts(text);
+            all.iter().filter(|part| part.kind != PartKind::Number).count()
+        };
+        match has_one && (!has_others || parts(singular) == parts(plural)) {
+            true => singular,
+            false => plural,
+        }
+    }
+}
+
+impl Entry<'_> {
+    /// Returns whether it has a translation, be it empty.
+    fn is_whole(&self) -> bool {
+        self.fields.iter().any(|field| field.keyword.starts_with("msgstr"))
+    }
+}
+
+/// Returns whether the keyword on `line` begins a message.
+fn begins(line: &str) -> bool {
+    line.starts_with("msgctxt") || line.starts_with("msgid") && !line.starts_with("msgid_plural")
+}
+
+/// The number of the plural form of `msgstr[2]`.
+fn index_of(keyword: &str) -> Option<usize> {
+    keyword.strip_prefix("msgstr[")?.strip_suffix(']')?.trim().parse().ok()
+}
+
+/// The text of a string in quotes; none if it is not one.
+fn unquoted(string: &str) -> Option<String> {
+    let mut chars = string.strip_prefix('"')?.chars().peekable();
+    let mut text = String::new();
+    loop {
+        match chars.next()? {
+            '"' => return chars.next().is_none().then_some(text),
+            '\\' => {
+                let c = chars.next()?;
+                match c {
+                    'n' => text.push('\n'),
+                    't' => text.push('\t'),
+                    'r' => text.push('\r'),
+                    'a' | 'b' | 'f' | 'v' => {}
+                    c => text.push(c),
+                }
+            }
+            c => text.push(c),
+        }
+    }
+}
