@@ -15,10 +15,12 @@ use crate::api::Shared;
 use crate::api::body::key_of_head;
 use crate::api::error::ApiError;
 use crate::connections::Connection;
-use crate::sender::{Room, Sender, Share};
+use crate::sender::{Room, Sender, Share, client};
 
-/// Paths that are answered however many requests there are.
-const LIGHT: [&str; 3] = ["/health", "/ready", "/metrics"];
+/// Paths that are answered at once, by the thread of the connections.
+const STATE: [&str; 2] = ["/health", "/ready"];
+/// A path that is answered however many requests there are, as those are.
+const METRICS: &str = "/metrics";
 /// The most bytes that are read for a client whose request is too large, and the longest time. Many
 /// clients send all of a body before they look at the answer: if the connection were closed at
 /// once, they would see a broken one in its place.
@@ -40,20 +42,33 @@ pub(crate) fn room(most: usize) -> Arc<Room> {
     Room::new(most.saturating_mul(4).max(ALL_BODIES))
 }
 
+/// Answers a request after its body is read; the state of the server is told without that.
+pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
+    if STATE.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let connection = request.extensions().get::<Connection>().cloned();
+    let connection = connection.expect("a connection, which is told with every request");
+    connection.elsewhere(whole_request(service, connection.clone(), request, next)).await
+}
+
 /// Reads the body of a request before anything else sees it, within the limits on its size and
 /// time, for the sender as far as it is known before the body.
-pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
+async fn whole_request(
+    service: Shared,
+    connection: Connection,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let limits = service.limits;
-    let connection = parts.extensions.get::<Connection>().cloned();
-    let connection = connection.expect("a connection, which is told with every request");
-    let peer = connection.peer;
-    let sender = match Sender::of(peer, &parts.headers, key_of_head(&parts), &service.keys) {
+    let address = client(connection.peer, &parts.headers, &service.proxies);
+    let sender = match Sender::of(address, key_of_head(&parts), &service.keys) {
         None if !body.is_end_stream() => {
             discard(body.into_data_stream()).await;
             return ApiError::key().into_response();
         }
-        known => known.unwrap_or_else(|| Sender::at(peer, &parts.headers)),
+        known => known.unwrap_or(Sender::Address(address)),
     };
     let room = service.bodies.share(&sender);
     let whole = whole(body, limits.body, room, || connection.waits(Some((Instant::now(), true))));
@@ -63,7 +78,7 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
         Err(_) => return ApiError::too_late(limits.time).into_response(),
     };
     let mut turn = service.requests.share(&sender);
-    if !LIGHT.contains(&parts.uri.path()) && !turn.grow(1) {
+    if parts.uri.path() != METRICS && !turn.grow(1) {
         tracing::warn!("too many requests at the same time: refused one");
         return ApiError::too_many().into_response();
     }

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
@@ -50,6 +52,8 @@ pub(crate) struct Connection {
     /// The address of the client, or of the proxy before it.
     pub peer: IpAddr,
     waiting: Waiting,
+    /// The threads that answer requests, while that of the connections waits for nothing.
+    answers: Handle,
 }
 
 impl Connection {
@@ -57,6 +61,18 @@ impl Connection {
     /// `None` if the client waits.
     pub fn waits(&self, since: Option<(Instant, bool)>) {
         *locked(&self.waiting) = since;
+    }
+
+    /// The result of `work`, which another thread does, until the returned future is dropped.
+    pub async fn elsewhere<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(work, &self.answers);
+        let result = tasks.join_next().await.expect("a task");
+        // A panic has been reported; a task that is cancelled is one of a runtime that ends.
+        result.unwrap_or_else(|error| resume_unwind(Box::new(error)))
     }
 }
 
@@ -82,12 +98,44 @@ impl Open {
 /// Answers requests by `router` until `stop` is done, and those that have come until then. A client
 /// has the time `idle` for the head of a request, and without any progress in reading an answer;
 /// all answers have the time `drain` after `stop`.
+///
+/// The connections have a thread of their own, so that the state of the server is told at once,
+/// whatever the threads of the caller's runtime do.
+///
+/// # Errors
+/// If the system has no thread or no file descriptor left.
 pub(crate) async fn serve(
+    listener: std::net::TcpListener,
+    router: Router,
+    times: (Duration, Duration),
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let (mut reply, served) = oneshot::channel();
+    let (answers, runtime) =
+        (Handle::current(), Builder::new_current_thread().enable_all().build()?);
+    let serve = async move {
+        let serve =
+            async { accept(TcpListener::from_std(listener)?, router, times, answers, stop).await };
+        tokio::select! {
+            result = serve => drop(reply.send(result)),
+            // Nobody waits for the server any more.
+            () = reply.closed() => {}
+        }
+    };
+    std::thread::Builder::new()
+        .name("connections".into())
+        .spawn(move || runtime.block_on(serve))?;
+    served.await.unwrap_or(Ok(()))
+}
+
+/// Does so on this thread; requests are answered by `answers`.
+async fn accept(
     listener: TcpListener,
     router: Router,
     (idle, drain): (Duration, Duration),
+    answers: Handle,
     stop: impl Future<Output = ()>,
-) {
+) -> std::io::Result<()> {
     let service = TowerToHyperService::new(router);
     let (closing, closed) = watch::channel(false);
     let (mut tasks, mut open, most) = (JoinSet::new(), Vec::<Open>::new(), most());
@@ -108,9 +156,10 @@ pub(crate) async fn serve(
                     close_one(&mut open);
                 }
                 let waiting = Waiting::new(Some((Instant::now(), false)).into());
-                let connection = Connection { peer: peer.ip(), waiting: waiting.clone() };
+                let (peer, answers) = (peer.ip(), answers.clone());
+                let connection = Connection { peer, waiting: waiting.clone(), answers };
                 let answer = answer(stream, service.clone(), connection, idle, closed.clone());
-                open.push(Open { peer: peer.ip(), waiting, task: tasks.spawn(answer) });
+                open.push(Open { peer, waiting, task: tasks.spawn(answer) });
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -124,6 +173,7 @@ pub(crate) async fn serve(
     // Without a connection there is no receiver.
     let _ = closing.send(true);
     end(tasks, open, drain).await;
+    Ok(())
 }
 
 /// Waits until all is answered, but not for ever, and says what is cut off.

@@ -1,11 +1,12 @@
 //! The senders of requests, and the room that they share.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
+use ipnet::IpNet;
 use tokio::time::sleep;
 
 use crate::auth::Keys;
@@ -21,24 +22,55 @@ pub(crate) enum Sender {
 impl Sender {
     /// The sender of a request with these `headers` and this key in its head; `None` if the key is
     /// wrong.
-    pub fn of(peer: IpAddr, headers: &HeaderMap, key: Option<String>, keys: &Keys) -> Option<Self> {
+    pub fn of(address: IpAddr, key: Option<String>, keys: &Keys) -> Option<Self> {
         match key.filter(|_| keys.are_required()) {
             Some(key) => keys.allow(&key).then_some(Self::Key(key)),
-            None => Some(Self::at(peer, headers)),
+            None => Some(Self::Address(address)),
         }
     }
+}
 
-    /// The sender without a key, of whose address in IPv6 the network of 64 bits counts. A proxy on
-    /// this machine tells it at the end of `X-Forwarded-For`.
-    pub fn at(peer: IpAddr, headers: &HeaderMap) -> Self {
-        let told = headers.get_all("x-forwarded-for").iter().next_back();
-        let told =
-            told.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-        Self::Address(match told.filter(|_| peer.is_loopback()).unwrap_or(peer).to_canonical() {
-            IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
-            address => address,
-        })
+/// The address of a client whose connection comes from `peer`, of which the network of 64 bits
+/// counts in IPv6. The `trusted` proxies tell it: each adds the one that it sees to
+/// `X-Forwarded-For`, or to `Forwarded` (RFC 7239), so the last one that is none of them is right,
+/// whatever the client itself has written before. Where both are there, a proxy may have left one
+/// as the client sent it, so they have to agree.
+pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let peer = peer.to_canonical();
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
+    let told = |name, read: fn(&str) -> Option<IpAddr>| {
+        let parts = headers.get_all(name).iter().rev();
+        let mut parts = parts.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
+        let (mut last, mut is_told) = (peer, false);
+        while is_trusted(&last) {
+            let Some(before) = parts.next().and_then(read) else { break };
+            (last, is_told) = (before, true);
+        }
+        is_told.then_some(last)
+    };
+    let client = match (told("x-forwarded-for", address), told("forwarded", forwarded)) {
+        (Some(one), Some(other)) if one != other => peer,
+        (one, other) => one.or(other).unwrap_or(peer),
+    };
+    match client {
+        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
+        address => address,
     }
+}
+
+/// The address of the client in a part of `Forwarded`.
+fn forwarded(part: &str) -> Option<IpAddr> {
+    let pairs = part.split(';').filter_map(|pair| pair.trim().split_once('='));
+    let (_, node) = pairs.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
+    address(node.trim_matches('"'))
+}
+
+/// Reads an address with or without a port, in brackets or without them.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
+    Some(bare.parse().ok().or_else(with_port)?.to_canonical())
 }
 
 /// Returns whether a sender who holds `held` of a room, of which `free` is left, may take `more`:
@@ -116,6 +148,8 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
     use super::*;
 
     fn sender(number: u8) -> Sender {
@@ -142,23 +176,72 @@ mod tests {
         assert!(take(&room, &sender(1), 1000).is_some() && take(&room, &sender(1), 1001).is_none());
     }
 
-    #[test]
-    fn a_sender_is_an_address_or_a_network() {
-        let headers = |told: &[&'static str]| {
-            let told = told.iter().map(|told| {
-                let name = axum::http::HeaderName::from_static("x-forwarded-for");
-                (name, axum::http::HeaderValue::from_static(told))
-            });
-            told.collect::<HeaderMap>()
+    /// The client of a connection from `peer` with these headers.
+    fn at(peer: &str, trusted: &[&str], headers: &[(&'static str, &str)]) -> String {
+        let header = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
         };
-        let at =
-            |peer: &str, told: &[&'static str]| Sender::at(peer.parse().unwrap(), &headers(told));
-        let is = |address: &str| Sender::Address(address.parse().unwrap());
-        assert_eq!(at("127.0.0.1", &[]), is("127.0.0.1"));
-        assert_eq!(at("::ffff:10.0.0.1", &[]), is("10.0.0.1"));
-        assert_eq!(at("2001:db8::1:2:3:4", &[]), is("2001:db8::"));
-        assert_eq!(at("::1", &["1.1.1.1", "2.2.2.2, 3.3.3.3"]), is("3.3.3.3"));
-        assert_eq!(at("127.0.0.1", &["unknown"]), is("127.0.0.1"));
-        assert_eq!(at("10.0.0.1", &["3.3.3.3"]), is("10.0.0.1"), "anybody can say so");
+        let trusted: Vec<IpNet> = trusted.iter().map(|text| text.parse().unwrap()).collect();
+        let headers = headers.iter().map(header).collect();
+        client(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    const XFF: &str = "x-forwarded-for";
+    const PROXIES: [&str; 3] = ["::1/128", "10.0.0.0/8", "fd00::/8"];
+
+    #[test]
+    fn a_client_is_an_address_or_a_network() {
+        for (peer, client) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("2001:db8::1:2:3:4", "2001:db8::"),
+        ] {
+            assert_eq!(at(peer, &[], &[]), client);
+        }
+    }
+
+    #[test]
+    fn trusted_proxies_tell_their_clients_however_they_write_them() {
+        for (headers, client) in [
+            (vec![(XFF, "192.0.2.3")], "192.0.2.3"),
+            (vec![(XFF, "1.1.1.1"), (XFF, "2.2.2.2, 192.0.2.3")], "192.0.2.3"),
+            (vec![(XFF, "1.1.1.1, 192.0.2.3, 10.9.9.9")], "192.0.2.3"),
+            (vec![(XFF, "192.0.2.3"), (XFF, "fd00::7,10.9.9.9")], "192.0.2.3"),
+            (vec![(XFF, "192.0.2.3:4711")], "192.0.2.3"),
+            (vec![(XFF, "2001:db8::1:2:3:4")], "2001:db8::"),
+            (vec![(XFF, "[2001:db8::1:2:3:4]:80")], "2001:db8::"),
+            (vec![(XFF, "::ffff:192.0.2.3")], "192.0.2.3"),
+            (vec![("forwarded", "for=192.0.2.3")], "192.0.2.3"),
+            (vec![("forwarded", "For=\"192.0.2.3:1\";proto=https;by=10.0.0.1")], "192.0.2.3"),
+            (vec![("forwarded", "proto=http; FOR=\"[2001:db8::7]:4711\"")], "2001:db8::"),
+            (vec![("forwarded", "for=1.1.1.1, for=192.0.2.3, for=10.0.0.2")], "192.0.2.3"),
+            (vec![("forwarded", "for=\"1.1.1.1, for=192.0.2.3")], "192.0.2.3"),
+            (vec![(XFF, "192.0.2.3"), ("forwarded", "for=192.0.2.3")], "192.0.2.3"),
+            // All of the way is trusted, or no address is told.
+            (vec![(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1"),
+            (vec![(XFF, "unknown")], "10.0.0.1"),
+            (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),
+            (vec![(XFF, "")], "10.0.0.1"),
+            (vec![("forwarded", "for=_hidden")], "10.0.0.1"),
+            (vec![("forwarded", "by=9.9.9.9")], "10.0.0.1"),
+        ] {
+            assert_eq!(at("10.0.0.1", &PROXIES, &headers), client, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_lies_gains_nothing() {
+        for lie in ["7.7.7.7", "10.0.0.9", "::1", "127.0.0.1"] {
+            let elsewhere = format!("for={lie}");
+            for headers in [[(XFF, lie)], [("forwarded", &*elsewhere)]] {
+                assert_eq!(at("192.0.2.9", &PROXIES, &headers), "192.0.2.9", "without a proxy");
+                assert_eq!(at("127.0.0.1", &PROXIES, &headers), "127.0.0.1", "none is trusted");
+            }
+            let added = format!("{lie}, 192.0.2.9");
+            assert_eq!(at("10.0.0.1", &PROXIES, &[(XFF, &added)]), "192.0.2.9");
+            // The proxy adds to one and leaves the other, by which the client could be anybody.
+            let both = [("forwarded", &*elsewhere), (XFF, "192.0.2.9")];
+            assert!(["10.0.0.1", "192.0.2.9"].contains(&&*at("10.0.0.1", &PROXIES, &both)));
+        }
     }
 }

@@ -9,7 +9,6 @@ use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
-use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -57,6 +56,7 @@ impl Server {
             work: Room::new(ALL_WORK),
             requests: connections::room_for_requests(),
             prefix: prefix(&settings.prefix)?,
+            proxies: settings.proxies,
             about: settings.about,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
@@ -93,10 +93,8 @@ impl Server {
                 self.service.models.queue(&pair).await.transpose()?;
             }
         }
-        let listener = TcpListener::from_std(self.listener)?;
         let times = (self.service.limits.idle, self.drain);
-        connections::serve(listener, self.router, times, stop).await;
-        Ok(())
+        Ok(connections::serve(self.listener, self.router, times, stop).await?)
     }
 }
 

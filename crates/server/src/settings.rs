@@ -1,6 +1,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::models::ModelSource;
 use crate::queue::QueueSettings;
 
@@ -38,6 +40,9 @@ impl Default for Limits {
     }
 }
 
+/// The networks of a machine for itself.
+pub const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1/128"];
+
 /// The settings of a [`Server`](crate::Server).
 #[derive(Clone)]
 pub struct ServerSettings {
@@ -66,6 +71,8 @@ pub struct ServerSettings {
     /// is the root. Requests may have it or not, since proxies take it away or leave it. A proxy
     /// may also tell it as `X-Forwarded-Prefix`.
     pub prefix: String,
+    /// The proxies whose `X-Forwarded-For` or `Forwarded` tells the address of a client.
+    pub proxies: Vec<IpNet>,
     /// The text of the page about the models, such as the source of their training text; may be
     /// empty.
     pub about: String,
@@ -88,6 +95,7 @@ impl ServerSettings {
             keys: Vec::new(),
             cors: None,
             prefix: String::new(),
+            proxies: LOOPBACK.map(|text| text.parse().expect("a network")).to_vec(),
             about: String::new(),
             drain: Duration::from_secs(10),
         }

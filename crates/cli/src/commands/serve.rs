@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir};
 use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
-    Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
-    TranslatorEngine,
+    Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
+    ServerSettings, TranslatorEngine,
 };
 
 use super::{Computing, at_least};
@@ -53,6 +53,10 @@ pub struct Args {
     /// proxy's `X-Forwarded-Prefix` says]
     #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
     url_prefix: String,
+    /// A proxy, or a network of proxies, that tells the address of a client by `X-Forwarded-For` or
+    /// `Forwarded`; may be given several times
+    #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
+    trusted_proxy: Vec<IpNet>,
     /// The most characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     max_characters: usize,
@@ -103,6 +107,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let port = own.parse().map(|port: u16| ([127, 0, 0, 1], port).into());
     port.or_else(|_| text.parse()).map_err(|_| {
         format!("{text:?} is no address with a port: write 127.0.0.1:5000, 0.0.0.0:5000 for all addresses, or 5000")
+    })
+}
+
+/// Reads an address or a network.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = |_| text.parse().map(|address: IpAddr| address.to_canonical().into());
+    text.parse().or_else(address).map_err(|_| {
+        format!("{text:?} is no address and no network: write 172.30.0.2 or 172.30.0.0/24")
     })
 }
 
@@ -203,6 +215,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
         prefix: args.url_prefix,
+        proxies: args.trusted_proxy,
         about,
         ..ServerSettings::new(args.listen, models)
     })
@@ -236,7 +249,7 @@ fn model_source(
 fn read_keys(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| {
         let name = path.display();
-        format!("--api-keys {name} cannot be read; `openssl rand -hex 16 >> {name}` adds a key")
+        format!("--api-keys {name}: write one key per line in UTF-8, such as that of `openssl rand -hex 16`")
     })?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
@@ -292,6 +305,21 @@ async fn asked() -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_is_an_address_or_a_network() {
+        for (text, read) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("172.30.0.2", "172.30.0.2/32"),
+            ("fd00::1", "fd00::1/128"),
+            ("::ffff:10.0.0.1", "10.0.0.1/32"),
+        ] {
+            assert_eq!(network(text).unwrap().to_string(), read);
+        }
+        for text in ["", "/8", "proxy", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.1:80"] {
+            assert!(network(text).unwrap_err().contains("172.30.0.0/24"), "{text}");
+        }
+    }
 
     #[test]
     fn a_port_alone_is_one_of_this_machine() {

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use burnformer_documents::Format;
+use ipnet::IpNet;
 
 use self::error::ApiError;
 use crate::auth::Keys;
@@ -51,6 +52,8 @@ pub(crate) struct Service {
     pub requests: Arc<Room>,
     /// The beginning of every path as clients see it, where no proxy tells it.
     pub prefix: String,
+    /// The proxies that are believed.
+    pub proxies: Vec<IpNet>,
     /// The text of the page about the models.
     pub about: String,
 }

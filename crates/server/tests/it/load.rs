@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent};
 use serde_json::{Value, json};
@@ -33,6 +33,23 @@ fn requests_that_come_together_share_batches() {
     }
     assert!(engine.batches.load(Ordering::SeqCst) < 32, "{:?}", engine.batches);
     assert!(engine.largest.load(Ordering::SeqCst) > 1, "{:?}", engine.largest);
+}
+
+#[test]
+fn the_state_is_told_while_all_threads_of_the_runtime_are_busy() {
+    let server = crate::common::server();
+    assert_eq!(server.get("/languages").0, 200);
+    for _ in 0..2 {
+        server.runtime.spawn(async { std::thread::sleep(Duration::from_secs(3)) });
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    for path in ["/health", "/ready"] {
+        assert_eq!(server.get(path).0, 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(server.get("/languages").0, 200);
+    assert!(begun.elapsed() > Duration::from_secs(2), "the threads were not busy");
 }
 
 #[test]

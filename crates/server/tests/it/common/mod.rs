@@ -110,6 +110,7 @@ fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
 /// A server on a free port of this machine, which stops when it is dropped.
 pub struct Running {
     pub address: String,
+    pub runtime: tokio::runtime::Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -122,13 +123,14 @@ impl Running {
         let server = Server::new(settings).expect("a server");
         let address = format!("http://{}", server.address().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let serving = builder.worker_threads(2).enable_all().build().expect("a runtime");
+        let runtime = serving.handle().clone();
         let serve = move || {
-            let mut runtime = tokio::runtime::Builder::new_multi_thread();
-            let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
             let stopped = async { drop(stopped.await) };
-            runtime.block_on(server.run(stopped)).expect("serving");
+            serving.block_on(server.run(stopped)).expect("serving");
         };
-        Self { address, stop: Some(stop), thread: Some(std::thread::spawn(serve)) }
+        Self { address, runtime, stop: Some(stop), thread: Some(std::thread::spawn(serve)) }
     }
 
     /// Asks the server to stop, as a signal would.
