@@ -1,6 +1,6 @@
 //! Texts of any length through the queue.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
@@ -155,31 +155,36 @@ impl Path<'_> {
         Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
     }
 
-    /// The candidates of each sentence, from the cache or the queue.
+    /// The candidates of each sentence, from the cache or the queue, which each different sentence
+    /// has once.
     ///
     /// # Errors
     /// [`ApiError`].
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, ApiError> {
         let (cache, pair) = (&self.client.cache, self.pair.to_string());
-        let mut answers: Vec<Option<Vec<Candidate>>> =
-            all.iter().map(|work| cache.get(&pair, work, self.choice)).collect();
-        let mut missing: Vec<usize> =
-            (0..all.len()).filter(|&place| answers[place].is_none()).collect();
-        self.client.metrics.cached(all.len() - missing.len());
-        while !missing.is_empty() {
+        let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
+        let known = last.keys().map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
+        let mut found: HashMap<&Work, Vec<Candidate>> = known.flatten().collect();
+        self.client.metrics.cached(all.iter().filter(|work| found.contains_key(work)).count());
+        while found.len() < last.len() {
             let queue = self.queue().await?;
-            let asked: Vec<Work> = missing.iter().map(|&place| all[place].clone()).collect();
-            let found = queue.translate(&self.client.sender, asked.clone(), self.choice).await?;
+            let is_asked =
+                |(work, index): &(&Work, usize)| last[work] == *index && !found.contains_key(work);
+            let asked: Vec<&Work> = all.iter().zip(0..).filter(is_asked).map(|it| it.0).collect();
+            let work = asked.iter().copied().cloned().collect();
+            let answers = queue.translate(&self.client.sender, work, self.choice).await?;
             let unloaded = queue.is_unloaded();
             let done = |candidates: &[Candidate]| !unloaded || !candidates.is_empty();
-            let found = missing.iter().zip(asked).zip(found);
-            for ((&place, work), candidates) in found.filter(|(_, candidates)| done(candidates)) {
-                cache.put(&pair, work, self.choice, &candidates);
-                answers[place] = Some(candidates);
+            for (work, candidates) in asked.into_iter().zip(answers).filter(|it| done(&it.1)) {
+                cache.put(&pair, work.clone(), self.choice, &candidates);
+                found.insert(work, candidates);
             }
-            missing.retain(|&place| answers[place].is_none());
         }
-        Ok(answers.into_iter().map(Option::unwrap_or_default).collect())
+        let candidates = |(work, index)| match last[work] == index {
+            true => found.remove(work),
+            false => found.get(work).cloned(),
+        };
+        Ok(all.iter().zip(0..).map(candidates).map(Option::unwrap_or_default).collect())
     }
 }
 

@@ -171,6 +171,13 @@ fn sentences_that_come_again_are_not_translated_again() {
     assert_eq!(engine.sentences.load(Ordering::SeqCst), 1);
     server.post("/translate", json!({"q": "noch einmal", "source": "en", "target": "de"}));
     assert_eq!(engine.sentences.load(Ordering::SeqCst), 2, "of another model");
+    for format in ["text", "html"] {
+        let q = ["Hin. Her. Hin. Hin.", "Her.", "Weg."];
+        let asked = json!({"q": q, "source": "de", "target": "en", "format": format});
+        let texts = json!(["HIN. HER. HIN. HIN.", "HER.", "WEG."]);
+        assert_eq!(server.post("/translate", asked).1["translatedText"], texts);
+        assert_eq!(engine.sentences.load(Ordering::SeqCst), 5, "in one request, too");
+    }
 }
 
 #[test]
