@@ -155,7 +155,7 @@ function renderLines() {
       .map(([weight, q, k]) => draw('line', { x1: 150, y1: y(q, queries), x2: 330, y2: y(k, keys), 'data-q': q,
         stroke: COLORS[h % COLORS.length], 'stroke-opacity': weight / 1000 })));
   $('lines').setAttribute('width', 480);
-  $('lines').setAttribute('height', height);
+  $('lines').setAttribute('viewBox', `0 0 480 ${height}`);
   fill($('lines'), [...lines, ...labels(queries, 142, 'end'), ...labels(keys, 338, 'start')]);
 }
 

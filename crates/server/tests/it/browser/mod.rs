@@ -108,7 +108,7 @@ fn the_page_follows_its_reader_on_every_screen() {
 }
 
 /// The log of the steps if all is well.
-fn expected(width: u32) -> [String; 17] {
+fn expected(width: u32) -> [String; 18] {
     [
         format!("width {width}"),
         "translated: GUTEN TAG. WIE GEHT ES?//ICH WOHNE HIER.".into(),
@@ -121,6 +121,7 @@ fn expected(width: u32) -> [String; 17] {
         "a long sentence begins behind the one before it".into(),
         "attention: Cross-attention, layer 1, mean of heads fits".into(),
         "map: fits".into(),
+        "lines: fits".into(),
         "file: <p>DER <b>ALTE</b> MANN.</p>".into(),
         "without a label: ".into(),
         "light too faint: ".into(),

@@ -85,8 +85,10 @@ async function attention(page, width) {
   page.find("#attention button").click();
   await until(() => shown.find("#map-title")?.textContent, "the attention");
   log("attention:", shown.find("#map-title").textContent, fits(shown));
-  const map = shown.find("#map").getBoundingClientRect();
-  log("map:", map.right <= width ? "fits" : `${map.right} of ${width}`);
+  for (const id of ["map", "lines"]) {
+    const { right } = shown.find(`#${id}`).getBoundingClientRect();
+    log(`${id}:`, right <= width ? "fits" : `${right} of ${width}`);
+  }
 }
 
 async function file(page) {
