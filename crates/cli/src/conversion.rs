@@ -34,7 +34,7 @@ pub fn convert(
     let name = path.display();
     if !bare && !package.has_tokenizers() {
         bail!(
-            "{name}: no tokeniser is beside the model (source.spm and target.spm, or tokenizer.json), without which it \
+            "{name}: no tokeniser with its tokens is beside the model (source.spm and target.spm, or tokenizer.json), without which it \
              translates no text; name its SentencePiece models with --sentencepiece SOURCE TARGET (or one for both), or take \
              --no-tokenizer to inspect and export it"
         );
