@@ -2,8 +2,6 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "gpu")]
-mod gpu;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
@@ -31,8 +29,6 @@ pub fn layer_norm<const D: usize>(
     match Target::of(&[&x, &weight, &bias]) {
         #[cfg(feature = "cpu")]
         Target::Cpu => op::layer_norm(x, weight, bias, epsilon),
-        #[cfg(feature = "gpu")]
-        Target::Gpu if gpu::supports(&x) => gpu::layer_norm(x, weight, bias, epsilon),
         _ => reference::layer_norm(x, weight, bias, epsilon),
     }
 }
@@ -62,10 +58,6 @@ pub fn residual_dropout_norm<const D: usize>(
     match Target::of(&[&x, &y, &weight, &bias]) {
         #[cfg(feature = "cpu")]
         Target::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
-        #[cfg(feature = "gpu")]
-        Target::Gpu if gpu::supports(&x) => {
-            gpu::residual_dropout_norm(x, y, weight, bias, epsilon, mask)
-        }
         _ => reference::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
     }
 }

@@ -69,7 +69,6 @@ fn launch_every_kernel() {
     let mask = Some(DropoutMask::new(RandomKey::new(1), 0.3));
     for mask in [None, mask] {
         attention(mask);
-        norm(mask);
     }
     loss();
     let x = normal(1, [40, 50]).inner();
@@ -85,15 +84,6 @@ fn attention(mask: Option<DropoutMask>) {
         let context = kernels::attention(query.clone(), key, value, heads, hidden, mask);
         values(query.grad(&context.sum().backward()).expect("a gradient"));
     }
-}
-
-fn norm(mask: Option<DropoutMask>) {
-    let (x, y) = (leaf(1, [3, 40]), leaf(2, [3, 40]));
-    let (weight, bias) = (leaf(3, [40]), leaf(4, [40]));
-    let wired =
-        kernels::residual_dropout_norm(x.clone(), y, weight.clone(), bias.clone(), 1e-5, mask);
-    let alone = kernels::layer_norm(wired, weight, bias, 1e-5);
-    values(x.grad(&(alone.clone() * alone).sum().backward()).expect("a gradient"));
 }
 
 /// The gradient over the logits, and beside them where they are held.
