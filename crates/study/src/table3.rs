@@ -14,12 +14,12 @@ const OF_BASE: (f64, f64) = (4.92, 25.8);
 /// 95 % of a normal distribution lie within this many standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
-/// Makes a change of the configuration and returns its name.
-type Change = fn(&mut TrainConfig) -> String;
+/// Changes the configuration and returns the description of the change.
+type Variation = fn(&mut TrainConfig) -> String;
 
 /// The rows of the paper beside its base: a name, the change, and the paper's perplexity and BLEU.
 /// Each change returns its description.
-const CHANGES: [(&str, Change, (f64, f64)); 18] = [
+const CHANGES: [(&str, Variation, (f64, f64)); 18] = [
     // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
     ("A1", |config| heads(config, 1, 8), (5.29, 24.9)),
     ("A2", |config| heads(config, 1, 2), (5.00, 25.5)),
