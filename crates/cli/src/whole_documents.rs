@@ -29,7 +29,8 @@ pub fn translate(
     let limit = translator.longest_source(options);
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
-    let mut document = Document::try_parse(source.text, source.format, source.language, &fits)?;
+    let document = Document::try_parse(source.text, source.format, source.language, &fits)?;
+    let mut document = document.with_writing(options.languages.writing());
     loop {
         let pending = document.pending();
         if pending.is_empty() {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use burnformer_glossary::Writing;
+
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
@@ -12,7 +14,7 @@ use crate::message;
 use crate::place::place;
 use crate::protect::{find_atoms, places};
 use crate::render::Layout;
-use crate::restore::{reduced, restore, without_atoms};
+use crate::restore::{reduced, restore, with_amounts, without_atoms};
 use crate::split::split;
 use crate::words::{Mark, has_letters, is_unspaced, mark, moved, trim};
 use crate::{Link, PendingSentence, Translated};
@@ -34,9 +36,17 @@ pub struct Document {
     /// The messages of a catalogue that are translated, as documents.
     messages: Vec<(Slot, Document)>,
     format: Format,
+    writing: Option<Writing>,
 }
 
 impl Document {
+    /// The document with another rule for the amounts that return into a translation; without one,
+    /// they are written as in the source.
+    pub fn with_writing(mut self, writing: Option<Writing>) -> Self {
+        self.messages.iter_mut().for_each(|(_, message)| message.writing = writing);
+        Self { writing, ..self }
+    }
+
     /// Divides `text` into sentences.
     ///
     /// `language` is the language of the text (`de`, `pt-BR`; English if it is not known);
@@ -82,7 +92,7 @@ impl Document {
             None => (false, text),
         };
         let (source, attributes, pieces) = format.parse(text);
-        Self { source, byte_order_mark, pieces, attributes, messages, format }
+        Self { source, byte_order_mark, pieces, attributes, messages, format, writing: None }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
@@ -133,7 +143,8 @@ impl Document {
     }
 
     fn accept_from(&mut self, next: &mut dyn FnMut() -> Option<Translated>) {
-        self.text_blocks_mut().for_each(|block| accept(block, next));
+        let writing = self.writing;
+        self.text_blocks_mut().for_each(|block| accept(block, next, writing));
         self.messages.iter_mut().for_each(|(_, message)| message.accept_from(next));
     }
 
@@ -208,12 +219,20 @@ fn written(block: &Block, source: &str) -> String {
 /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
 fn prepare(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool, depth: usize) {
     let borders = block.borders();
-    find_atoms(&block.text, &borders, &mut block.atoms);
+    let messages = find_atoms(&block.text, &borders, &mut block.atoms);
     if depth < message::DEEPEST {
         message::find_arms(block);
     }
     block.arms_mut().for_each(|arm| prepare(arm, language, fits, depth + 1));
     split(block, language, fits);
+    // Nothing in a message with tags can be told from its syntax.
+    let is_cut = |range: &Range<usize>| {
+        let next = messages.partition_point(|message| message.end <= range.start);
+        messages.get(next).is_some_and(|message| message.start < range.end)
+    };
+    for segment in block.segments.iter_mut().filter(|segment| is_cut(&segment.range)) {
+        segment.state = State::Kept;
+    }
 }
 
 /// Writes the messages of `block` whose arms have changed.
@@ -252,8 +271,12 @@ fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool
 }
 
 /// Takes the translations of the pending sentences of `block` from `next`.
-fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
-    block.arms_mut().for_each(|arm| accept(arm, next));
+fn accept(
+    block: &mut Block,
+    next: &mut dyn FnMut() -> Option<Translated>,
+    writing: Option<Writing>,
+) {
+    block.arms_mut().for_each(|arm| accept(arm, next, writing));
     let mut is_first_round = false;
     for index in 0..block.segments.len() {
         let Segment { range, state } = &block.segments[index];
@@ -267,7 +290,8 @@ fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
                 if next.text == reduced.text {
                     return State::Kept;
                 }
-                State::Done(restore(block, range, &reduced, &with_stop_of(&reduced.text, next)))
+                let done = restore(block, range, &reduced, &with_stop_of(&reduced.text, next));
+                State::Done(with_amounts(done, &block.text[range.clone()], writing))
             }),
             State::Kept | State::Done(_) => None,
         };

@@ -2,15 +2,19 @@
 
 use std::ops::Range;
 
-use burnformer_glossary::{Part, PartKind, parts};
+use burnformer_glossary::{Part, PartKind, arms, parts};
 
 use crate::block::{Atom, Block};
 use crate::words::moved;
 
 /// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts
-/// that a border of markup cuts are left out.
-pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
-    let known = atoms.len();
+/// that a border of markup cuts are left out; returns the messages of ICU among them.
+pub(crate) fn find_atoms(
+    text: &str,
+    borders: &[usize],
+    atoms: &mut Vec<Atom>,
+) -> Vec<Range<usize>> {
+    let (known, mut messages) = (atoms.len(), Vec::new());
     for Part { mut range, kind } in parts(text) {
         let known = |range: &Range<usize>| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
@@ -25,11 +29,14 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
         let taken = known(&range).is_some();
         let border = borders.partition_point(|&border| border <= range.start);
         let cut = borders.get(border).is_some_and(|&border| border < range.end);
-        if !taken && !cut {
+        if cut && !arms(&text[range.clone()]).is_empty() {
+            messages.push(range);
+        } else if !taken && !cut {
             atoms.push(Atom::new(range, None, kind));
         }
     }
     atoms.sort_by_key(|atom| atom.range.start);
+    messages
 }
 
 /// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use burnformer_glossary::{Filled, Gapped};
+use burnformer_glossary::{Filled, Gapped, Writing, changed};
 
 use crate::Translated;
 use crate::align::{Alignment, Pair};
@@ -39,6 +39,25 @@ pub(crate) fn restore(
     atoms.sort_by_key(|(_, place)| place.start);
     let Filled { text, links, .. } = filled;
     Done { translated: Translated { text, links }, atoms }
+}
+
+/// `done`, a translation of `source`, with its amounts as its language writes them.
+pub(crate) fn with_amounts(mut done: Done, source: &str, writing: Option<Writing>) -> Done {
+    let changes = writing.map(|writing| writing.changes(source, &done.translated.text));
+    let changes = changes.unwrap_or_default();
+    let moved = |at: usize| {
+        let before = changes.iter().take_while(|(range, _)| range.start < at);
+        before.fold(at, |moved, (range, new)| {
+            let (old, new) = (range.len().min(at - range.start), new.len());
+            moved - old + if at < range.end { old.min(new) } else { new }
+        })
+    };
+    let targets = done.translated.links.iter_mut().map(|link| &mut link.target);
+    for range in targets.chain(done.atoms.iter_mut().map(|(_, range)| range)) {
+        *range = moved(range.start)..moved(range.end);
+    }
+    done.translated.text = changed(&done.translated.text, &changes);
+    done
 }
 
 /// Links between the words of the two texts in their order.

@@ -34,7 +34,8 @@ pub use entry::Entry;
 pub use error::{EntryPlace, EntryProblem, GlossaryError};
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
 pub use kept::{
-    Filled, Gapped, Link, Part, PartKind, arms, blank, lost, may_have_parts, parts, places,
+    Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, lost, may_have_parts,
+    parts, places,
 };
 pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};
 

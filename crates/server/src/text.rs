@@ -108,6 +108,7 @@ impl Path<'_> {
         let size = texts.iter().map(String::len).sum();
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
+        let writing = engine.writing();
         let parse = move |waits: &Waits| {
             let fits = |sentence: &str| {
                 waits.or_end();
@@ -116,9 +117,10 @@ impl Path<'_> {
             let broken =
                 |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
             let parse = |text: &String| {
-                Document::try_parse(text, format, Some(&language), &fits).map_err(broken)
+                let document = Document::try_parse(text, format, Some(&language), &fits);
+                Ok(document.map_err(broken)?.with_writing(writing))
             };
-            let documents = texts.iter().map(parse).collect::<Result<_, _>>()?;
+            let documents = texts.iter().map(parse).collect::<Result<_, ApiError>>()?;
             round(documents, &glossaries, most, waits)
         };
         let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;

@@ -168,12 +168,15 @@ impl LineReader {
     /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or
     /// `None` at the end of the input.
     fn read_bytes(&mut self) -> Result<Option<bool>> {
-        let mut ended = self.read_until_end()?;
         if self.number == 0 {
-            check_encoding(&self.path, &self.bytes)?;
-            if !ended && self.has_only_carriage_returns() {
-                ended = self.read_until_end()?;
+            match self.input.reader.fill_buf() {
+                Ok(head) => check_encoding(&self.path, head)?,
+                Err(cause) => return Err(self.failed(cause)),
             }
+        }
+        let mut ended = self.read_until_end()?;
+        if self.number == 0 && !ended && self.has_only_carriage_returns() {
+            ended = self.read_until_end()?;
         }
         if self.bytes.is_empty() {
             return Ok(None);

@@ -67,18 +67,17 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     Ok(Opened { reader, compressed: gzip || zstd })
 }
 
-/// Reads the first bytes of `raw` until plain text can be told from compressed text, and no more. A
+/// Reads from `raw` until plain text can be told from compressed text, and waits for no more: a
 /// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {
         [&GZIP[..], &ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
     };
-    let mut head = Vec::with_capacity(ZSTD.len());
+    let (mut head, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     while is_undecided(&head) {
-        let mut buffer = [0; ZSTD.len()];
-        match raw.read(&mut buffer[head.len()..]) {
+        match raw.read(&mut buffer) {
             Ok(0) => break,
-            Ok(read) => head.extend_from_slice(&buffer[head.len()..head.len() + read]),
+            Ok(read) => head.extend_from_slice(&buffer[..read]),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(cause),
         }
@@ -103,7 +102,10 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
 
 /// Refuses text whose first bytes are those of UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
-    let encoding = wide_encoding(&first[..first.len().min(BUFFER)]);
+    let first = &first[..first.len().min(BUFFER)];
+    let line = first.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+    let encoding =
+        [first, line].into_iter().find_map(wide_encoding).or_else(|| of_ideographs(first));
     encoding.map_or(Ok(()), |encoding| Err(DataError::Wide { path: path.into(), encoding }))
 }
 
@@ -137,6 +139,37 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         Ordering::Less => Some("utf-16le"),
         Ordering::Greater => Some("utf-16be"),
         Ordering::Equal => None,
+    }
+}
+
+/// Like [`wide_encoding`], for text in Chinese, Japanese or Korean: both bytes of its units take
+/// most values, so that it is not UTF-8 and has control characters, of which text in an 8-bit
+/// encoding has none, and all units are letters or marks in one order of the bytes.
+fn of_ideographs(first: &[u8]) -> Option<&'static str> {
+    let first = &first[..first.len() / 2 * 2];
+    let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0xc | b'\r');
+    let is_utf8 = std::str::from_utf8(first).is_ok();
+    if first.len() < 6 || is_utf8 || !first.iter().any(is_control) {
+        return None;
+    }
+    let read = |unit: fn([u8; 2]) -> u16| {
+        let units = first.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes));
+        let is_text = |c: char| match c {
+            '\t' | '\n' | '\r' | ' '..='~' | '\u{2000}'..='\u{33ff}' | '\u{ff00}'..='\u{ffef}' => {
+                true
+            }
+            '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{1f000}'.. => true,
+            c => c < '\u{600}' && c.is_alphabetic(),
+        };
+        let is_blank = |c: &char| matches!(c, '\n' | ' ' | '\u{3000}'..='\u{3002}');
+        let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
+        text.chars().all(is_text).then(|| text.chars().filter(is_blank).count())
+    };
+    match (read(u16::from_le_bytes), read(u16::from_be_bytes)) {
+        (None, None) => None,
+        (little, big) if little > big => Some("utf-16le"),
+        (little, big) if big > little => Some("utf-16be"),
+        _ => None,
     }
 }
 

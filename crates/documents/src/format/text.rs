@@ -1,8 +1,10 @@
-//! Plain text: every line is a paragraph; tabulators divide it into cells.
+//! Plain text: every line is a paragraph, and so are lines that a message of ICU joins; tabulators
+//! divide it into cells.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use burnformer_glossary::{arms, parts};
 use regex::Regex;
 
 use super::Piece;
@@ -16,10 +18,14 @@ static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive(['\n', '\r']) {
-        let end = start + line.len();
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    let mut messages = messages(text).into_iter().peekable();
+    while start < text.len() {
+        let mut end = line_end(text, start);
+        while let Some(message) = messages.next_if(|message| message.start < end) {
+            end = end.max(line_end(text, message.end - 1));
+        }
+        let line = &text[start..end];
         let words = start + PREFIX.find(line).map_or(0, |prefix| prefix.end());
         pieces.push(Piece::Verbatim(start..words));
         let mut at = words;
@@ -30,6 +36,21 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         start = end;
     }
     pieces
+}
+
+/// The end of the line in which the byte `at` is.
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length + 1)
+}
+
+/// The messages of ICU that break lines.
+fn messages(text: &str) -> Vec<Range<usize>> {
+    if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
+        return Vec::new();
+    }
+    let all = parts(text).into_iter().map(|part| part.range);
+    let breaks = |range: &Range<usize>| text[range.clone()].contains(['\n', '\r']);
+    all.filter(|range| breaks(range) && !arms(&text[range.clone()]).is_empty()).collect()
 }
 
 fn paragraph(text: &str, range: Range<usize>) -> Piece {

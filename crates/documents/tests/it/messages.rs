@@ -63,6 +63,24 @@ fn messages_stand_in_every_format_and_cost_no_further_round() {
 }
 
 #[test]
+fn messages_of_several_lines_are_read_and_those_with_tags_stay() {
+    let message = "Du hast {n, plural,\n  one {# Hund}\n  other {# Hunde}\n} heute.\nUnd mehr.\r\n";
+    let expected =
+        "DU HAST {n, plural,\n  one {# HUND}\n  other {# HUNDE}\n} HEUTE.\nUND MEHR.\r\n";
+    for text in [message.to_owned(), message.replace('\n', "\r\n").replace("\r\r", "\r")] {
+        let expected = match text.contains("plural,\r") {
+            true => expected.replace('\n', "\r\n").replace("\r\r", "\r"),
+            false => expected.to_owned(),
+        };
+        assert_eq!(translate(&text, Format::Text, &upper), expected);
+        assert_eq!(translate(&text, Format::Text, &identity), text);
+    }
+    let page = "<p>Du hast {n, plural, one {<b>einen</b> Hund} other {<b>#</b> Hunde. Ja}} da.</p>\n<p>Ja.</p>";
+    let found = translate(page, Format::Html, &upper);
+    assert_eq!(found, page.replace("<p>Ja.", "<p>JA."));
+}
+
+#[test]
 fn deep_messages_end() {
     let text = "{n, plural, other {a ".repeat(20_000) + &"}}".repeat(20_000);
     let document = Document::parse(&text, Format::Text, None, &|_| true);

@@ -1,9 +1,9 @@
 //! Comparison of the values of the numbers in a source and its translation.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::number::{Kind, Number, numbers};
-use super::words::{Spelled, has_percent};
+use super::words::{PERCENT, Spelled, has_month, has_unit};
 
 /// Returns whether the numbers of `translation` have the values of those of `source`, each as
 /// often.
@@ -20,9 +20,11 @@ pub fn numbers_stay(source: &str, translation: &str) -> bool {
 }
 
 fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
-    if has_percent(texts[0]) && !has_percent(texts[1]) {
+    if !signs_stay(&sides, texts) {
         return false;
     }
+    let months = sides.concat().into_iter().filter_map(|number| Some(number.month?.0 + 1));
+    let months: BTreeSet<String> = months.map(|month| month.to_string()).collect();
     let [missing, extra] = unmatched(sides);
     let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|own| own.kind == kind));
     // 3:2 is not 2:3.
@@ -37,7 +39,25 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let new = extra.iter().filter(|own| !own.is_spelled(before.as_ref(), true));
     let rest: Vec<&Number> = lost.chain(new).collect();
     // A month may have a name on one side.
-    rest.is_empty() || has_date && rest.len() == 1 && rest[0].is_small()
+    let is_month =
+        |number: &Number| has_date && number.is_small() || months.contains(&number.values[0]);
+    rest.is_empty() || rest.len() == 1 && is_month(rest[0])
+}
+
+/// Returns whether the translation has the units and the months beside the numbers of the source.
+fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> bool {
+    let mut units: BTreeSet<usize> =
+        sides[0].iter().flat_map(|number| number.units.iter().copied()).collect();
+    units.extend(has_unit(source, &source.to_lowercase(), PERCENT).then_some(PERCENT));
+    let lower = translation.to_lowercase();
+    let months = sides[0].iter().filter_map(|number| Some(number.month.as_ref()?.0));
+    let months: BTreeSet<usize> = months.collect();
+    let has_date = |month: usize| {
+        let mut dates = sides[1].iter().filter(|number| number.kind == Kind::Date);
+        dates.any(|date| date.parts.contains(&(month + 1).to_string()))
+    };
+    units.into_iter().all(|unit| has_unit(translation, &lower, unit))
+        && months.into_iter().all(|month| has_month(translation, month) || has_date(month))
 }
 
 /// The numbers of each side that have no partner with a common value on the other.
@@ -65,7 +85,7 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
 
 /// The parts of dates, times and ranges as numbers of their own.
 fn flat(all: Vec<Number>) -> Vec<Number> {
-    let parts = |own: Number| match own.parts.is_empty() {
+    let parts = |own: Number| match own.parts.is_empty() || own.kind == Kind::Fraction {
         true => vec![own],
         false => {
             let part = |value: &String| Number {
@@ -88,7 +108,13 @@ impl Number {
 
     /// Returns whether a word stands for it, or may do so with `large`.
     pub(super) fn is_spelled(&self, words: Option<&Spelled>, large: bool) -> bool {
-        let spelled = |words: &Spelled| words.has(&self.values[0], large);
-        self.kind == Kind::Whole && words.is_some_and(spelled)
+        let spelled = |words: &Spelled| match self.kind {
+            Kind::Whole => words.has(&self.values[0], large),
+            Kind::Fraction => {
+                self.parts[0] == "2" && words.half || words.has(&self.parts[0], false)
+            }
+            Kind::Exact | Kind::Date | Kind::Sequence => false,
+        };
+        words.is_some_and(spelled)
     }
 }

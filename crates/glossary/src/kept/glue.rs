@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::number::ENDINGS;
+use super::words::{month_beside, with_units};
 use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
 
 /// The most letters of a word that is kept with a part because it is glued to it.
@@ -27,21 +28,15 @@ pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
     range
 }
 
-/// `part` with a currency or a percentage, which may have a space between, or a full stop.
+/// `part` with its month, or its unit, currency or percentage, which may have a space between, or a
+/// full stop.
 fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
-    let (mut start, mut end) = (part.start, part.end);
-    if !source[part].ends_with(|c: char| c.is_numeric()) {
-        return start..end;
+    if !source[part.clone()].ends_with(|c: char| c.is_numeric()) {
+        return part;
     }
-    let money = ['€', '$', '£', '¥', '₽', '₹', '₩'];
-    let before = source[..start].trim_end_matches(' ');
-    if before.ends_with(money) {
-        start = before.len() - before.chars().next_back().map_or(0, char::len_utf8);
-    }
-    let after = source[end..].trim_start_matches([' ', '\u{a0}', '\u{202f}']);
-    if after.starts_with(|c| money.contains(&c) || "%‰°٪％".contains(c)) {
-        end = source.len() - after.len() + after.chars().next().map_or(0, char::len_utf8);
-    }
+    let month = month_beside(source, &part).map_or(part.clone(), |(_, month)| month);
+    let (Range { mut start, mut end }, _) = with_units(source, part);
+    (start, end) = (start.min(month.start), end.max(month.end));
     let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
     if source[end..].strip_prefix(". ").is_some_and(is_ordinal) {
         end += 1;

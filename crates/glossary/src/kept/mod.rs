@@ -9,10 +9,12 @@ mod parts;
 mod placeholders;
 mod scan;
 mod words;
+mod writing;
 
 pub use gaps::{Filled, Gapped, Link};
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
+pub use writing::{Writing, changed};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,6 +24,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::Wanted;
 use compare::numbers_stay;
 use number::numbers;
+use parts::may_have_verbatim;
 use words::Spelled;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
@@ -49,24 +52,9 @@ pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<
     Some(numbers.map(|own| term(&own.text, own.forms())).collect())
 }
 
-/// Signs that begin most addresses, placeholders and code.
-const SIGNS: &str = "{<%$#&\\[@_`/";
-
 /// Returns whether `text` may have a number or another part that its translation has to keep.
 pub fn may_have_parts(text: &str) -> bool {
     text.contains(char::is_numeric) || may_have_verbatim(text)
-}
-
-/// Returns whether `text` may have an address, a placeholder or code. Only such a text is searched
-/// by the patterns of [`parts`].
-fn may_have_verbatim(text: &str) -> bool {
-    let is_before = |sign: char, next: fn(char) -> bool| {
-        text.match_indices(sign).any(|(at, _)| text[at + 1..].starts_with(next))
-    };
-    text.contains(|c| SIGNS.contains(c))
-        || is_before(':', |c| !c.is_whitespace())
-        || is_before('!', |c| c.is_ascii_alphabetic())
-        || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
 }
 
 /// The places in `translation` of `parts` of `source`, which are sorted, if it has each of them as

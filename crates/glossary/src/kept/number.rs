@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::scan::{Group, runs};
-use super::words::{is_afternoon, is_clock, is_minus, scales};
+use unicode_normalization::UnicodeNormalization;
+
+use super::words::{Sign, is_afternoon, is_clock, month_beside, scales, sign, with_units};
 use crate::words::is_in_word;
 
 /// The most letters beside a number that are looked at.
@@ -22,9 +24,13 @@ pub(super) struct Number {
     /// The values that it may have, each in one form: `1.234` is a fraction in English and a
     /// thousand in German.
     pub values: Vec<String>,
-    /// The values of its parts, if it has several.
+    /// The values of its parts, if it has several; the denominator of a fraction.
     pub parts: Vec<String>,
+    /// The units beside it, by their indices.
+    pub units: Vec<usize>,
     pub kind: Kind,
+    /// The month beside a day or a year, with the bytes of its name.
+    pub month: Option<(usize, Range<usize>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +41,61 @@ pub(super) enum Kind {
     Exact,
     /// A date, whose parts may have another order.
     Date,
+    /// A sign such as ½, alone or behind a whole number.
+    Fraction,
     Sequence,
 }
 
 /// The numbers of `text` from left to right; `joined` as in [`runs`].
 pub(super) fn numbers(text: &str, joined: bool) -> Vec<Number> {
-    runs(text, joined).into_iter().map(|(range, groups)| number(text, range, &groups)).collect()
+    let groups = runs(text, joined).into_iter();
+    let mut all: Vec<Number> = groups.map(|(range, groups)| number(text, range, &groups)).collect();
+    for (at, c) in text.char_indices().filter(|(_, c)| is_fraction(*c)) {
+        let next = all.partition_point(|number| number.range.end <= at);
+        let is_whole = |number: &&Number| {
+            let between = &text[number.range.end..at];
+            number.kind == Kind::Whole && (between.is_empty() || between == " ")
+        };
+        match next.checked_sub(1).filter(|&last| is_whole(&&all[last])) {
+            Some(last) => all[last] = fraction(text, all[last].range.start, at..at + c.len_utf8()),
+            None => all.insert(next, fraction(text, at, at..at + c.len_utf8())),
+        }
+    }
+    all
+}
+
+/// Returns whether `c` is a fraction by itself.
+pub(super) fn is_fraction(c: char) -> bool {
+    matches!(c, '¼'..='¾' | '⅐'..='⅞')
+}
+
+/// The number that begins at `start`, perhaps with a whole number, and ends with the fraction at
+/// `sign`.
+fn fraction(text: &str, start: usize, sign: Range<usize>) -> Number {
+    let whole = text[start..sign.start].chars().filter_map(super::scan::digit).collect::<String>();
+    let parts: String = text[sign.clone()].nfkc().collect();
+    let (above, below) = parts.split_once('\u{2044}').unwrap_or_default();
+    let thousandths = above.parse().map_or(0, |value: usize| value * 1000);
+    let below_value = below.parse().unwrap_or(1);
+    let mut values = vec![match whole.is_empty() {
+        true => format!("{above}:{below}"),
+        false => format!("{whole}:{above}:{below}"),
+    }];
+    if thousandths % below_value == 0 {
+        let whole = if whole.is_empty() { "0" } else { &whole };
+        values.push(decimal(whole, &format!("{:03}", thousandths / below_value)));
+    }
+    let (range, units) = with_units(text, start..sign.end);
+    let text = text[range].into();
+    Number {
+        range: start..sign.end,
+        text,
+        values,
+        parts: vec![below.into()],
+        units,
+        kind: Kind::Fraction,
+        month: None,
+    }
 }
 
 fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
@@ -63,7 +118,7 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
         }
         (false, items) => {
             parts = items.iter().flat_map(|item| values_of(item).into_iter().next()).collect();
-            values.push(parts.join(":"));
+            values.push(joined(groups, &parts));
         }
     }
     // Several marks of one kind that divide no groups of thousands: a version.
@@ -77,27 +132,53 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
         values =
             scale.iter().flat_map(|&by| values.iter().map(move |own| scaled(own, by))).collect();
     }
-    let negative = items.len() == 1 && is_minus(before);
-    if negative {
-        values.iter_mut().for_each(|value| value.insert(0, '-'));
-    }
-    let sign =
-        before.chars().next_back().filter(|c| negative && !c.is_alphabetic() && !c.is_whitespace());
-    let start = range.start - sign.map_or(0, char::len_utf8);
+    let sign = if items.len() == 1 { sign(before) } else { Sign::None };
+    add_sign(sign, &mut values);
+    let is_sign = |c: &char| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace();
+    let start = range.start - before.chars().next_back().filter(is_sign).map_or(0, char::len_utf8);
     let (letters, word) = word_around(text, start..range.end);
-    if kind == Kind::Whole && (letters || negative) {
+    let (wider, units) = with_units(text, start..range.end);
+    let is_name = letters && units.is_empty() && scale.is_empty() && !is_clock(after);
+    if is_name && text[word.clone()].contains(|c: char| c.is_ascii_uppercase()) {
+        values = vec![text[word.clone()].into()];
+    }
+    if kind == Kind::Whole && (letters || matches!(sign, Sign::Minus | Sign::Plus)) {
         kind = Kind::Exact;
     }
-    Number { range: start..range.end, text: text[word].into(), values, parts, kind }
+    let whole = word.start.min(wider.start)..word.end.max(wider.end);
+    let is_day = |value: &String| matches!(value.parse(), Ok(1..=31 | 1000..2100));
+    let month = values.first().filter(|value| kind == Kind::Whole && is_day(value));
+    let month = month.and_then(|_| month_beside(text, &range));
+    Number { range: start..range.end, text: text[whole].into(), values, parts, units, kind, month }
+}
+
+/// The value of a sequence of `parts`; 7:05 is not 7:5.
+fn joined(groups: &[Group], parts: &[String]) -> String {
+    let is_clock = groups[1..].iter().all(|group| group.separator == ':');
+    let digits = groups[1..].iter().map(|group| &*group.digits);
+    match is_clock {
+        true => [&*parts[0]].into_iter().chain(digits).collect::<Vec<_>>().join(":"),
+        false => parts.join(":"),
+    }
+}
+
+/// Writes `sign` before `values`; a word may as well join two numbers.
+fn add_sign(sign: Sign, values: &mut Vec<String>) {
+    let unsigned = if sign == Sign::PlusWord { values.clone() } else { Vec::new() };
+    if sign != Sign::None {
+        let sign = if sign == Sign::Minus { '-' } else { '+' };
+        values.iter_mut().for_each(|value| value.insert(0, sign));
+        values.extend(unsigned);
+    }
 }
 
 /// Returns whether this separator stands between two numbers.
-fn is_between(separator: char) -> bool {
+pub(super) fn is_between(separator: char) -> bool {
     matches!(separator, ':' | '/' | '-')
 }
 
 /// Day, month and year in any order: `1.2.2003`, `2003-02-01`.
-fn is_date(groups: &[Group]) -> bool {
+pub(super) fn is_date(groups: &[Group]) -> bool {
     let [first, second, third] = groups else { return false };
     let lengths = [first, second, third].map(|group| group.digits.len());
     second.separator == third.separator
@@ -127,7 +208,7 @@ fn values_of(groups: &[Group]) -> Vec<String> {
 }
 
 /// Returns whether `groups` are those of one whole number: 1 234 567, or 12,34,567 as in India.
-fn are_thousands(groups: &[Group]) -> bool {
+pub(super) fn are_thousands(groups: &[Group]) -> bool {
     let [first, rest @ ..] = groups else { return false };
     let Some((last, middle)) = rest.split_last() else { return true };
     let even = |width| middle.iter().all(|group| group.digits.len() == width);
@@ -139,7 +220,7 @@ fn are_thousands(groups: &[Group]) -> bool {
 }
 
 /// A whole number in one form. Zeros before a long one belong to an identifier.
-fn integer(digits: &str) -> String {
+pub(super) fn integer(digits: &str) -> String {
     let value = digits.trim_start_matches('0');
     match value.is_empty() {
         _ if digits.len() > 2 && digits.starts_with('0') => digits.into(),
@@ -148,7 +229,7 @@ fn integer(digits: &str) -> String {
     }
 }
 
-fn decimal(whole: &str, fraction: &str) -> String {
+pub(super) fn decimal(whole: &str, fraction: &str) -> String {
     match fraction.trim_end_matches('0') {
         "" => whole.into(),
         fraction => format!("{whole}.{fraction}"),
@@ -167,22 +248,26 @@ fn scaled(value: &str, by: usize) -> String {
 fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     let [hour, rest @ ..] = groups else { return };
     let minute = match rest {
-        [] => "0".into(),
-        [own] if own.digits.len() == 2 && matches!(own.separator, ':' | '.') => {
-            integer(&own.digits)
+        [] => "00",
+        [minute] if minute.digits.len() == 2 && matches!(minute.separator, ':' | '.') => {
+            &*minute.digits
         }
         _ => return,
     };
-    let is_time = rest.first().is_some_and(|own| own.separator == ':');
+    let is_time = rest.first().is_some_and(|minute| minute.separator == ':');
     let Some(hour) = hour.digits.parse().ok().filter(|&hour: &u32| hour <= 24) else { return };
     if !is_time && !is_clock(after) {
         return;
     }
-    let later = (is_afternoon(after) && hour < 12).then_some(hour + 12);
-    for hour in [Some(hour), later].into_iter().flatten() {
-        values.push(format!("{hour}:{minute}"));
-        values.extend((minute == "0").then(|| hour.to_string()));
-    }
+    let hour = match is_afternoon(after) && hour < 12 {
+        true => {
+            values.clear();
+            hour + 12
+        }
+        false => hour,
+    };
+    values.push(format!("{hour}:{minute}"));
+    values.extend((minute == "00").then(|| hour.to_string()));
 }
 
 /// Returns whether letters touch the number, and the range with those that belong to it: all before
@@ -190,15 +275,28 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
 fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start].chars().rev().take_while(in_word).take(MOST_LETTERS);
-    let before: usize = letters.map(char::len_utf8).sum();
+    let before = match letters.map(char::len_utf8).sum() {
+        0 => capitals_before(&text[..range.start]),
+        before => before,
+    };
     let behind: String = text[range.end..].chars().take_while(in_word).take(MOST_LETTERS).collect();
     let is_unit = behind.chars().any(|c| c.is_ascii_digit())
         || behind.len() <= 2
             && !text[range.end + behind.len()..].starts_with(is_in_word)
-            && !ENDINGS.contains(&&*behind);
+            && !ENDINGS.contains(&&*behind.to_lowercase());
     let letters = before > 0 || is_unit && !behind.is_empty();
     let behind = if is_unit { behind.len() } else { 0 };
     (letters, range.start - before..range.end + behind)
+}
+
+/// Bytes of the capitals and the hyphen at the end of `before`, as in COVID-19.
+fn capitals_before(before: &str) -> usize {
+    let rest = before.strip_suffix('-').unwrap_or_default();
+    let name = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
+    match rest.len() - name.len() {
+        length @ 1..=MOST_LETTERS if !name.ends_with(is_in_word) => length + 1,
+        _ => 0,
+    }
 }
 
 impl Number {

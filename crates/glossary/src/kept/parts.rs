@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::number::numbers;
+use super::number::{is_fraction, numbers};
 use super::placeholders::{Around, PLACEHOLDERS, message};
 use crate::words::{Mark, floor, mark};
 
@@ -30,6 +30,27 @@ pub enum PartKind {
     Number,
 }
 
+/// Signs that begin most addresses, placeholders and code.
+const SIGNS: &str = "{<%$#&\\[@_`/§№|";
+
+/// The least digits of an account, with which each text is searched by the patterns.
+const LEAST_DIGITS: usize = 8;
+
+/// Returns whether `text` may have an address, a placeholder or code. Only such a text is searched
+/// by the patterns of [`parts`].
+pub(super) fn may_have_verbatim(text: &str) -> bool {
+    let is_before = |sign: char, next: fn(char) -> bool| {
+        text.match_indices(sign).any(|(at, _)| text[at + 1..].starts_with(next))
+    };
+    let is_sign = |c: char| !c.is_ascii() && c.is_numeric() && !is_fraction(c) || SIGNS.contains(c);
+    text.contains(is_sign)
+        || is_before(':', |c| !c.is_whitespace())
+        || is_before('!', |c| c.is_ascii_alphabetic())
+        || is_before('+', |c| c.is_numeric())
+        || text.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS
+        || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
+}
+
 /// Alternatives in the order of their precedence. A group names the check that follows the pattern,
 /// words of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
@@ -39,14 +60,17 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         // Web addresses; their closing punctuation is removed below.
         r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
         r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+        // Numbers of telephones and of accounts.
+        r"(?P<line>[+＋]\d{1,3}[ \u{a0}./()\d-]{4,24}\d|(?-u:\b)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4}(?-u:\b))?)",
         r"``[^`\n](?:[^`\n]|`[^`\n])*``|`[^`\s](?:[^`\n]*[^`\s])?`",
         r"(?P<icu>\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,)",
         &placeholders.collect::<Vec<_>>().join("|"),
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
-        // Degrees, µm, and words with numerals that are no digits: m², H₂O, ½.
+        // Section signs, and words with numerals that are no digits: m², H₂O.
+        r"(?P<sign>[§№]+|\w*[\p{No}--[¼-¾⅐-⅞]][\w\p{No}]*)",
         // Symbols, currencies and emoji, which many models drop.
-        r"(?P<symbol>°[CF](?-u:\b)|\u{b5}\w*|\w*\p{No}[\w\p{No}]*|(?:[0-9#*]\u{fe0f}?\u{20e3}|[‼⁉〰〽]|[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]])[\p{So}\p{Sk}\p{M}\u{200d}\u{e0020}-\u{e007f}]*)",
+        r"(?P<symbol>°[CF](?-u:\b)|\u{b5}\w*|(?:[0-9#*]\u{fe0f}?\u{20e3}|[‼⁉〰〽]|[\p{So}•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]])[\p{So}\p{Sk}\p{M}\u{200d}\u{e0020}-\u{e007f}]*)",
     ];
     let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();
     pattern.expect("a valid pattern")
@@ -107,6 +131,9 @@ fn without_closing(address: &str) -> usize {
     }
 }
 
+/// The most letters of a formula or a unit.
+const MOST_LETTERS: usize = 4;
+
 /// The least number of bytes that a search reads ahead.
 const REACH: usize = 1024;
 
@@ -141,17 +168,24 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
         Some(Around::NoDigitBefore) => {
             range.start == last || !before.ends_with(|c: char| c.is_numeric())
         }
+        Some(Around::NoSmallAfter) => !after.starts_with(char::is_lowercase),
         Some(Around::NoWord) => !word_before && !word_after,
         Some(Around::NoPercentage) => {
             let number = before.trim_end().ends_with(char::is_numeric);
             !word_after && (range.start == last || !number && !word_before)
         }
         Some(Around::FirstGroup) => has_groups && is_group(after),
-        None => !(named("url") && word_before || named("path") && (word_before || word_after)),
+        None => {
+            !(named("url") && word_before
+                || (named("path") || named("line")) && (word_before || word_after))
+        }
     };
     let closes = named("url") || named("path");
     let end = if closes { range.start + without_closing(&text[range.clone()]) } else { range.end };
-    let kind = if named("symbol") { PartKind::Symbol } else { PartKind::Verbatim };
+    // A long word with a footnote's number has a translation.
+    let letters = text[range.clone()].chars().filter(|c| c.is_alphabetic()).count();
+    let is_symbol = named("symbol") || named("sign") && letters > MOST_LETTERS;
+    let kind = if is_symbol { PartKind::Symbol } else { PartKind::Verbatim };
     fits.then_some(Part { range: range.start..end, kind })
 }
 

@@ -19,19 +19,31 @@ pub(super) enum Around {
     NoDigitBefore,
     /// No letter around it, and no number before it, which would be a percentage: `5 %ige`.
     NoPercentage,
+    /// No small letter behind it, which would make it a command of TeX.
+    NoSmallAfter,
     /// A text with `$1`; others are amounts.
     FirstGroup,
 }
 
 /// Placeholders by the systems that have them, in the order of their precedence.
-pub(super) const PLACEHOLDERS: [(Around, &str); 16] = {
-    use Around::{Anything, FirstGroup, NoDigitBefore, NoPercentage, NoWord, NoWordBefore, Start};
+pub(super) const PLACEHOLDERS: [(Around, &str); 18] = {
+    use Around::{
+        Anything, FirstGroup, NoDigitBefore, NoPercentage, NoSmallAfter, NoWord, NoWordBefore,
+        Start,
+    };
     [
         // Characters of HTML, Jinja, Django, Liquid, ERB.
         (
             Anything,
             r"&(?:#\d{1,7}|#[xX]\w{1,6}|[A-Za-z]\w{1,31});|\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>",
         ),
+        // Tags of HTML and XML, names in brackets, Mailchimp.
+        (
+            Anything,
+            r"</?[A-Za-z][A-Za-z0-9_:.-]{0,40}(?:\s[^<>\n]*)?/?>|\[/?[A-Za-z]+(?:_[A-Za-z\d]+)+\]|\*\|[^|\n]{1,60}\|\*",
+        ),
+        // Escapes of C, JavaScript, JSON.
+        (NoSmallAfter, r#"\\(?:[nrt0"'\\]|u[\da-fA-F]{4}|x[\da-fA-F]{2})"#),
         // Jinja, Vue.
         (Anything, r"\{\{[^{}\n]{0,80}\}\}"),
         // Shells, JavaScript, Ruby.
@@ -39,7 +51,10 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 16] = {
         // Python, Java, C#, Rust.
         (Anything, r"\{[^{}\n]{0,80}\}"),
         // Python, Ruby.
-        (Anything, r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]"),
+        (
+            Anything,
+            r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]|%\[[A-Za-z0-9_.]{1,60}\]",
+        ),
         // Printf with positions, and numbers of a width.
         (
             Anything,
@@ -51,7 +66,7 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 16] = {
             r"%[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|q|j|t)?(?:[a-zA-Z](?-u:\b)|@)",
         ),
         // Windows, Twig.
-        (NoPercentage, r"%[A-Za-z_][\w.-]*%(?-u:\B)"),
+        (NoPercentage, r"%%[A-Za-z_]\w*%%|%[A-Za-z_][\w.-]*%(?-u:\B)"),
         // Qt, Drupal.
         (NoPercentage, r"%L?\d{1,2}|%[A-Za-z_]\w*"),
         // i18next, Swift, wikis, %%.

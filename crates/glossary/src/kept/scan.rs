@@ -67,7 +67,7 @@ fn next_group(text: &str, end: usize, groups: &[Group], joined: bool) -> Option<
 }
 
 /// One sign for all that have the same meaning.
-fn plain(separator: char) -> char {
+pub(super) fn plain(separator: char) -> char {
     match separator {
         '．' => '.',
         '，' => ',',

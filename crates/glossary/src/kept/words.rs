@@ -1,14 +1,26 @@
 //! Words that stand for numbers or belong to them, in the languages that most models know.
 
+use std::ops::Range;
+
 use crate::words::{floor, is_unspaced};
+
+/// Signs and abbreviations beside a number, a tab, and the beginnings of the words that can stand
+/// for them, in which `_` is a space; a unit on each line, percentages first.
+const UNITS: &str = include_str!("units.tsv");
+/// The names of a month on each line, first in [`LANGUAGES`].
+const MONTHS: &str = include_str!("months.txt");
+/// Words before a number that belongs to a title, a version or an identifier.
+const LABELS: &str = include_str!("labels.txt");
+/// Words of what is often counted in fractions, beside [`UNITS`].
+const COUNTED: &str = include_str!("counted.txt");
 
 /// The beginnings of the words for 1 to 12, of cardinal and ordinal numbers. Those of up to three
 /// letters of ASCII, and those with a `$`, are whole words.
 const NUMBERS: [&str; 12] = [
     "ein eine einen einem einer eines erst one a an once first un une uno una premier primer primo перв один одна одно واحد أول एक पहल 一 하나 한 첫 หนึ่ง",
     "zwei zwo beid zwan two twice second both twen deux dos segund dva два две двух втор اثن ثان दो दूसर 二 两 兩 두 둘 สอง",
-    "drei dritt dreiß three third thirt trois tres tercer три трёх трет ثلاث ثالث तीन तीसर 三 세 셋 สาม",
-    "vier four forty quatr cuatr cuart четыр четв أربع رابع चार चौथ 四 네 넷 สี่",
+    "drei dritt dreiß three third thirt trois tiers tres terc три трёх трет ثلاث ثالث तीन तीसर 三 세 셋 สาม",
+    "vier four forty quart quatr cuatr cuart четыр четв أربع رابع चार चौथ 四 네 넷 สี่",
     "fünf five fift cinq cinc quint пят خمس خامس पाँच पांच 五 다섯 ห้า",
     "sechs sech six sixt seis sext шест ست سادس छह छठ 六 여섯 หก",
     "sieb seven sept$ septi siete сем седьм سبع سابع सात 七 일곱 เจ็ด",
@@ -27,13 +39,98 @@ const SCALES: &str = "thousand 3 tausend 3 mille 3 mil 3 tsd 3 тыс 3 ألف 3
     milliard 9 miliard 9 miljard 9 milyar 9 mrd 9 bn 9 миллиард 9 млрд 9 مليار 9 billion 9,12 trillion 12,18 \
     万 4 萬 4 만 4 亿 8 億 8 억 8 लाख 5 करोड़ 7 แสน 5 หมื่น 4";
 
-const PERCENT: &str = "prozent|percent|per cent|pour cent|por ciento|per cento|procent|процент|प्रतिशत|เปอร์เซ็นต์|パーセント|퍼센트|بالمئة|百分之";
+/// The index of percentages in [`UNITS`].
+pub(super) const PERCENT: usize = 0;
+/// The indices of currencies, which may stand before their numbers.
+const CURRENCIES: Range<usize> = 2..24;
+
+/// The entry of [`UNITS`] whose sign or abbreviation begins `text` as a whole word, and its bytes.
+fn unit_at(text: &str) -> Option<(usize, usize)> {
+    let is_whole = |unit: &str| {
+        let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c);
+        text.starts_with(unit)
+            && !(unit.ends_with(char::is_alphanumeric) && text[unit.len()..].starts_with(goes_on))
+    };
+    let all = (0..).zip(UNITS.lines().filter_map(|line| line.split_once('\t')));
+    let all = all.flat_map(|(index, (units, _))| units.split(' ').map(move |unit| (index, unit)));
+    let fitting = all.filter(|(_, unit)| is_whole(unit));
+    fitting.map(|(index, unit)| (index, unit.len())).max_by_key(|&(_, length)| length)
+}
+
+/// `number`, a range of `text`, with the unit or currency beside it, and the indices of these.
+pub(super) fn with_units(text: &str, number: Range<usize>) -> (Range<usize>, Vec<usize>) {
+    let blanks = [' ', '\u{a0}', '\u{202f}'];
+    let (mut range, mut units) = (number, Vec::new());
+    let after = text[range.end..].trim_start_matches(blanks);
+    if let Some((unit, length)) = unit_at(after) {
+        range.end = text.len() - after.len() + length;
+        units.push(unit);
+    }
+    let before = text[..range.start].trim_end_matches(blanks);
+    let begin = before.trim_end_matches(|c: char| {
+        c.is_ascii_uppercase() || !c.is_ascii() && !c.is_alphanumeric() || c == '$'
+    });
+    let is_currency = |&(unit, length): &(usize, usize)| {
+        CURRENCIES.contains(&unit) && length == before.len() - begin.len()
+    };
+    if let Some((unit, _)) = unit_at(&before[begin.len()..]).filter(is_currency) {
+        range.start = begin.len();
+        units.push(unit);
+    }
+    (range, units)
+}
+
+/// Returns whether `text`, in small letters, has the unit with this index, or a word for it.
+pub(super) fn has_unit(text: &str, lower: &str, unit: usize) -> bool {
+    let line = UNITS.lines().nth(unit).and_then(|line| line.split_once('\t'));
+    let (signs, stems) = line.unwrap_or_default();
+    let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    signs.split(' ').any(|sign| match sign.starts_with(char::is_alphabetic) {
+        true => text.match_indices(sign).any(|(at, _)| {
+            let goes_on = text[at + sign.len()..].starts_with(is_in_word);
+            !goes_on && !text[..at].ends_with(|c: char| c.is_alphabetic() && !is_unspaced(c))
+        }),
+        false => text.contains(sign),
+    }) || has_stem(lower, stems)
+}
+
+/// Returns whether one of `stems` begins a word of `lower`; each is found anywhere in scripts
+/// without spaces.
+fn has_stem(lower: &str, stems: &str) -> bool {
+    let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    stems.split(' ').map(|stem| stem.replace('_', " ")).any(|stem| {
+        let is_anywhere = stem.starts_with(is_unspaced);
+        let mut found = lower.match_indices(&*stem);
+        found.any(|(at, _)| is_anywhere || !lower[..at].ends_with(is_in_word))
+    })
+}
+
+const HALVES: &str = "half halb hälft halv demi moitié medi mitad met\u{e0} mezz meia meio полов полтор 半 반 절반 आध نصف ครึ่ง";
 const MINUS: &str = "minus moins menos meno минус マイナス 负 ناقص ऋण ลบ";
 /// The beginnings of what stands after a time of day, without spaces and full stops; after noon
 /// first.
 const CLOCKS: [&str; 9] =
     ["pm", "uhrnachm", "uhrabends", "uhrmittags", "am", "uhr", "h", "o'clock", "oclock"];
 const AFTER_NOON: usize = 4;
+
+/// Returns whether the word or sign at the beginning of `after` is a unit.
+pub(super) fn is_unit(after: &str) -> bool {
+    let after = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
+    let word = first_word(after);
+    unit_at(after).is_some() || COUNTED.split_whitespace().any(|unit| begins(&word, unit, 3))
+}
+
+/// Returns whether `before` ends with a word by which a number behind it is a title, a version or
+/// an identifier.
+pub(super) fn is_label(before: &str) -> bool {
+    let near = before[floor(before, before.len().saturating_sub(40))..].to_lowercase();
+    let near = near.trim_end_matches(|c: char| c.is_whitespace() || ".:-–#".contains(c));
+    let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
+    LABELS.split_whitespace().any(|label| match label.starts_with(is_unspaced) || label == "№" {
+        true => near.ends_with(label),
+        false => begins(word, label, 4),
+    })
+}
 
 /// The powers of ten by which the word at the beginning of `after` multiplies a number.
 pub(super) fn scales(after: &str) -> Vec<usize> {
@@ -51,6 +148,8 @@ pub(super) fn scales(after: &str) -> Vec<usize> {
 #[derive(Default)]
 pub(super) struct Spelled {
     small: [bool; 12],
+    /// If true, there is a word for a half.
+    pub half: bool,
     /// Like `small`, with the words with which those of larger numbers begin: for 20 or 200 it is
     /// 2.
     first: [bool; 12],
@@ -58,7 +157,9 @@ pub(super) struct Spelled {
 
 impl Spelled {
     pub(super) fn new(text: &str) -> Self {
-        let (lower, mut all) = (text.to_lowercase(), Self::default());
+        let lower = text.to_lowercase();
+        let half = has_stem(&lower, HALVES);
+        let mut all = Self { half, ..Self::default() };
         let words = lower.split(|c: char| !c.is_alphabetic() && !is_mark(c));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let is_ten =
@@ -91,23 +192,97 @@ impl Spelled {
     }
 }
 
-/// Returns whether `text` has a sign or a word for percent.
-pub(super) fn has_percent(text: &str) -> bool {
-    text.contains(['%', '％', '٪', '‰'])
-        || PERCENT.split('|').any(|word| text.to_lowercase().contains(word))
+/// The languages of the first names of [`MONTHS`], in their order.
+const LANGUAGES: &str = "en de fr es it pt nl ru";
+
+/// The index of a language by which [`month_name`] names months.
+pub(super) fn language_of_months(code: &str) -> Option<usize> {
+    LANGUAGES.split(' ').position(|known| Some(known) == code.split('-').next())
 }
 
-/// Returns whether `before`, which ends where a number begins, ends with a minus.
-pub(super) fn is_minus(before: &str) -> bool {
-    let rest = before.trim_end_matches(['-', '−', '－']);
+pub(super) fn month_name(month: usize, language: usize) -> &'static str {
+    let names = MONTHS.lines().nth(month).unwrap_or_default();
+    names.split(' ').nth(language).unwrap_or_default()
+}
+
+/// The month that a word names, or an abbreviation of at least three letters.
+fn month(word: &str) -> Option<usize> {
+    let lower = word.to_lowercase();
+    // These are verbs and an adjective, too.
+    let is_name = word.chars().count() > 2 && !["may", "march", "august", "mar"].contains(&word);
+    let is_short = |name: &str| word.chars().count() <= 4 && name.starts_with(&lower);
+    let names =
+        |names: &&str| names.to_lowercase().split(' ').any(|name| name == lower || is_short(name));
+    MONTHS.lines().position(|row| names(&row)).filter(|_| is_name)
+}
+
+/// The month that is named directly before or behind `number`, a range of `text`, with the bytes of
+/// its name.
+pub(super) fn month_beside(text: &str, number: &Range<usize>) -> Option<(usize, Range<usize>)> {
+    const MOST_BYTES: usize = 32;
+    let before = &text[..number.end.min(number.start)];
+    let rest = before.trim_end_matches([' ', '\u{a0}']);
+    let near = &rest[floor(rest, rest.len().saturating_sub(MOST_BYTES))..];
+    let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
+    if let Some(month) = month(word).filter(|_| rest.len() < before.len()) {
+        return Some((month, rest.len() - word.len()..rest.len()));
+    }
+    let after = &text[number.end..];
+    let endings = ["st", "nd", "rd", "th", "er", "º", "."];
+    let rest = endings.iter().find_map(|ending| after.strip_prefix(ending)).unwrap_or(after);
+    let blanks = rest.trim_start_matches([' ', '\u{a0}']);
+    let name = ["of ", "de "].iter().find_map(|word| blanks.strip_prefix(word)).unwrap_or(blanks);
+    let word = name.split(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
+    let found = (blanks.len() < rest.len() && word.len() <= MOST_BYTES).then(|| month(word))??;
+    let start = text.len() - name.len();
+    Some((found, start..start + word.len()))
+}
+
+/// Returns whether `text`, a translation, names this month.
+pub(super) fn has_month(text: &str, index: usize) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphabetic() && !is_mark(c));
+    words.any(|word| month(word) == Some(index))
+        || MONTHS.lines().nth(index).is_some_and(|names| {
+            names.split(' ').any(|name| name.ends_with(['月', '월']) && text.contains(name))
+        })
+}
+
+/// The sign before a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    None,
+    /// A sign or a word.
+    Minus,
+    Plus,
+    /// A word, which may join two numbers.
+    PlusWord,
+}
+
+/// The sign at the end of `before`, behind which a number begins.
+pub(super) fn sign(before: &str) -> Sign {
+    let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
     match before[rest.len()..].chars().count() {
         0 => {
             let near = floor(rest, rest.len().saturating_sub(24));
             let rest = rest[near..].trim_end().to_lowercase();
-            MINUS.split(' ').any(|word| rest.ends_with(word))
+            let is_minus = MINUS.split(' ').any(|word| rest.ends_with(word));
+            let is_plus = ["plus", "плюс"].iter().any(|word| rest.ends_with(word));
+            if is_minus {
+                Sign::Minus
+            } else if is_plus {
+                Sign::PlusWord
+            } else {
+                Sign::None
+            }
         }
-        1 => rest.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"„“«‚'".contains(c)),
-        _ => false,
+        1 if rest
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || "([{\"„“«‚'".contains(c)) =>
+        {
+            if before.ends_with(['+', '＋']) { Sign::Plus } else { Sign::Minus }
+        }
+        _ => Sign::None,
     }
 }
 

@@ -16,7 +16,7 @@ impl Translator {
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
         let forms = if options.search.small_letters && is_in_capitals(&visible) { 3 } else { 1 };
-        forms + self.searches_for_parts(source, options)
+        forms + self.searches_for_parts(source, options) + Self::searches_for_texts(options)
     }
 
     /// The requests whose source is all in capitals, with their indices, in small letters and with

@@ -3,13 +3,15 @@
 use std::ops::Range;
 use std::slice::from_ref;
 
-use burnformer_glossary::{Gapped, PartKind, Wanted, longest, lost, may_have_parts, parts};
+use burnformer_glossary::{
+    Gapped, PartKind, Wanted, changed, longest, lost, may_have_parts, parts,
+};
 use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use super::translate::is_loop;
-use crate::hypothesis::Hypothesis;
+use super::translate::{is_loop, sort};
+use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::score::TargetScore;
 use crate::search::{Request, Terms, check, search_counting};
 use crate::settings::SearchSettings;
@@ -64,6 +66,35 @@ impl Translator {
         self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
     }
 
+    /// Writes the amounts of all hypotheses as their language does.
+    pub(super) fn write_amounts(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) {
+        let writing = options.languages.writing().filter(|_| options.search.keep_parts);
+        let Some(writing) = writing.filter(|_| options.search.sampling.is_none()) else { return };
+        all.par_iter_mut().zip(requests).for_each(|(found, request)| {
+            let source = self.source_text(request, options.languages.source.len());
+            let is_whole =
+                |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
+            for hypothesis in found.iter_mut().filter(is_whole) {
+                let is_raised = std::mem::take(&mut hypothesis.is_raised);
+                let text = self.text_of(hypothesis);
+                hypothesis.is_raised = is_raised;
+                let changes = writing.changes(&source, &text);
+                let text = (!changes.is_empty()).then(|| changed(&text, &changes));
+                if let Some(new) = text.and_then(|text| self.scored(request, &text, options)) {
+                    let score = if is_raised { hypothesis.score } else { new.score };
+                    let Hypothesis { is_second, .. } = *hypothesis;
+                    *hypothesis = Hypothesis { score, is_second, is_raised, ..new };
+                }
+            }
+            sort(&mut found[1..]);
+        });
+    }
+
     /// The parts of the source of `request`, behind its first `skipped` tokens, if `best` has lost
     /// some.
     fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Lost> {
@@ -109,20 +140,28 @@ impl Translator {
         self.copy_unknown(&asks, &mut found);
         let mut found = found.into_iter();
         for (_, own) in asked {
-            let Some(mut found) = found.next() else { break };
-            let first = self.text_of(&found[0]);
-            let text = write(&own, first.clone());
-            if lost(&own.source, &own.symbols, &text).is_some() {
+            let Some(found) = found.next() else { break };
+            let request = &requests[own.place];
+            let whole = |hypothesis: Hypothesis| {
+                let first = self.text_of(&hypothesis);
+                let text = write(&own, first.clone());
+                match lost(&own.source, &own.symbols, &text) {
+                    None if text == first => Some(hypothesis),
+                    None => self.scored(request, &text, options),
+                    Some(_) => None,
+                }
+            };
+            let mut kept = found.into_iter().map(whole);
+            let Some(best) = kept.next().flatten() else {
                 rest.push((None, own));
                 continue;
-            }
-            if text != first {
-                let Some(scored) = self.scored(&requests[own.place], &text, options) else {
-                    continue;
-                };
-                found = vec![scored];
-            }
-            found.iter_mut().for_each(|own| own.is_second = true);
+            };
+            // The best translation is that of a list of one, too.
+            let mut others: Vec<Hypothesis> =
+                kept.flatten().filter(|other| other.score <= best.score).collect();
+            others.sort_by(|a, b| b.score.total_cmp(&a.score));
+            let mut found = [vec![best], others].concat();
+            found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
             all[own.place] = found;
         }
         rest.into_iter().map(|(_, own)| own).collect()

@@ -21,7 +21,12 @@ impl Translator {
         target: Option<&str>,
     ) -> Result<Languages, InferError> {
         let (of_source, of_target) = (&self.tokenizers.source, &self.tokenizers.target);
-        let mut languages = Languages::default();
+        let codes = [source, target].map(|code| code.map(str::to_owned));
+        let known = match (codes, &self.pair) {
+            ([Some(source), Some(target)], _) => Some([source, target]),
+            (_, pair) => pair.clone(),
+        };
+        let mut languages = Languages { codes: known, ..Languages::default() };
         if let Some(code) = chosen("source", source, &of_source.language_codes(), true)? {
             languages.source.extend(of_source.language_token(&code));
         }
@@ -44,7 +49,8 @@ impl Translator {
         let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());
         let into = into || !self.tokenizers.source.target_tags().is_empty();
-        self.languages(from.then_some(source), into.then_some(target))
+        let languages = self.languages(from.then_some(source), into.then_some(target))?;
+        Ok(Languages { codes: Some([source.into(), target.into()]), ..languages })
     }
 }
 

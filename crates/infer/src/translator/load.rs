@@ -10,7 +10,8 @@ use burnformer_kernels::is_fused_on;
 use burnformer_shortlist::{Shortlist, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
-use super::options::TranslateOptions;
+use super::options::{Languages, TranslateOptions};
+use super::pair::pair_of;
 use crate::doubt::doubts;
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
@@ -26,6 +27,8 @@ pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
     pub(super) settings: SearchSettings,
+    /// The languages by the name of the model, until others are given.
+    pub(super) pair: Option<[String; 2]>,
     /// The target tokens that begin and end within words, once terms have been requested.
     pub(super) edges: OnceLock<Arc<WordEdges>>,
 }
@@ -61,8 +64,9 @@ impl Translator {
         let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
         let (model, tokenizers) = load_model(first.as_ref(), device, compute)?;
         let settings = load_settings(first.as_ref())?;
+        let pair = pair_of(first.as_ref());
         if others.is_empty() {
-            return Self::new(Box::new(model), tokenizers, settings);
+            return Ok(Self { pair, ..Self::new(Box::new(model), tokenizers, settings)? });
         }
         let mut members: Vec<Box<dyn StepModel>> = vec![Box::new(model)];
         for (dir, member) in others.iter().zip(2..) {
@@ -73,7 +77,7 @@ impl Translator {
             }
             members.push(Box::new(model));
         }
-        Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)
+        Ok(Self { pair, ..Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)? })
     }
 
     /// A translator of any model, with the tokenisers that it was trained with and default
@@ -92,12 +96,13 @@ impl Translator {
         for side in [&tokenizers.source, &tokenizers.target] {
             check_special(model.special(), side)?;
         }
-        Ok(Self { model, tokenizers, settings, edges: OnceLock::new() })
+        Ok(Self { model, tokenizers, settings, pair: None, edges: OnceLock::new() })
     }
 
     /// Options with the default search settings of the model.
     pub fn options(&self) -> TranslateOptions {
-        TranslateOptions { search: self.settings.clone(), ..TranslateOptions::default() }
+        let languages = Languages { codes: self.pair.clone(), ..Languages::default() };
+        TranslateOptions { search: self.settings.clone(), languages, ..TranslateOptions::default() }
     }
 
     /// The model.

@@ -8,6 +8,7 @@ mod languages;
 mod links;
 mod load;
 mod options;
+mod pair;
 mod score;
 mod stream;
 mod terms;

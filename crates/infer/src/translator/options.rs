@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use burnformer_glossary::Glossary;
+use burnformer_glossary::{Glossary, Writing};
 use burnformer_shortlist::Shortlist;
 
 use crate::batching::Batching;
@@ -20,10 +20,13 @@ pub enum LongSources {
     Truncate,
 }
 
-/// The tokens that tell a model of several languages which ones to translate from and to.
-/// [`Translator::languages`](crate::Translator::languages) makes them; the default is none.
+/// The languages to translate from and to, as far as they are known, and the tokens that tell them
+/// to a model of several. [`Translator::languages`](crate::Translator::languages) makes them; the
+/// default is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Languages {
+    /// The codes of the two languages.
+    pub(super) codes: Option<[String; 2]>,
     /// The tokens that every source begins with.
     pub(super) source: Vec<u32>,
     /// The tokens that every translation is made to begin with.
@@ -31,6 +34,17 @@ pub struct Languages {
 }
 
 impl Languages {
+    /// The code of the language to translate from, if it is known.
+    pub fn source(&self) -> Option<&str> {
+        self.codes.as_ref().map(|codes| &*codes[0])
+    }
+
+    /// The rule by which amounts are written, if the languages are known and differ in it.
+    pub fn writing(&self) -> Option<Writing> {
+        let [from, into] = self.codes.as_ref()?;
+        Writing::between(from, into)
+    }
+
     /// Adds the tokens to a request, unless it has nothing to translate.
     pub(super) fn add_to(&self, request: &mut Request, eos: u32) {
         if !request.is_empty(eos) {

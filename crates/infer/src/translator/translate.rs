@@ -15,7 +15,7 @@ use crate::search::{Request, check, search_counting};
 use crate::settings::{BeamRule, SearchSettings};
 
 /// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
-fn sort(all: &mut [Hypothesis]) {
+pub(super) fn sort(all: &mut [Hypothesis]) {
     let is_cut = |own: &Hypothesis| own.finish == FinishReason::Limit;
     all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
 }
@@ -179,8 +179,21 @@ impl Translator {
         }
         self.copy_unknown(requests, &mut all);
         self.keep_parts(requests, options, &mut all);
+        self.write_amounts(requests, options, &mut all);
         self.make_distinct(requests, options, &mut all);
         Ok(all)
+    }
+
+    /// The searches, as multiples of the first, that fill a list in which texts were repeated.
+    pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
+        if Self::may_repeat(&options.search) { WIDER.iter().sum() } else { 0 }
+    }
+
+    /// Returns whether a search can find a text twice and has to look for others.
+    fn may_repeat(search: &SearchSettings) -> bool {
+        // The list of transformers is that of its search.
+        let is_theirs = search.beam_rule == BeamRule::Transformers;
+        search.n_best > 1 && search.sampling.is_none() && !is_theirs
     }
 
     /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
@@ -193,9 +206,7 @@ impl Translator {
         all: &mut [Vec<Hypothesis>],
     ) {
         let n_best = options.search.n_best;
-        // The list of transformers is that of its search.
-        let is_theirs = options.search.beam_rule == BeamRule::Transformers;
-        if n_best == 1 || options.search.sampling.is_some() || is_theirs {
+        if !Self::may_repeat(&options.search) {
             return;
         }
         let loses = |found: &mut Vec<Hypothesis>| {
@@ -211,6 +222,7 @@ impl Translator {
             let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
             let mut found = found.unwrap_or_default();
             self.copy_unknown(&again, &mut found);
+            self.write_amounts(&again, options, &mut found);
             let mut found = found.into_iter();
             indices.retain(|&i| {
                 let (own, found) = (&mut all[i], found.next().unwrap_or_default());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
-use burnformer_glossary::Wanted;
+use burnformer_glossary::{Wanted, Writing};
 use burnformer_view::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
@@ -127,6 +127,11 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Returns whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;
+
+    /// The rule by which amounts are written that return into a document.
+    fn writing(&self) -> Option<Writing> {
+        None
+    }
 
     /// The attention weights with which the model gives `translation` for `sentence`. An engine
     /// need not have any.

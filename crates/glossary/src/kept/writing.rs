@@ -1,0 +1,255 @@
+//! Decimal marks and groups of thousands, which each language writes in its own way.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use burnformer_text::find_language;
+
+use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
+use super::parts::{PartKind, may_have_verbatim, parts};
+use super::scan::{Group, plain, runs};
+use super::words::{is_label, is_unit, language_of_months, month_name, scales};
+use crate::words::{Mark, is_letter, is_unspaced, mark};
+
+/// Decimal mark, mark of groups, and the languages, by the numbers in digits of ASCII of CLDR 48.
+const MARKS: [(char, char, &str); 6] = [
+    (
+        '.',
+        ',',
+        "en zh ja ko th he hi bn ta te mr gu pa ne ur fa ar am my km si ml kn or as cy ga gd ms \
+        sw yo ha ig so mt fil tl mn ug yue zu lg om dz bo es-419 es-mx es-us es-pa es-pe es-pr es-gt es-hn es-ni \
+        es-sv es-do es-cu",
+    ),
+    (
+        ',',
+        '.',
+        "de nl it es pt id tr da el ro hr sr bs sl vi is mk ca eu gl fo lb fy az ast jv su kl rw wo ku lo ps \
+        ar-dz ar-lb ar-ly ar-ma ar-mr ar-tn en-at en-be en-de en-dk en-es en-it en-nl fr-lu",
+    ),
+    (
+        ',',
+        '\u{a0}',
+        "ru uk be bg cs sk pl hu fi et lv lt nb no nn sv hy ka kk ky uz sq tk tt tg ht af eo br \
+        pt-pt fr-ca es-cr en-za en-se en-fi",
+    ),
+    (',', '\u{202f}', "fr"),
+    ('.', '’', "gsw rm de-ch de-li it-ch en-ch"),
+    ('.', '\u{a0}', "xh nso"),
+];
+/// The languages that divide digits before the last three into pairs.
+const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
+
+/// The way in which two languages write numbers, of which one is translated into the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    from: Marks,
+    into: Marks,
+    /// The languages by which months are named.
+    months: Option<[usize; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Marks {
+    decimal: char,
+    group: char,
+    has_pairs: bool,
+}
+
+impl Marks {
+    /// The marks of a language, or of its region, by its code in [`MARKS`].
+    fn of(code: &str) -> Option<Self> {
+        let has = |list: &str| list.split_whitespace().any(|known| known == code);
+        let &(decimal, group, _) = MARKS.iter().find(|(_, _, list)| has(list))?;
+        Some(Self { decimal, group, has_pairs: has(PAIRS) })
+    }
+
+    /// `groups` as a number, if the language writes it so.
+    fn read(&self, groups: &[Group]) -> Option<Amount> {
+        let last = groups.last().filter(|last| groups.len() > 1 && last.separator == self.decimal);
+        let whole = &groups[..groups.len() - usize::from(last.is_some())];
+        let is_group = |next: &Group| next.separator == plain(self.group) || next.separator == '\'';
+        let digits: String = whole.iter().map(|group| &*group.digits).collect();
+        let has_zero = digits.len() > 1 && digits.starts_with('0');
+        let is_right = !has_zero && whole[1..].iter().all(is_group) && are_thousands(whole);
+        let fraction = last.map(|group| group.digits.clone());
+        is_right.then_some(Amount { digits, fraction, is_grouped: whole.len() > 1 })
+    }
+
+    fn write(&self, amount: &Amount, is_grouped: bool) -> String {
+        let (digits, mut text) = (&amount.digits, String::new());
+        for (at, digit) in digits.char_indices() {
+            let left = digits.len() - at;
+            let ends_group = match self.has_pairs {
+                true => left == 3 || left > 3 && left % 2 == 1,
+                false => left % 3 == 0,
+            };
+            if is_grouped && at > 0 && ends_group {
+                text.push(self.group);
+            }
+            text.push(digit);
+        }
+        if let Some(fraction) = &amount.fraction {
+            text.push(self.decimal);
+            text.push_str(fraction);
+        }
+        text
+    }
+}
+
+/// A number that counts or measures something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Amount {
+    digits: String,
+    fraction: Option<String>,
+    is_grouped: bool,
+}
+
+impl Amount {
+    fn value(&self) -> String {
+        decimal(&integer(&self.digits), self.fraction.as_deref().unwrap_or_default())
+    }
+}
+
+/// A sequence of digits with separators, which may be a side of a range.
+struct Item<'a> {
+    range: Range<usize>,
+    /// The range in which it is a side.
+    run: Range<usize>,
+    text: &'a str,
+    groups: Vec<Group>,
+    /// If true, no date, time, version or address is around it.
+    is_alone: bool,
+}
+
+impl Writing {
+    /// The writing for translations between two languages, by their codes (`de`, `deu`, `pt-BR`);
+    /// `None` if one is unknown or both are alike.
+    pub fn between(from: &str, into: &str) -> Option<Self> {
+        let known = MARKS.iter().flat_map(|(_, _, list)| list.split_whitespace());
+        let code = |code: &str| find_language(code, known.clone()).ok();
+        let (from, into) = (code(from)?, code(into)?);
+        let months = match [from, into].map(language_of_months) {
+            [Some(from), Some(into)] if from != into => Some([from, into]),
+            _ => None,
+        };
+        let (from, into) = (Marks::of(from)?, Marks::of(into)?);
+        (from != into || months.is_some()).then_some(Self { from, into, months })
+    }
+
+    /// The changes after which the numbers of `translation` are written as its language does, for
+    /// those that count or measure something in `source`, and the months beside numbers: ranges of
+    /// bytes, in order, and their new texts. Dates, times, versions and other identifiers stay, and
+    /// so do numbers in doubt.
+    pub fn changes(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+        let mut all = self.amounts(source, translation);
+        if let Some([from, into]) = self.months {
+            let months = numbers(translation, false).into_iter().filter_map(|number| number.month);
+            let is_foreign = |(month, range): &(usize, Range<usize>)| {
+                translation[range.clone()].to_lowercase() == month_name(*month, from).to_lowercase()
+            };
+            let new =
+                |(month, range): (usize, Range<usize>)| (range, month_name(month, into).into());
+            all.extend(months.filter(is_foreign).map(new));
+            all.sort_by_key(|(range, _)| range.start);
+            all.dedup_by_key(|(range, _)| range.start);
+            all.retain(|(range, new)| translation[range.clone()] != *new);
+        }
+        all
+    }
+
+    fn amounts(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+        let (mut is_grouped, mut others) = (HashMap::new(), HashSet::new());
+        for item in items(source) {
+            match self.from.read(&item.groups).filter(|_| self.is_amount(source, &item)) {
+                Some(amount) => *is_grouped.entry(amount.value()).or_default() |= amount.is_grouped,
+                None => _ = others.insert(item.text),
+            }
+        }
+        let swapped = Marks { decimal: self.into.group, group: self.into.decimal, ..self.into };
+        let change = |Item { range, text, groups, .. }: Item<'_>| {
+            let known = |marks: &Marks| {
+                let amount = marks.read(&groups)?;
+                is_grouped.get(&amount.value()).map(|grouped| (amount, *grouped))
+            };
+            let is_right = known(&self.into).is_some_and(|(amount, _)| {
+                let right = self.into.write(&amount, amount.is_grouped);
+                right.chars().map(plain).eq(text.chars().map(plain))
+            });
+            if groups.len() == 1 || others.contains(&text) || is_right {
+                return None;
+            }
+            let (amount, grouped) = [self.from, swapped].iter().find_map(known)?;
+            Some((range, self.into.write(&amount, grouped || amount.is_grouped)))
+        };
+        items(translation).into_iter().filter_map(change).collect()
+    }
+
+    /// Returns whether `item` of `text` counts or measures something, beyond doubt.
+    fn is_amount(&self, text: &str, item: &Item<'_>) -> bool {
+        let (before, after) = (&text[..item.run.start], &text[item.run.end..]);
+        let is_word = |c: char| is_letter(c) && !is_unspaced(c) || "_#§@\\".contains(c);
+        if !item.is_alone || before.ends_with(is_word) || is_label(before) {
+            return false;
+        }
+        let is_unit = is_unit(after) || !scales(after).is_empty();
+        if after.starts_with(is_word) && !is_unit {
+            return false;
+        }
+        let is_in_brackets = before.ends_with(|c| mark(c) == Mark::Open)
+            && after.starts_with(|c| mark(c) == Mark::Close);
+        // A point may divide the parts of a version or of a title.
+        let has_point = item.groups.len() == 2 && item.groups[1].separator == '.';
+        let is_plain = !is_in_brackets && !(has_point && self.from.decimal == '.');
+        is_plain || is_unit || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
+    }
+}
+
+/// `text` after `changes`.
+pub fn changed(text: &str, changes: &[(Range<usize>, String)]) -> String {
+    let (mut all, mut at) = (String::new(), 0);
+    for (range, new) in changes {
+        all.extend([&text[at..range.start], new]);
+        at = range.end;
+    }
+    all + &text[at..]
+}
+
+/// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
+fn items(text: &str) -> Vec<Item<'_>> {
+    let kept = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
+    let is_free = |run: &Range<usize>| {
+        let next = kept.partition_point(|part| part.range.end <= run.start);
+        let part = kept.get(next).filter(|part| part.range.start < run.end);
+        part.is_none_or(|part| part.kind != PartKind::Verbatim)
+    };
+    let mut all = Vec::new();
+    for (run, groups) in runs(text, true).into_iter().filter(|(run, _)| is_free(run)) {
+        let is_alone = !is_date(&groups)
+            && !is_address(&groups)
+            && groups[1..].iter().all(|next| !is_between(next.separator) || next.separator == '-');
+        let mut start = run.start;
+        for side in text[run.clone()].split(|c| plain(c) == '-') {
+            let range = start..start + side.len();
+            start = range.end + text[range.end..].chars().next().map_or(0, char::len_utf8);
+            let groups = runs(side, true).into_iter().next().map(|(_, groups)| groups);
+            let item = |groups| Item {
+                text: &text[range.clone()],
+                run: run.clone(),
+                range,
+                groups,
+                is_alone,
+            };
+            all.extend(groups.map(item));
+        }
+    }
+    all
+}
+
+/// Returns whether `groups` are an address of IPv4.
+fn is_address(groups: &[Group]) -> bool {
+    let is_byte =
+        |group: &Group| group.digits.parse::<u8>().is_ok() && !group.digits.starts_with("00");
+    groups.len() == 4
+        && groups[1..].iter().all(|next| next.separator == '.')
+        && groups.iter().all(is_byte)
+}
