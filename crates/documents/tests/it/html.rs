@@ -232,7 +232,7 @@ fn what_is_not_closed_swallows_no_more_than_in_a_browser() {
 fn text_of_forms_stays_and_titles_are_translated() {
     assert_eq!(
         html("<textarea>a</textarea><title>b &lt;i&gt;</title>", &upper),
-        "<textarea>a</textarea><title>B &lt;I&gt;</title>"
+        "<textarea>a</textarea><title>B &lt;i&gt;</title>"
     );
 }
 

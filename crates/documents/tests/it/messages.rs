@@ -24,7 +24,7 @@ fn arms_are_translated_and_syntax_stays() {
         ),
         (
             "{n, plural, other {it''s '{not}' an '#' <b>item</b>}}",
-            "{n, plural, other {IT''S '{not}' AN '#' <B>ITEM</B>}}",
+            "{n, plural, other {IT''S '{not}' AN '#' <b>ITEM</b>}}",
         ),
         // These are none: an arm `other` is missing, a brace is.
         ("{n, plural, one {a {x} cat}} here", "{N, PLURAL, ONE {A {x} CAT}} HERE"),
