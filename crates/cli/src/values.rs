@@ -96,28 +96,3 @@ fn model_of_run(folder: PathBuf) -> PathBuf {
 pub fn text() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| embedded::text_file(&name))
 }
-
-/// The languages from which and into which a model translates that is called by its pair
-/// (`opus-mt-de-en`).
-pub fn languages_of(model: &str) -> Option<[&str; 2]> {
-    let parts: Vec<&str> = model.rsplit(['/', '\\']).next()?.split(['-', ':']).collect();
-    let is_code = |code: &&str| code.len() == 2 && code.bytes().all(|c| c.is_ascii_lowercase());
-    let pairs = parts.windows(2).rev().map(|pair| [pair[0], pair[1]]);
-    pairs.into_iter().find(|pair| pair.iter().all(is_code))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_model_tells_its_languages() {
-        for name in ["embedded:de-en", "models/opus-mt-de-en", "firefox:de-en", "c/de-en-5e91ea03"]
-        {
-            assert_eq!(languages_of(name), Some(["de", "en"]), "{name}");
-        }
-        for name in ["runs/mine/best", "m2m-100", "my-model", "en", "de-en/best"] {
-            assert_eq!(languages_of(name), None, "{name}");
-        }
-    }
-}
