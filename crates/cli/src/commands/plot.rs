@@ -63,7 +63,16 @@ pub fn run(args: Args) -> Result<()> {
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
     let columns = if charts.len() == 4 { 2 } else { charts.len().clamp(1, 3) };
-    let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
+    let ends = |path: &PathBuf, ends: &[&str]| {
+        path.extension().is_some_and(|end| ends.iter().any(|known| end == *known))
+    };
+    if let Some(path) = args.output.iter().find(|path| !ends(path, &["csv", "png", "svg"])) {
+        let name = path.display();
+        return Err(wrong_usage(format_args!(
+            "{name}: the name of a picture ends in .png or .svg, and that of numbers in .csv"
+        )));
+    }
+    let is_table = |path: &PathBuf| ends(path, &["csv"]);
     let (tables, pictures): (Vec<_>, Vec<_>) = args.output.into_iter().partition(is_table);
     for path in tables {
         let numbers = numbers(&charts) + "\n";

@@ -2,6 +2,7 @@
 
 use crate::common;
 use std::fs;
+use std::path::Path;
 
 use crate::common::{Untrained, burnformer, refused, run, run_with, stderr, stdout};
 
@@ -91,10 +92,16 @@ fn curves_are_numbers_too() {
     let metric = ["--metric", "loss,speed"];
     let plot = ["plot", run_folder.to_str().unwrap(), "-o", files[0], "-o", files[1]];
     stdout(&run(&[&plot[..], &metric].concat()));
-    let found = fs::read_to_string(table).unwrap();
+    let found = fs::read_to_string(&table).unwrap();
     assert!(found.starts_with("chart,series,x,y\nLoss,run,"), "{found}");
     assert!(found.lines().all(|line| line.split(',').count() == 4), "{found}");
     assert!(picture.exists());
+    fs::remove_file(&picture).unwrap();
+    for name in ["a.gif", "a", ".csv"] {
+        let plot = ["plot", run_folder.to_str().unwrap(), "-o", files[1], "-o", name];
+        refused(&plot, 2, &[".png or .svg", ".csv"]);
+        assert!(!picture.exists(), "nothing is written before all names are known to be right");
+    }
 }
 
 #[test]
@@ -305,6 +312,40 @@ fn every_command_has_a_manual_page() {
     let page = std::fs::read_to_string(format!("{folder}/burnformer-eval-bleu.1")).unwrap();
     assert!(page.contains(".TH") && page.contains("reference"), "{page}");
     refused(&["completions"], 2, &["SHELL"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_files_is_noticed_before_the_first_update() {
+    let toy = common::Toy::new();
+    let arguments = toy.arguments("run", &["--set", "training.max_updates=2"]);
+    // 600 kB, more than the weights and less than the moments.
+    let script = "ulimit -f 1200; exec \"$0\" \"$@\"";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).args(&arguments);
+    let output = common::feed(&mut command, b"");
+    common::assert_refused(&output, 1, &["ulimit -f"]);
+    let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
+    assert!(!log.contains("after update"), "{log}");
+    stderr(&toy.train("run", &["--set", "training.max_updates=2", "--resume"]));
+    assert!(toy.path("run/checkpoints/step-000002").is_dir());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_made_is_noticed_before_the_size_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let said = |out: &Path| {
+        let output = run(&["train", "--out", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        stderr(&output)
+    };
+    for out in [file.join("run"), file.join("a/b"), "/proc/run".into()] {
+        assert!(!said(&out).contains("measuring"), "{}", out.display());
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[cfg(target_os = "linux")]

@@ -51,7 +51,7 @@ impl Learner {
         };
         checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
         self.reporter.note(&format!(
-            "first look after update {step}: {found}{name}/ holds this model until update {next} or the run's end"
+            "first look after update {step}: {found}{name}/ holds this model until the run saves its next"
         ))
     }
 }

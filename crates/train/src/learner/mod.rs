@@ -97,6 +97,7 @@ impl Learner {
         interrupted: &AtomicBool,
         mut killable: impl FnMut(bool),
     ) -> Result<Outcome, TrainError> {
+        self.try_room()?;
         self.clock.start();
         self.send_state();
         let reason = loop {

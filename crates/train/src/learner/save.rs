@@ -8,6 +8,7 @@ use crate::error::TrainError;
 use crate::run::average::average_as;
 use crate::run::checkpoint::{self, Saved, TrainerState};
 use crate::run::dir::end::Finished;
+use crate::run::folder::try_sizes;
 use crate::run::state::CheckpointKind;
 use crate::validation::Subject;
 
@@ -19,6 +20,13 @@ impl Learner {
             tokenizers: &self.setup.tokenizers,
             search: &self.setup.first.search,
         }
+    }
+
+    /// Fails if there is no room for a checkpoint.
+    pub(super) fn try_room(&self) -> Result<(), TrainError> {
+        let weights = 4 * self.setup.first.shape.parameter_count() as u64;
+        let sizes = [weights, self.updater.optimizer.moment_bytes()];
+        try_sizes(&self.setup.run.checkpoint(self.state.step), sizes)
     }
 
     /// Writes the checkpoint of this update unless it exists, and `last`, then removes old

@@ -90,6 +90,11 @@ impl Optimizer {
         self.moments.are_finite()
     }
 
+    /// The bytes of all moments.
+    pub(crate) fn moment_bytes(&self) -> u64 {
+        self.moments.bytes()
+    }
+
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.
     pub fn named_moments(&self) -> BTreeMap<String, TensorData> {
         self.moments.named()

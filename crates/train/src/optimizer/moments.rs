@@ -110,6 +110,15 @@ impl Moments {
         self.moments.iter().flat_map(|moment| moment.tensors.clone()).all(is_finite)
     }
 
+    /// The bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        self.moments
+            .iter()
+            .flat_map(|moment| &moment.tensors)
+            .map(|it| 4 * it.dims()[0] as u64)
+            .sum()
+    }
+
     /// The moments by name, flat.
     pub fn named(&self) -> BTreeMap<String, TensorData> {
         let named = |(name, Moment { kinds, tensors }): (&String, &Moment)| {

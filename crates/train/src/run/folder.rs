@@ -41,6 +41,37 @@ fn write_sealed(
     written
 }
 
+/// Makes a file of each of `sizes` in bytes for the folder `path`, and removes them: a disk or a
+/// limit that is too small is noticed before anything is computed for it.
+///
+/// # Errors
+/// [`TrainError::NotSaved`].
+pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<(), TrainError> {
+    let partial = beside(path, PARTIAL);
+    let make = |(name, size): (&str, u64)| {
+        let path = partial.join(name);
+        File::create(&path).and_then(|file| reserve(&file, size)).at(&path)
+    };
+    let made = remove(&partial).and_then(|()| fs::create_dir(&partial)).at(&partial);
+    let made = made.and_then(|()| ["weights", "moments"].into_iter().zip(sizes).try_for_each(make));
+    let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
+    made.and(remove(&partial).at(&partial)).map_err(not_saved)
+}
+
+/// Reserves `size` bytes for `file`, where the file system can do so.
+fn reserve(file: &File, size: u64) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        match fallocate(file, FallocateFlags::empty(), 0, size) {
+            Err(Errno::NOTSUP | Errno::NOSYS | Errno::INVAL) => {}
+            done => return Ok(done?),
+        }
+    }
+    file.set_len(size)
+}
+
 /// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
 /// replacing what is there. The error names a remedy.
 ///
@@ -243,6 +274,18 @@ mod tests {
             assert_eq!(text(&path), expected, "after {steps} steps");
             assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1, "after {steps} steps");
         }
+    }
+
+    #[test]
+    fn sizes_are_tried_and_leave_nothing() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("step-1");
+        fs::create_dir(beside(&path, PARTIAL)).expect("a leftover");
+        try_sizes(&path, [1 << 20, 0]).expect("there is room");
+        // No file system holds an exabyte.
+        let error = try_sizes(&path, [1, 1 << 60]).expect_err("too large").to_string();
+        assert!(error.contains("moments") && error.contains("--resume"), "{error}");
+        assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 0);
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn a_run_without_validation_text_looks_at_last_and_one_that_validates_soon_not_a
     learner.make_updates(&AtomicBool::new(false)).unwrap();
     learner.first_look().unwrap();
     assert!(!toy.model("run", "last").is_empty());
-    assert!(toy.log("run").contains("last/ holds this model until update 10"));
+    assert!(toy.log("run").contains("last/ holds this model until the run saves"));
 
     let soon = Toy::with_validation(&["validation.every=6", SETTINGS[1], SETTINGS[2]], VALID);
     let mut learner = soon.learner("run", RunMode::New, 1, 3).unwrap();

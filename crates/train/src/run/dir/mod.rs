@@ -58,7 +58,12 @@ impl RunDir {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
             (false, RunMode::Resume) => Err(TrainError::NothingToResume { path: path.into() }),
-            (false, RunMode::New) => Ok(()),
+            (false, RunMode::New) => {
+                let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
+                let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+                fs::create_dir_all(path).at(path)?;
+                missing.iter().try_for_each(fs::remove_dir).at(path)
+            }
         }
     }
 
