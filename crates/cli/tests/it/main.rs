@@ -6,6 +6,7 @@ mod bad_input_corpus;
 mod bad_input_model;
 mod bad_input_scores;
 mod bad_input_translate;
+mod catalogues;
 mod common;
 mod devices;
 mod distill;

@@ -103,7 +103,7 @@ class Translator:
     def translate_document(
         self,
         text: str,
-        format: Literal["text", "html", "markdown", "srt"] = "text",
+        format: Literal["text", "html", "markdown", "srt", "po"] = "text",
         *,
         language: str | None = None,
         **options: Unpack[DocumentOptions],

@@ -30,7 +30,7 @@ pub(crate) struct FileResponse {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct FileRequest {
-    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt or .vtt.
+    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt, .vtt, .po or .pot.
     #[schema(format = Binary)]
     file: String,
     /// The code of its language, or `auto`.
