@@ -1,6 +1,7 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
 use burnformer_kernels::{self as kernels, Epilogue, to_f32};
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
 /// The number type of matrix products. Everything else is float32 (Micikevicius et al., 2018,
@@ -8,7 +9,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Operands are rounded to this type, and results are converted back to float32, also in the
 /// backward pass. Gradients of weights are therefore float32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[display("{}", self.name())]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -99,11 +101,5 @@ impl Precision {
                 }
             }
         }
-    }
-}
-
-impl std::fmt::Display for Precision {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -1,28 +1,22 @@
 //! The references of a corpus, line by line.
 
+use derive_more::Display;
+
 use crate::MetricError;
 
 /// The number of references per line; the field `nrefs` of a [`Signature`](crate::Signature).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Display, PartialEq, Eq)]
 pub enum ReferenceCount {
     /// Every line has this number of references.
     Fixed(usize),
     /// Some lines lack some references.
+    #[display("var")]
     Variable,
 }
 
 impl From<usize> for ReferenceCount {
     fn from(count: usize) -> Self {
         Self::Fixed(count)
-    }
-}
-
-impl std::fmt::Display for ReferenceCount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Fixed(count) => write!(f, "{count}"),
-            Self::Variable => f.write_str("var"),
-        }
     }
 }
 

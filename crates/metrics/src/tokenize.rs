@@ -9,13 +9,15 @@ pub(crate) mod tercom;
 pub(crate) mod zh;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
+
+use derive_more::Display;
 
 use crate::MetricError;
 
 /// The tokenisers of BLEU, which divide texts into words, with sacreBLEU's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, Display, PartialEq, Eq, Hash, Default)]
+#[display("{}", self.name())]
 pub enum BleuTokenizer {
     /// `13a`, the default: the tokeniser of mteval-v13a.pl, which WMT uses.
     #[default]
@@ -81,12 +83,6 @@ impl BleuTokenizer {
             Self::Flores101 => Cow::Owned(flores::FLORES_101.tokenize(line)),
             Self::Flores200 => Cow::Owned(flores::FLORES_200.tokenize(line)),
         }
-    }
-}
-
-impl fmt::Display for BleuTokenizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -1,20 +1,25 @@
 //! The writing system of a text, which decides the metric that fits it.
 
 use burnformer_text::visible;
+use derive_more::Display;
 
 use crate::{Bleu, BleuTokenizer, Chrf, Metric, text};
 
 /// The writing system of a text. BLEU counts words, so that it needs to know where they end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Display, PartialEq, Eq)]
 pub enum WritingSystem {
     /// Words with spaces between them.
+    #[display("words with spaces between them")]
     Spaced,
     /// Chinese characters without spaces.
+    #[display("Chinese characters")]
     Chinese,
     /// Korean, whose spaces stand between phrases: a word and its particles.
+    #[display("Korean")]
     Korean,
     /// Another script without spaces, such as that of Japanese, Thai, Lao, Khmer, Burmese and
     /// Tibetan.
+    #[display("a script without spaces between words")]
     Unspaced,
 }
 
@@ -56,17 +61,6 @@ impl WritingSystem {
             true => Box::new(Bleu { effective_order: true, ..self.bleu() }),
             false => self.metric(),
         }
-    }
-}
-
-impl std::fmt::Display for WritingSystem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Spaced => "words with spaces between them",
-            Self::Chinese => "Chinese characters",
-            Self::Korean => "Korean",
-            Self::Unspaced => "a script without spaces between words",
-        })
     }
 }
 

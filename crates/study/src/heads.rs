@@ -7,7 +7,7 @@
 //! W^O are columns there.)
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, TensorData};
@@ -17,12 +17,14 @@ use burnformer_infer::{NeuralModel, TranslateOptions, Translator, load_settings,
 use burnformer_metrics::{
     Bleu, Bootstrap, Metric as _, References, Statistics, as_strs, confidence, resampled,
 };
+use derive_more::Display;
 use serde::Serialize;
 
 use crate::error::StudyError;
 
 /// The three uses of attention (paper §3.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Serialize)]
+#[display(rename_all = "lowercase")]
 #[serde(rename_all = "kebab-case")]
 pub enum AttentionUse {
     /// Self-attention of the encoder.
@@ -34,7 +36,8 @@ pub enum AttentionUse {
 }
 
 /// An attention head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Serialize)]
+#[display("{part}, layer {layer}, head {head}")]
 pub struct Head {
     /// The use of its attention.
     pub part: AttentionUse,
@@ -42,17 +45,6 @@ pub struct Head {
     pub layer: usize,
     /// The index in the layer, from 1.
     pub head: usize,
-}
-
-impl fmt::Display for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = match self.part {
-            AttentionUse::Encoder => "encoder",
-            AttentionUse::Decoder => "decoder",
-            AttentionUse::Cross => "cross",
-        };
-        write!(f, "{part}, layer {}, head {}", self.layer, self.head)
-    }
 }
 
 impl Head {

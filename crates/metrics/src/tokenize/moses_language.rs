@@ -1,8 +1,9 @@
 //! The languages of Moses' tokeniser, and their words whose period does not end a sentence:
 //! `nonbreaking_prefix.de` and `.en`, in the edition of sacremoses (MIT).
 
-use std::fmt;
 use std::str::FromStr;
+
+use derive_more::Display;
 
 use crate::MetricError;
 
@@ -18,7 +19,8 @@ pub(super) enum Breaking {
 }
 
 /// A language with its own tokenisation rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Display, PartialEq, Eq, Hash)]
+#[display("{}", self.code())]
 pub enum MosesLanguage {
     /// German, `de`.
     German,
@@ -48,12 +50,6 @@ impl MosesLanguage {
             Self::English if listed(word, &[ENGLISH_BEFORE_NUMBERS]) => Breaking::UnlessNumber,
             _ => Breaking::Always,
         }
-    }
-}
-
-impl fmt::Display for MosesLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
     }
 }
 

@@ -1,33 +1,28 @@
 //! The end of a run: its reasons, and the limits that lead to it.
 
+use derive_more::Display;
+
 use crate::config::TrainConfig;
 use crate::run::state::RunState;
 
 /// The reason why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]
 pub enum StopReason {
     /// It reached `training.max_updates`.
+    #[display("training.max_updates reached")]
     MaxUpdates,
     /// It reached `training.max_minutes`.
+    #[display("training.max_minutes reached")]
     MaxMinutes,
     /// It reached `training.max_epochs`.
+    #[display("training.max_epochs reached")]
     MaxEpochs,
     /// `validation.patience` consecutive validations were not better.
+    #[display("no better validation for validation.patience times")]
     Patience,
     /// The caller interrupted it. The run can be resumed.
+    #[display("interrupted; continue with --resume")]
     Interrupted,
-}
-
-impl std::fmt::Display for StopReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::MaxUpdates => "training.max_updates reached",
-            Self::MaxMinutes => "training.max_minutes reached",
-            Self::MaxEpochs => "training.max_epochs reached",
-            Self::Patience => "no better validation for validation.patience times",
-            Self::Interrupted => "interrupted; continue with --resume",
-        })
-    }
 }
 
 /// The reason why the loop over a stream of batches ends.

@@ -36,16 +36,12 @@ const LABEL_SMOOTHING: &str = "training.label_smoothing";
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
 /// A setting that has changed.
+#[derive(derive_more::Display)]
+#[display("{key} was {was} and is {now}")]
 struct Change {
     key: String,
     was: String,
     now: String,
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} was {} and is {}", self.key, self.was, self.now)
-    }
 }
 
 /// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`.
