@@ -6,12 +6,12 @@
 //!
 //! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On
 //! GPUs (cargo feature `gpu`) it exists for those operations that cost plain tensors the most
-//! launches and passes over memory: the loss, norms, attention and the norm of the gradients. On
-//! every other backend and element type, and without the features, each function runs its
-//! [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the fused
-//! code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs,
-//! with the same bits everywhere. No result depends on the number of threads: the work is divided
-//! according to the size of the problem alone, and partial sums are added in a fixed order.
+//! launches and passes over memory: the loss, norms and attention. On every other backend and
+//! element type, and without the features, each function runs its [`reference`](mod@reference):
+//! ordinary tensor arithmetic, with which the tests compare the fused code. Callers need not know
+//! which one runs. Dropout is drawn where it is used, also on GPUs, with the same bits everywhere.
+//! No result depends on the number of threads: the work is divided according to the size of the
+//! problem alone, and partial sums are added in a fixed order.
 //!
 //! Each operation has a folder. It contains the public function, which decides where the operation
 //! runs (`mod.rs`), the reference (`reference.rs`), the operation on the CPU (`op.rs`) with its
@@ -98,7 +98,6 @@ pub mod reference {
     pub use crate::adam::reference::adam_step;
     pub use crate::attention::reference::attention;
     pub use crate::dropout::reference::{dropout, residual_dropout};
-    pub use crate::embedding::reference::embedding;
     pub use crate::global_norm::reference::sum_of_squares;
     pub use crate::linear::reference::{linear, linear_bfloat16, linear_relu};
     pub use crate::loss::reference::label_smoothed_cross_entropy;
