@@ -3,8 +3,6 @@
 pub(crate) mod check;
 #[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "gpu")]
-mod gpu;
 mod heads;
 #[cfg(feature = "cpu")]
 mod op;
@@ -50,10 +48,6 @@ pub fn attention(
     match Target::of(&[&query, &key, &value]) {
         #[cfg(feature = "cpu")]
         Target::Cpu => op::attention(query, key, value, heads, hidden, mask),
-        #[cfg(feature = "gpu")]
-        Target::Gpu if gpu::supports(&query, &value, heads) => {
-            gpu::attention(query, key, value, heads, hidden, mask)
-        }
         _ => reference::attention(query, key, value, heads, hidden, mask),
     }
 }

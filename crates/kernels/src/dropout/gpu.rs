@@ -16,14 +16,6 @@ use crate::gpu::philox::{
 };
 use crate::gpu::units_per_cube;
 
-/// The random key and the rate of `mask` as an argument of a kernel. Without a mask these are
-/// zeros, which the kernel does not read.
-pub(crate) fn draw_of(mask: Option<DropoutMask>) -> DrawLaunch {
-    let Some(mask) = mask else { return DrawLaunch::new(0, 0, 0, 0.0) };
-    let [key_0, key_1] = mask.key().words();
-    DrawLaunch::new(key_0, key_1, mask.drop_threshold(), mask.keep_value())
-}
-
 #[backend_extension(Cube, Fusion)]
 pub(super) trait MaskKernel: Backend {
     #[fusion(dtype = x, shape = x)]
@@ -49,13 +41,14 @@ impl MaskKernel for CubeBackend {
             return factors;
         }
         let dim = CubeDim::new_1d(units_per_cube(&factors.client));
+        let [key_0, key_1] = mask.key().words();
         draw_factors::launch(
             &factors.client,
             calculate_cube_count_elemwise(&factors.client, blocks, dim),
             dim,
             factors.required_address_type(),
             factors.clone().into_linear_view(),
-            draw_of(Some(mask)),
+            DrawLaunch::new(key_0, key_1, mask.drop_threshold(), mask.keep_value()),
         );
         factors
     }

@@ -3,7 +3,7 @@
 #[cfg(feature = "cpu")]
 mod cpu;
 #[cfg(feature = "gpu")]
-pub(crate) mod gpu;
+mod gpu;
 mod like;
 mod mask;
 #[cfg(feature = "cpu")]

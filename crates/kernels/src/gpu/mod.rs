@@ -15,6 +15,6 @@ mod launch;
 pub mod philox;
 mod sums;
 
-pub use buffers::{SharedBuffer, empty, empty_like, shared_buffer, with_contiguous_rows};
+pub use buffers::{empty, with_contiguous_rows};
 pub use launch::{cubes, units_per_cube};
 pub use sums::sums_of_units;

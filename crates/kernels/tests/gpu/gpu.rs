@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{device, leaf, normal, values};
 use burn::backend::DispatchDevice;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::gpu::philox::{
     Draw, DrawLaunch, dropout_factor, element_index, index_in_block, words_of_block,
 };
@@ -66,24 +66,10 @@ impl LaunchObserver for Launched {
 
 /// Every launch of a kernel of ours, in each variant that binds other buffers or has other code.
 fn launch_every_kernel() {
-    let mask = Some(DropoutMask::new(RandomKey::new(1), 0.3));
-    for mask in [None, mask] {
-        attention(mask);
-    }
     loss();
     let x = normal(1, [40, 50]).inner();
     DropoutMask::new(RandomKey::new(1), 0.3).tensor_like(&x);
     Device::default().sync().expect("the device computes");
-}
-
-fn attention(mask: Option<DropoutMask>) {
-    let (batch, len, heads, width) = (2, 9, 2, 16);
-    let hidden = TensorData::new(vec![false; batch * len], [batch, 1, 1, len]);
-    for hidden in [None, Some(Tensor::<4, Bool>::from_data(hidden, &device()))] {
-        let [query, key, value] = [1, 2, 3].map(|seed| leaf(seed, [batch, len, width]));
-        let context = kernels::attention(query.clone(), key, value, heads, hidden, mask);
-        values(query.grad(&context.sum().backward()).expect("a gradient"));
-    }
 }
 
 /// The gradient over the logits, and beside them where they are held.
