@@ -103,8 +103,8 @@ impl Output {
     ///
     /// # Errors
     /// The errors of [`line`](Self::line).
-    pub fn text(&mut self, text: &str) -> Result<()> {
-        self.writer.write_all(text.as_bytes()).map_err(|cause| self.failed(cause))
+    pub fn text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
+        self.writer.write_all(text.as_ref()).map_err(|cause| self.failed(cause))
     }
 
     /// Writes what is still in the buffer.

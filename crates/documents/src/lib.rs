@@ -52,17 +52,20 @@ mod ends;
 mod escape;
 mod format;
 mod message;
+mod office;
 mod place;
 mod protect;
 mod render;
 mod restore;
 mod split;
 mod words;
+mod xml;
 
 pub use burnformer_glossary::Link;
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
+pub use office::{BrokenOffice, Office, OfficeKind};
 
 /// Plain text for the model: one sentence, or a clause of a sentence that is too long for the
 /// model. It has no markup and neither leading nor trailing white space.

@@ -30,6 +30,6 @@ pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
     let shell = args.shell.context("no shell")?;
     clap_complete::generate(shell, &mut program, "burnformer", &mut script);
     let mut output = Output::create(None, &[])?;
-    output.text(&String::from_utf8_lossy(&script))?;
+    output.text(script)?;
     output.flush()
 }

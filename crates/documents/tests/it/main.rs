@@ -7,6 +7,7 @@ mod html;
 mod invisible;
 mod markdown;
 mod messages;
+mod office;
 mod others;
 mod pages;
 mod properties;

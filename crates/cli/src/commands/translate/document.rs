@@ -1,8 +1,10 @@
 //! The whole input as one document.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::read_text;
-use burnformer_documents::{Catalogue, Format, Message, MessageState};
+use burnformer_documents::{Catalogue, Format, Message, MessageState, Office, OfficeKind};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
@@ -10,11 +12,32 @@ use crate::output::{Output, note, say};
 use crate::whole_documents::{Source, translate};
 
 impl Job<'_> {
-    /// Translates the input as one document in `format`.
-    pub fn document(&self, format: Format) -> Result<()> {
+    /// Translates the input as one document in `format`, or as an office document of this kind.
+    pub fn document(&self, format: Format, kind: Option<OfficeKind>) -> Result<()> {
         let Self { args, translator, options, input, output } = *self;
-        let (text, replaced) = read_text(input)?;
-        let name = input.display();
+        let name = || input.display().to_string();
+        let read = |kind| Office::read(fs::read(input)?, kind).map_err(anyhow::Error::from);
+        let office = kind.map(read).transpose().with_context(name)?;
+        let (text, format) = match &office {
+            Some(office) => (office.html(), Format::Html),
+            None => (self.text(format)?, format),
+        };
+        let mut output = Output::create(output, &[input])?;
+        let language = args.language.as_deref().or(options.languages.source());
+        let source = Source { text: &text, format, language };
+        let translated = translate(translator, source, options, &Cancel::default());
+        let translated = translated.with_context(name)?;
+        output.text(match office {
+            Some(office) => office.write(&translated),
+            None => translated.into_bytes(),
+        })?;
+        output.flush()
+    }
+
+    /// The text of the input in `format`.
+    fn text(&self, format: Format) -> Result<String> {
+        let (text, replaced) = read_text(self.input)?;
+        let name = self.input.display();
         if replaced {
             ensure!(
                 !format.is_catalogue(),
@@ -29,11 +52,6 @@ impl Job<'_> {
             let (count, new) = (messages.len(), messages.iter().filter(is_new).count());
             note(format_args!("{name}: {new} of {count} messages have no translation"));
         }
-        let mut output = Output::create(output, &[input])?;
-        let language = args.language.as_deref().or(options.languages.source());
-        let source = Source { text: &text, format, language };
-        let translated = translate(translator, source, options, &Cancel::default());
-        output.text(&translated.with_context(|| name.to_string())?)?;
-        output.flush()
+        Ok(text)
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
-use burnformer_documents::Format;
+use burnformer_documents::{Format, OfficeKind};
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use serde_json::{Value, json};
 
@@ -43,9 +43,10 @@ pub fn run(args: Args) -> Result<()> {
     for (input, output) in &files {
         let (translator, output) = (&translator, output.as_deref());
         let job = Job { args: &args, translator, options: &options, input, output };
-        match args.format {
-            Some(format) => job.document(format)?,
-            None => job.lines(&mut shared)?,
+        let extension = job.input.extension().and_then(|name| name.to_str());
+        match (extension.and_then(OfficeKind::from_extension), args.format) {
+            (None, None) => job.lines(&mut shared)?,
+            (kind, format) => job.document(format.unwrap_or_default(), kind)?,
         }
     }
     Ok(())

@@ -1,0 +1,142 @@
+//! Office documents: archives of XML, whose paragraphs are translated in their places.
+//!
+//! A paragraph becomes a paragraph of HTML: its runs and links are elements, and pictures, fields,
+//! notes and whatever else it holds are points. So the words of a bold run are found in a
+//! translation as those of `<b>` are. Everything outside of translated paragraphs stays byte for
+//! byte.
+
+mod kind;
+mod paragraph;
+
+use std::fmt;
+use std::io::{Cursor, Read, Write};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+pub use self::kind::OfficeKind;
+use self::paragraph::{Paragraph, paragraphs, written};
+
+/// The most bytes of the XML of a document, which bounds what a hostile archive unpacks.
+const MOST_BYTES: u64 = 64 << 20;
+/// The first bytes of an encrypted document, and of one from before 2007.
+const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
+
+/// A document of an office program or an electronic book.
+#[derive(Clone, Debug)]
+pub struct Office {
+    archive: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+/// A file of the archive that has text.
+#[derive(Clone, Debug)]
+struct Part {
+    /// The index of the file in the archive.
+    index: usize,
+    xml: String,
+    paragraphs: Vec<Paragraph>,
+}
+
+/// The reason for which a document cannot be read, as a sentence with a remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenOffice(String);
+
+impl fmt::Display for BrokenOffice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BrokenOffice {}
+
+impl Office {
+    /// Reads the bytes of a document.
+    ///
+    /// # Errors
+    /// If they are no archive, are encrypted, would unpack to more than 64 MiB of XML, or their XML
+    /// is broken.
+    pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenOffice> {
+        if archive.starts_with(&COMPOUND) {
+            let fault = "the document is encrypted or of a format from before 2007; save it without a password, and in the format that its name says";
+            return Err(BrokenOffice(fault.into()));
+        }
+        let broken = |error| {
+            let fault = "open it in its program and save it again";
+            BrokenOffice(format!("the document is no whole archive ({error}); {fault}"))
+        };
+        let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
+        if zip.index_for_name(kind.main().1).is_none() {
+            let fault = format!("the archive is no {kind} document; rename it by what it is");
+            return Err(BrokenOffice(fault));
+        }
+        let (mut parts, mut room) = (Vec::new(), MOST_BYTES);
+        for index in 0..zip.len() {
+            let file = zip.by_index(index).map_err(broken)?;
+            let name = file.name().map_err(broken)?.into_owned();
+            if !kind.has_text(&name) {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            file.take(room + 1).read_to_end(&mut bytes).map_err(|error| broken(error.into()))?;
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
+                let fault =
+                    "the document unpacks to more than the 64 MiB of XML that are read; divide it";
+                BrokenOffice(format!("{name}: {fault}"))
+            })?;
+            let xml = String::from_utf8(bytes).map_err(|_| {
+                let fault =
+                    "the text is encrypted or not UTF-8; save the document without a password";
+                BrokenOffice(format!("{name}: {fault}"))
+            })?;
+            if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
+                let fault = "the file defines entities, which no office program writes; save the document again";
+                return Err(BrokenOffice(format!("{name}: {fault}")));
+            }
+            let paragraphs =
+                paragraphs(&xml, kind).map_err(|fault| BrokenOffice(format!("{name}: {fault}")))?;
+            parts.push(Part { index, xml, paragraphs });
+        }
+        Ok(Self { archive, parts })
+    }
+
+    /// The paragraphs of the document as a page of HTML, to be translated as one.
+    pub fn html(&self) -> String {
+        let all = self.parts.iter().flat_map(|part| &part.paragraphs);
+        all.map(|paragraph| format!("<p>{}</p>\n", paragraph.html)).collect()
+    }
+
+    /// The document with the paragraphs of `html`, the translation of [`Office::html`].
+    ///
+    /// # Panics
+    /// If `html` has other paragraphs than the page.
+    pub fn write(&self, html: &str) -> Vec<u8> {
+        let mut lines = html.split_terminator("</p>\n");
+        let mut translated = |_: &Paragraph| {
+            let line = lines.next().and_then(|line| line.strip_prefix("<p>"));
+            line.expect("the page has the paragraphs of the document")
+        };
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let mut archive = ZipArchive::new(Cursor::new(&self.archive)).expect("it was read before");
+        let mut parts = self.parts.iter().peekable();
+        for index in 0..archive.len() {
+            let file = archive.by_index_raw(index).expect("it was read before");
+            let changed = parts.next_if(|part| part.index == index).and_then(|part| {
+                let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
+                Some(written(&part.xml, &part.paragraphs, &lines)).filter(|text| *text != part.xml)
+            });
+            let done = match (changed, file.name().map(|name| name.into_owned())) {
+                (Some(text), Ok(name)) => {
+                    let options = SimpleFileOptions::default()
+                        .compression_method(CompressionMethod::Deflated)
+                        .last_modified_time(file.last_modified().unwrap_or_default());
+                    let done = zip.start_file(name, options);
+                    done.and_then(|()| zip.write_all(text.as_bytes()).map_err(Into::into))
+                }
+                _ => zip.raw_copy_file(file),
+            };
+            done.expect("memory takes what is written");
+        }
+        zip.finish().expect("memory takes what is written").into_inner()
+    }
+}

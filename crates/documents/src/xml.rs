@@ -1,0 +1,77 @@
+//! XML as elements with their bytes.
+
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::catalogue::BrokenCatalogue;
+
+/// Elements within elements deeper than this are refused.
+const DEEPEST: usize = 200;
+
+/// An element of a file.
+pub(crate) struct Element {
+    /// The name with its prefix.
+    pub(crate) name: String,
+    /// The bytes of its start tag.
+    pub(crate) tag: Range<usize>,
+    /// The bytes between its tags.
+    pub(crate) inner: Range<usize>,
+    /// The bytes with its tags.
+    pub(crate) outer: Range<usize>,
+    /// The index of the element around it.
+    pub(crate) parent: Option<usize>,
+}
+
+/// The elements of `text` in the order of their start tags.
+///
+/// # Errors
+/// If the XML is broken, cut off, or deeper than 200 elements.
+pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
+    // The reader does not count a byte-order mark.
+    let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mut reader = Reader::from_str(&text[skipped..]);
+    let (mut all, mut open): (Vec<Element>, Vec<usize>) = (Vec::new(), Vec::new());
+    loop {
+        let start = skipped + reader.buffer_position() as usize;
+        let event = reader.read_event().map_err(|error| {
+            let fault = format!("the XML is broken: {error}; `xmllint --noout FILE` shows more");
+            BrokenCatalogue::at(text, skipped + reader.error_position() as usize, fault)
+        })?;
+        let end = skipped + reader.buffer_position() as usize;
+        match event {
+            Event::Start(tag) if open.len() < DEEPEST => {
+                all.push(element(&tag, start..end, open.last().copied()));
+                open.push(all.len() - 1);
+            }
+            Event::Start(_) => {
+                let fault =
+                    "elements lie deeper than 200 in each other; write them beside each other";
+                return Err(BrokenCatalogue::at(text, start, fault));
+            }
+            Event::Empty(tag) => all.push(element(&tag, start..end, open.last().copied())),
+            Event::End(_) => {
+                if let Some(index) = open.pop() {
+                    all[index].inner.end = start;
+                    all[index].outer.end = end;
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    let Some(index) = open.pop() else { return Ok(all) };
+    let fault = format!("the element `{}` is not closed; the file may be cut off", all[index].name);
+    Err(BrokenCatalogue::at(text, all[index].tag.start, fault))
+}
+
+fn element(tag: &BytesStart<'_>, range: Range<usize>, parent: Option<usize>) -> Element {
+    Element {
+        name: tag.name().as_ref().into(),
+        inner: range.end..range.end,
+        outer: range.clone(),
+        tag: range,
+        parent,
+    }
+}

@@ -1,0 +1,254 @@
+//! Office documents: what is not translated stays byte for byte, and words keep their runs.
+
+use std::io::{Cursor, Read, Write};
+
+use burnformer_documents::{Document, Format, Office, OfficeKind, PendingSentence, Translated};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// An archive of these files.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (number, (name, text)) in files.iter().enumerate() {
+        let method = [CompressionMethod::Deflated, CompressionMethod::Stored][number % 2];
+        let options = SimpleFileOptions::default().compression_method(method);
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn file(archive: &[u8], name: &str) -> String {
+    let mut text = String::new();
+    let mut zip = ZipArchive::new(Cursor::new(archive)).unwrap();
+    zip.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+/// `bytes` translated by an engine that gives a sentence for a sentence.
+fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) -> Vec<u8> {
+    let office = Office::read(bytes, kind).unwrap();
+    let mut document = Document::parse(&office.html(), Format::Html, Some("en"), &|_| true);
+    loop {
+        let pending = document.pending();
+        if pending.is_empty() {
+            return office.write(&document.finish());
+        }
+        let translated = |sentence: &PendingSentence| Translated {
+            text: engine(&sentence.text),
+            ..Translated::default()
+        };
+        document.accept(pending.iter().map(translated).collect());
+    }
+}
+
+/// The translation of `xml`, the file `name` of a document, whose words are in capitals.
+fn capitals(kind: OfficeKind, name: &str, xml: &str) -> String {
+    let whole = [("mimetype", "m"), (name, xml), ("media/a.png", "\u{1}\u{2}")];
+    // Every kind is known by a file of its own.
+    let mains =
+        ["word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "META-INF/container.xml"];
+    let mains = mains.into_iter().filter(|main| *main != name).map(|main| (main, "<a/>"));
+    let whole = archive(&whole.into_iter().chain(mains).collect::<Vec<_>>());
+    let same = translate(whole.clone(), kind, str::to_owned);
+    assert_eq!(file(&same, name), xml);
+    assert_eq!(same.len(), whole.len(), "an unchanged document is the same archive");
+    let changed = translate(whole, kind, str::to_uppercase);
+    assert_eq!(file(&changed, "media/a.png"), "\u{1}\u{2}");
+    file(&changed, name)
+}
+
+#[test]
+fn runs_links_fields_and_notes_of_word_stay_with_their_words() {
+    let bold = "<w:rPr><w:b/></w:rPr>";
+    let xml = format!(
+        "<w:document><w:body><w:p w:rsidR=\"1\"><w:pPr><w:jc/></w:pPr>\
+         <w:r w:rsidR=\"2\"><w:t xml:space=\"preserve\">A </w:t></w:r><w:proofErr/><w:r>{bold}<w:t>red</w:t></w:r>\
+         <w:r><w:t xml:space=\"preserve\"> house &amp; </w:t></w:r><w:hyperlink r:id=\"9\"><w:r><w:t>a link</w:t></w:r></w:hyperlink>\
+         <w:r><w:footnoteReference w:id=\"3\"/></w:r><w:r><w:t>.</w:t></w:r></w:p>\
+         <w:sectPr/></w:body></w:document>"
+    );
+    let run = |text: &str| format!("<w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r>");
+    let expected = format!(
+        "<w:document><w:body><w:p w:rsidR=\"1\"><w:pPr><w:jc/></w:pPr>{}<w:r>{bold}<w:t xml:space=\"preserve\">RED</w:t></w:r>{}\
+         <w:hyperlink r:id=\"9\">{}</w:hyperlink><w:r><w:footnoteReference w:id=\"3\"/></w:r>{}</w:p>\
+         <w:sectPr/></w:body></w:document>",
+        run("A "),
+        run(" HOUSE &amp; "),
+        run("A LINK"),
+        run(".")
+    );
+    assert_eq!(
+        capitals(OfficeKind::Docx, "word/document.xml", &xml)
+            .replace("<w:pPr><w:jc/></w:pPr>", "<w:pPr><w:jc/></w:pPr>"),
+        expected
+    );
+}
+
+#[test]
+fn the_paragraphs_of_a_text_box_are_translated_within_that_around_it() {
+    let inner = |text: &str| {
+        format!("<w:txbxContent><w:p><w:r><w:t{text}</w:t></w:r></w:p></w:txbxContent>")
+    };
+    let xml = |[outer, inside]: [&str; 2], word: &str| {
+        format!(
+            "<w:document><w:p><w:r><w:t{outer}</w:t></w:r><w:r><mc:AlternateContent><mc:Choice>{0}</mc:Choice>\
+             <mc:Fallback>{0}</mc:Fallback></mc:AlternateContent></w:r></w:p>{word}</w:document>",
+            inner(inside)
+        )
+    };
+    let preserved = |text: &str| format!(" xml:space=\"preserve\">{text}");
+    let found = capitals(OfficeKind::Docx, "word/header2.xml", &xml([">out", ">in"], ""));
+    assert_eq!(found, xml([&preserved("OUT"), &preserved("IN")], ""));
+    // A paragraph without words around it stays as it is.
+    let found = capitals(OfficeKind::Docx, "word/document.xml", &xml([">1", ">in"], ""));
+    assert_eq!(found, xml([">1", &preserved("IN")], ""));
+}
+
+#[test]
+fn cells_have_their_lines_and_formulas_stay() {
+    let xml = "<sst><si><t>one\ntwo</t></si><si><r><t>a </t></r><r><rPr><b/></rPr><t>fat</t></r></si><si><t>12</t></si></sst>";
+    let expected = "<sst><si><t xml:space=\"preserve\">ONE</t><t xml:space=\"preserve\">\n</t>";
+    let found = capitals(OfficeKind::Xlsx, "xl/sharedStrings.xml", xml);
+    assert!(found.starts_with("<sst><si><t xml:space=\"preserve\">ONE"), "{found} {expected}");
+    let sheet = "<worksheet><c t=\"str\"><f>A1&amp;\"x\"</f><v>word</v></c><c t=\"inlineStr\"><is><t>word</t></is></c></worksheet>";
+    let found = capitals(OfficeKind::Xlsx, "xl/worksheets/sheet1.xml", sheet);
+    assert_eq!(found, sheet.replace("<t>word", "<t xml:space=\"preserve\">WORD"));
+}
+
+#[test]
+fn slides_open_documents_and_books_keep_what_is_not_text() {
+    let cases = [
+        (
+            OfficeKind::Pptx,
+            "ppt/slides/slide12.xml",
+            "<p:sld><a:p><a:pPr/><a:r><a:rPr b=\"1\"/><a:t>word</a:t></a:r><a:fld><a:rPr/><a:t>7</a:t></a:fld><a:endParaRPr/></a:p></p:sld>",
+        ),
+        (
+            OfficeKind::OpenDocument,
+            "content.xml",
+            "<office:text><text:h>word <text:span text:style-name=\"T1\">more</text:span><text:note><text:note-citation>1</text:note-citation>\
+             <text:note-body><text:p>note</text:p></text:note-body></text:note></text:h></office:text>",
+        ),
+        (
+            OfficeKind::Epub,
+            "OEBPS/a.xhtml",
+            "\u{feff}<html><head><style>p {}</style></head><body>\n<div>\n<p>word <em>more</em> <code>code()</code><br/></p>\n<hr/></div></body></html>",
+        ),
+    ];
+    for (kind, name, xml) in cases {
+        let expected = ["word", "more", "note"].iter().fold(xml.to_string(), |text, word| {
+            text.replace(&format!(">{word}"), &format!(">{}", word.to_uppercase()))
+        });
+        assert_eq!(capitals(kind, name, xml), expected);
+    }
+}
+
+#[test]
+fn hostile_archives_are_refused_in_a_sentence() {
+    let refused = |bytes: Vec<u8>| Office::read(bytes, OfficeKind::Docx).unwrap_err().to_string();
+    let document = |xml: &str| archive(&[("word/document.xml", xml)]);
+    let bomb = " ".repeat(65 << 20);
+    let whole = document("<w:p/>");
+    let deep = "<w:p>".repeat(100_000);
+    for (bytes, sentence) in [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(), "the document is encrypted"),
+        (b"PK\x03\x04".to_vec(), "the document is no whole archive"),
+        (whole[..whole.len() - 9].to_vec(), "the document is no whole archive"),
+        (document(&bomb), "word/document.xml: the document unpacks to more than the 64 MiB"),
+        (document("<w:p><w:r></w:p>"), "word/document.xml: line 1: the XML is broken"),
+        (document(&deep), "word/document.xml: line 1: elements lie deeper"),
+        (document("<!DOCTYPE a [<!ENTITY b 'c'>]><w:p/>"), "word/document.xml: the file defines"),
+        (archive(&[("xl/sharedStrings.xml", "<sst/>")]), "the archive is no Word document"),
+    ] {
+        let message = refused(bytes);
+        assert!(message.starts_with(sentence), "{message}");
+    }
+}
+
+/// The words of each paragraph of a document.
+fn words(office: &Office) -> Vec<Vec<String>> {
+    let text = |line: &str| {
+        let pieces = line.replace("<br", " <br");
+        let outside =
+            pieces.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+        let text: String = outside.collect();
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    office.html().split_terminator("</p>\n").map(text).collect()
+}
+
+/// `OFFICE_FILES=FOLDER cargo test --release -p burnformer-documents --test it office -- --ignored
+/// --nocapture` tries every document in a folder.
+#[test]
+#[ignore = "needs a folder of documents"]
+fn documents_of_others_lose_nothing() {
+    let folder = std::env::var("OFFICE_FILES").expect("OFFICE_FILES names a folder");
+    let (mut folders, mut files) = (vec![std::path::PathBuf::from(folder)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.path().is_dir() {
+                true => folders.push(entry.path()),
+                false => files.push(entry.path()),
+            }
+        }
+    }
+    files.sort();
+    let mut counts = std::collections::BTreeMap::<String, [usize; 4]>::new();
+    for path in files {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(kind) = OfficeKind::from_extension(&extension) else { continue };
+        let bytes = std::fs::read(&path).unwrap();
+        let [all, refused, other, lost] = counts.entry(extension).or_default();
+        *all += 1;
+        let office = match Office::read(bytes.clone(), kind) {
+            Ok(office) => office,
+            Err(refusal) => {
+                println!("{}: {refusal}", path.display());
+                *refused += 1;
+                continue;
+            }
+        };
+        if translate(bytes.clone(), kind, str::to_owned).len() != office.write(&office.html()).len()
+        {
+            println!("{}: changes without a translation", path.display());
+            *other += 1;
+        }
+        let upper = |text: &str| {
+            text.chars()
+                .map(|c| if c.is_ascii() { c.to_ascii_uppercase() } else { c })
+                .collect::<String>()
+        };
+        let result = translate(bytes, kind, upper);
+        let after = Office::read(result.clone(), kind);
+        let before = words(&office);
+        let expected: Vec<Vec<String>> =
+            before.iter().map(|words| words.iter().map(|word| upper(word)).collect()).collect();
+        match after {
+            Ok(after) => {
+                let found: Vec<Vec<String>> = words(&after)
+                    .iter()
+                    .map(|words| words.iter().map(|word| upper(word)).collect())
+                    .collect();
+                if found != expected {
+                    let at = found.iter().zip(&expected).position(|(a, b)| a != b);
+                    println!("{}: {:?}", path.display(), at.map(|at| (&found[at], &expected[at])));
+                    *lost += 1;
+                }
+            }
+            Err(refusal) => {
+                println!("{}: the result is broken: {refusal}", path.display());
+                *lost += 1;
+            }
+        }
+        if let Ok(out) = std::env::var("OFFICE_OUT") {
+            let name = path.file_name().unwrap();
+            std::fs::write(std::path::Path::new(&out).join(name), result).unwrap();
+        }
+    }
+    for (extension, [all, refused, other, lost]) in counts {
+        println!(
+            "{extension}: {all} files, {refused} refused, {other} changed by identity, {lost} lost words"
+        );
+    }
+}
