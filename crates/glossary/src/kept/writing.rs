@@ -199,7 +199,7 @@ impl Writing {
             && after.starts_with(|c| mark(c) == Mark::Close);
         // A point may divide the parts of a version or of a title.
         let has_point = item.groups.len() == 2 && item.groups[1].separator == '.';
-        let is_plain = !is_in_brackets && !(has_point && self.from.decimal == '.');
+        let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
         is_plain || is_unit || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
     }
 }
