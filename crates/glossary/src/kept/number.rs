@@ -259,15 +259,11 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     if !is_time && !is_clock(after) {
         return;
     }
-    let hour = match is_afternoon(after) && hour < 12 {
-        true => {
-            values.clear();
-            hour + 12
-        }
-        false => hour,
-    };
-    values.push(format!("{hour}:{minute}"));
-    values.extend((minute == "00").then(|| hour.to_string()));
+    let later = (is_afternoon(after) && hour < 12).then_some(hour + 12);
+    for hour in [Some(hour), later].into_iter().flatten() {
+        values.push(format!("{hour}:{minute}"));
+        values.extend((minute == "00").then(|| hour.to_string()));
+    }
 }
 
 /// Returns whether letters touch the number, and the range with those that belong to it: all before
