@@ -91,10 +91,4 @@ pub enum MetricError {
         /// The unknown name.
         name: String,
     },
-    /// There are no tokenisation rules for the language.
-    #[error("no Moses tokenisation for language `{name}`; known are de and en")]
-    UnknownLanguage {
-        /// The unknown name.
-        name: String,
-    },
 }

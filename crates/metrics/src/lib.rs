@@ -27,8 +27,7 @@
 //! The main types: [`Bleu`], [`Chrf`] and [`Ter`] hold options and compute scores. [`Metric`] is
 //! their common trait, which works on sums of [`Statistics`]. [`Bootstrap`] gives confidence
 //! intervals. [`paired_bootstrap`] and [`approximate_randomization`] compare two systems.
-//! [`CompoundBleu`] is the measure of *Attention Is All You Need*, which is not comparable with the
-//! others. [`WritingSystem`] tells which metric fits a text.
+//! [`WritingSystem`] tells which metric fits a text.
 //!
 //! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model
 //! (`ja-mecab`, `ko-mecab`, `spm`, `flores`); threads.
@@ -37,7 +36,6 @@ mod bleu;
 mod bleu_score;
 mod bootstrap;
 mod chrf;
-mod compound;
 mod error;
 mod metric;
 mod ngram;
@@ -56,7 +54,6 @@ pub use bleu::Bleu;
 pub use bleu_score::{BleuScore, Smoothing};
 pub use bootstrap::{Bootstrap, confidence, resampled};
 pub use chrf::Chrf;
-pub use compound::CompoundBleu;
 pub use error::MetricError;
 pub use metric::{Metric, as_strs};
 pub use references::{ReferenceCount, References};
@@ -65,7 +62,6 @@ pub use signature::{Signature, VERSION};
 pub use significance::{PairedResult, RANDOMIZATION, approximate_randomization, paired_bootstrap};
 pub use statistics::Statistics;
 pub use tokenize::BleuTokenizer;
-pub use tokenize::moses_language::MosesLanguage;
 pub use tokenize::tercom::Ter;
 pub use writing::WritingSystem;
 

@@ -2,8 +2,6 @@
 
 mod flores;
 pub(crate) mod international;
-pub(crate) mod moses;
-pub(crate) mod moses_language;
 pub(crate) mod mteval;
 pub(crate) mod tercom;
 pub(crate) mod zh;

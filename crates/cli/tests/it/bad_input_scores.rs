@@ -84,7 +84,7 @@ fn hostile_text_is_scored_and_only_what_would_fill_the_memory_refused() {
     let word = "x".repeat(1_000_000);
     let text = folder.write("text", format!("\0\n\n{word}\na\u{2028}b\rc\n"));
     let mut arguments = vec!["eval-bleu", "--hypothesis", &text, "--reference", &text, "--metric"];
-    arguments.extend(["bleu", "chrf", "chrf++", "ter", "compound"]);
+    arguments.extend(["bleu", "chrf", "chrf++", "ter"]);
     let output = run(&arguments);
     assert!(output.status.success(), "{}", common::stderr(&output));
     let words = folder.write("words", "a b\n".to_owned() + &"eins ".repeat(100_000) + "\n");

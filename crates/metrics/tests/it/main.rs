@@ -1,7 +1,6 @@
 //! Metrics beside those of sacreBLEU.
 
 mod common;
-mod compound;
 mod properties;
 mod sacrebleu;
 mod shared_cases;

@@ -8,8 +8,8 @@ use burnformer_data::corpus::{Side, is_tsv};
 use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
-    Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
-    Smoothing, Ter, WritingSystem, as_strs,
+    Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Smoothing, Ter, WritingSystem,
+    as_strs,
 };
 use serde_json::Value;
 
@@ -40,8 +40,7 @@ pub struct Args {
     /// second column [default: --input, if that is a .tsv]
     #[arg(long, num_args = 1.., value_name = "FILE")]
     reference: Vec<PathBuf>,
-    /// The scores to compute; may be given several times. `compound` is the paper's own measure
-    /// (tokenised BLEU with German compounds split), which cannot be compared with the others
+    /// The scores to compute; may be given several times
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
     /// The division of text into words for BLEU: 13a, intl, char, zh (for Chinese), none, or spm
@@ -58,9 +57,6 @@ pub struct Args {
     /// order)
     #[arg(long)]
     effective_order: bool,
-    /// The language whose compounds `compound` splits: de or en
-    #[arg(long, default_value = "de")]
-    language: MosesLanguage,
     /// Add 95 % confidence intervals by bootstrap resampling
     #[arg(long)]
     confidence: bool,
@@ -123,7 +119,6 @@ enum MetricName {
     #[value(name = "chrf++")]
     ChrfPlusPlus,
     Ter,
-    Compound,
 }
 
 /// Translates if a model is given, then scores.
@@ -283,7 +278,6 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
         MetricName::Chrf => Box::new(Chrf { lowercase, ..Chrf::default() }),
         MetricName::ChrfPlusPlus => Box::new(Chrf { lowercase, ..Chrf::plus_plus() }),
         MetricName::Ter => Box::new(Ter::default()),
-        MetricName::Compound => Box::new(CompoundBleu { language: args.language }),
     }
 }
 
