@@ -41,6 +41,7 @@ cfg_if::cfg_if! {
         mod shards;
         pub mod signals;
         pub mod texts;
+        pub mod translation_memory;
         pub mod values;
         pub mod whole_documents;
 

@@ -60,6 +60,8 @@ enum Command {
     /// Train a model on parallel text; without arguments, on the German–English corpus inside the
     /// program.
     Train(commands::train::Args),
+    /// Adapt a model to a translation memory, without getting worse elsewhere.
+    Adapt(commands::adapt::Args),
     /// Translate text, one sentence per line, from standard input to standard output.
     Translate(commands::translate::Args),
     /// Join the outputs of all shards of a text (--shard) into one file.
@@ -108,6 +110,7 @@ enum Command {
 fn run_command(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Train(args) => commands::train::run(args),
+        Command::Adapt(args) => commands::adapt::run(args),
         Command::Translate(args) => commands::translate::run(args),
         Command::Gather(args) => commands::gather::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),

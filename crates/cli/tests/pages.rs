@@ -18,13 +18,14 @@ use std::process::{Child, Command, Stdio};
 use common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
-const NOT_RUN: [(&str, &str); 12] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("pip install", "needs the wheel, which `cargo xtask wheel --test` builds and installs"),
     ("hf:Helsinki-NLP", "needs the hub; tests/it/named.rs has a local one"),
     ("firefox:de-en", "needs Mozilla's server; crates/hub tests a local one"),
     ("apt-get download", "needs Debian's packages; the reader has their messages"),
     ("dpkg-deb", "unpacks them"),
     ("msgunfmt", "needs gettext"),
+    ("msgfmt", "needs gettext"),
     ("cargo install", "compiles the program, which the test has"),
     ("cargo xtask test", "is the suite of which this test is a part"),
     ("--device wgpu", "needs a build for graphics cards, and one to compute on"),
@@ -141,6 +142,7 @@ impl Reader {
                  case \" $* \" in *' --from '*|*' --resume '*) small= ;; *) small='{small}' ;; esac\n\
                  exec '{program}' \"$@\" {short} $small --set training.max_updates=$updates ;;\n\
              serve) exec '{program}' \"$@\" --listen 127.0.0.1:0 ;;\n\
+             adapt) rm -rf my-model; exec '{program}' \"$@\" --updates 30 --mix 0.3 ;;\n\
              *) exec '{program}' \"$@\" ;;\n\
              esac\n",
             count = count.display()
@@ -188,6 +190,15 @@ impl Reader {
         let messages: Vec<_> = messages.collect();
         let all = (0..25).flat_map(|number| messages.iter().map(move |&it| message(number, it)));
         fs::write(work.join("messages.po"), all.collect::<String>()).unwrap();
+        // A memory of one kind of message, which thirty updates teach, and the next version of it.
+        let of = |i| format!("msgid \"I have {i} cats.\"\nmsgstr \"Ich habe {i} Kater.\"\n\n");
+        fs::create_dir_all(work.join("locale/de")).unwrap();
+        for (part, name) in ["a.po", "b.po"].into_iter().enumerate() {
+            let text: String = (part * 100..part * 100 + 100).map(of).collect();
+            fs::write(work.join("locale/de").join(name), text).unwrap();
+        }
+        fs::write(work.join("next.po"), of(1) + "msgid \"I have 900 cats.\"\nmsgstr \"\"\n")
+            .unwrap();
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 

@@ -1,5 +1,6 @@
 //! The commands, one file per command.
 
+pub mod adapt;
 pub mod attention;
 pub mod average;
 pub mod completions;

@@ -1,5 +1,6 @@
 //! The program as its users run it.
 
+mod adapt;
 mod attention;
 mod bad_input_config;
 mod bad_input_corpus;

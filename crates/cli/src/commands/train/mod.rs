@@ -27,8 +27,18 @@ use crate::signals::Signals;
 use crate::texts::Unnamed;
 pub use args::Args;
 
-/// Trains, then scores the test text with the best model.
+/// Trains, then scores the test text with the best model, and says how to go on.
 pub fn run(args: Args) -> Result<()> {
+    let Some(model) = learn(args)? else { return Ok(()) };
+    note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
+    Ok(())
+}
+
+/// Trains, then scores the test text. Returns the best model of the run, if this process has one.
+///
+/// # Errors
+/// The errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     burnformer_core::allocator::share_freed_memory();
     let folder = run_folder(&args)?;
     let file = configuration_file(&args, &folder);
@@ -36,7 +46,8 @@ pub fn run(args: Args) -> Result<()> {
     let unnamed = Unnamed::take(&mut config.data)?;
     let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
     if args.dry_run {
-        return dry_run::run(&args, &mut config, start, unnamed, &folder, file.as_deref());
+        let run = dry_run::run(&args, &mut config, start, unnamed, &folder, file.as_deref());
+        return run.map(|()| None);
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let ranks = mpi::ranks()?;
@@ -59,7 +70,8 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
         return signals
-            .patiently(|_| guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?)));
+            .patiently(|_| guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?)))
+            .map(|()| None);
     }
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
@@ -80,9 +92,7 @@ pub fn run(args: Args) -> Result<()> {
         signals.end_at_once("stopped before the test text was scored; --resume does that");
         test::score(&config, &test, &folder, &devices[0])?;
     }
-    let model = folder.join("best");
-    note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
-    Ok(())
+    Ok(Some(folder.join("best")))
 }
 
 /// The settings that all runs of a command share.

@@ -1,0 +1,111 @@
+//! The guard: the model before and after on two texts, the memory's and a general one.
+
+use std::fmt;
+
+use anyhow::{Result, ensure};
+use burnformer_infer::{LongSources, TranslateOptions, Translator};
+use burnformer_metrics::{
+    Bootstrap, Chrf, Metric, PairedResult, References, WritingSystem, as_strs, paired_bootstrap,
+};
+use serde_json::{Value, json};
+
+use crate::translation_memory::Pair;
+
+/// A difference that chance makes more often is none.
+const LIKELY: f64 = 0.05;
+
+/// The scores before and after.
+pub(super) struct Comparison {
+    name: &'static str,
+    /// By BLEU, or the metric that fits the text, and by chrF.
+    results: Vec<(String, PairedResult)>,
+}
+
+/// The translations of `sources`, of which those that are too long are cut.
+pub(super) fn translations(translator: &Translator, sources: &[&str]) -> Result<Vec<String>> {
+    let long_sources = LongSources::Truncate;
+    let options = TranslateOptions { long_sources, ..translator.options() };
+    let found = translator.translate(sources, &options)?;
+    Ok(found.into_iter().map(|translation| translation.text).collect())
+}
+
+/// The sources of `pairs`.
+pub(super) fn sources(pairs: &[Pair]) -> Vec<&str> {
+    pairs.iter().map(|[source, _]| source.as_str()).collect()
+}
+
+impl Comparison {
+    /// Scores the translations of `text` by the model before and by the new one.
+    ///
+    /// # Errors
+    /// If a metric fails.
+    pub(super) fn new(
+        name: &'static str,
+        text: &[Pair],
+        [before, after]: [Vec<String>; 2],
+    ) -> Result<Self> {
+        let streams = [text.iter().map(|[_, target]| target.as_str()).collect::<Vec<_>>()];
+        let references = References::new(&streams);
+        let chrf: Box<dyn Metric> = Box::new(Chrf::default());
+        let mut metrics = vec![WritingSystem::of(&streams[0]).metric(), chrf];
+        metrics.dedup_by_key(|metric| metric.name());
+        let result = |metric: &Box<dyn Metric>| {
+            let count = |texts: &[String]| metric.statistics(&as_strs(texts), &references);
+            let [old, new] = [count(&before)?, count(&after)?];
+            let result = paired_bootstrap(&**metric, &old, &new, Bootstrap::default())?;
+            Ok((metric.name(), result))
+        };
+        Ok(Self { name, results: metrics.iter().map(result).collect::<Result<_>>()? })
+    }
+
+    /// The interval of the score before.
+    fn interval(result: &PairedResult) -> f64 {
+        result.baseline_confidence.map_or(0.0, |confidence| confidence.interval)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let score = |(metric, result): &(String, PairedResult)| {
+            json!({
+                "metric": metric, "before": result.baseline, "after": result.system,
+                "interval": Self::interval(result), "p": result.p_value,
+            })
+        };
+        json!({ "text": self.name, "scores": self.results.iter().map(score).collect::<Vec<_>>() })
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<8}", self.name)?;
+        self.results.iter().try_for_each(|(metric, result)| {
+            let PairedResult { baseline, system, .. } = result;
+            let interval = Self::interval(result);
+            write!(f, "  {metric} {baseline:.1} ± {interval:.1} → {system:.1}")
+        })
+    }
+}
+
+/// Checks that the model became better on the `memory`, by one of the metrics, and no worse in
+/// `general`, by the first.
+///
+/// # Errors
+/// If it did not, with the reason and what to try.
+pub(super) fn check(memory: &Comparison, general: &Comparison) -> Result<()> {
+    let is_better =
+        |result: &PairedResult| result.system > result.baseline && result.p_value < LIKELY;
+    ensure!(
+        memory.results.iter().any(|(_, result)| is_better(result)),
+        "the model is not better on the pairs of the memory that were held out, by more than chance; check that the \
+         memory goes from the model's source language into its target language, or name more of it"
+    );
+    let (metric, result) = &general.results[0];
+    let interval = Comparison::interval(result);
+    ensure!(
+        result.system >= result.baseline - interval,
+        "the model is worse on general text, by more than chance: {metric} {:.1} after {:.1} ± {interval:.1}; take more \
+         general text for each pair of the memory (--mix 6), fewer updates, or name text with --general",
+        result.system,
+        result.baseline
+    );
+    Ok(())
+}
