@@ -34,6 +34,11 @@ pub struct Languages {
 }
 
 impl Languages {
+    /// The codes of the languages, from which and into which, if they are known.
+    pub fn codes(&self) -> Option<&[String; 2]> {
+        self.codes.as_ref()
+    }
+
     /// The code of the language to translate from, if it is known.
     pub fn source(&self) -> Option<&str> {
         self.codes.as_ref().map(|codes| &*codes[0])

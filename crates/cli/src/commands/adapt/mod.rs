@@ -26,7 +26,6 @@ use crate::conversion::copy_files;
 use crate::embedded;
 use crate::output::{check_new, note, print, say};
 use crate::translation_memory::Pair;
-use crate::values::languages_of;
 
 /// The general text that is measured and, if the model writes it, learned from.
 const MOST_GENERAL: usize = 500;
@@ -83,14 +82,15 @@ type General = (Vec<PathBuf>, Vec<Pair>);
 /// Reads, measures, trains, measures again, and writes the model if it is better.
 pub fn run(args: Args) -> Result<()> {
     check_new(&args.out)?;
-    let named = languages_of(&args.model.to_string_lossy()).map(|pair| pair.map(String::from));
-    let given = <[String; 2]>::try_from(args.languages.clone()).ok().or(named);
-    let [from, to] = given.as_ref().map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
+    let old = Translator::load(&args.model, &Device::flex())?;
+    let named = old.languages(None, None)?;
+    let given = <[String; 2]>::try_from(args.languages.clone()).ok();
+    let codes = given.as_ref().or(named.codes());
+    let [from, to] = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
     let memory = Memory::read(&args.memory, [from, to])?;
     note(&memory);
     let work = args.out.with_added_extension("work");
     let card = begin(&args, &memory, &work)?;
-    let old = Translator::load(&args.model, &Device::flex())?;
     let (general, held) = general(&args, &memory, &old, [from, to], &work)?;
     let texts = [("memory", &memory.held), ("general", &held)];
     let before = texts.map(|(_, text)| translations(&old, &sources(text)));
