@@ -49,13 +49,16 @@ impl Comparison {
         let chrf: Box<dyn Metric> = Box::new(Chrf::default());
         let mut metrics = vec![WritingSystem::of(&streams[0]).metric(), chrf];
         metrics.dedup_by_key(|metric| metric.name());
-        let result = |metric: &Box<dyn Metric>| {
+        let result = |metric: &dyn Metric| {
             let count = |texts: &[String]| metric.statistics(&as_strs(texts), &references);
             let [old, new] = [count(&before)?, count(&after)?];
-            let result = paired_bootstrap(&**metric, &old, &new, Bootstrap::default())?;
+            let result = paired_bootstrap(metric, &old, &new, Bootstrap::default())?;
             Ok((metric.name(), result))
         };
-        Ok(Self { name, results: metrics.iter().map(result).collect::<Result<_>>()? })
+        Ok(Self {
+            name,
+            results: metrics.iter().map(|metric| result(&**metric)).collect::<Result<_>>()?,
+        })
     }
 
     /// The interval of the score before.

@@ -74,7 +74,7 @@ impl Memory {
     /// whose sources have the lowest hashes, which stay the same ones when the memory grows.
     fn divide(&mut self, entries: Vec<Entry>, files: usize) {
         let wanted = (entries.len() / 5).max(FEWEST_HELD.min(entries.len() / 3)).min(MOST_HELD);
-        let ways: [(&str, bool, fn(&Entry) -> Vec<u8>); 2] = [
+        let ways: [(&str, bool, Rank); 2] = [
             ("whole files", files >= MANY_FILES, |entry| {
                 Sha256::digest(entry.file.to_le_bytes()).to_vec()
             }),
@@ -101,6 +101,9 @@ impl Memory {
         self.train = train.filter(|pair| !sources.contains(&normal(&pair[0]))).collect();
     }
 }
+
+/// The rank of an entry; those of the lowest are held out.
+type Rank = fn(&Entry) -> Vec<u8>;
 
 /// The entries that teach something, each once, and the terms among them.
 fn cleaned(reading: &mut Reading<'_>) -> (Vec<Entry>, Vec<Pair>) {
