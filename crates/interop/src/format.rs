@@ -109,12 +109,18 @@ impl Format {
     /// [`InteropError::Occupied`], [`InteropError::Missing`] if the vocabulary is not known,
     /// [`InteropError::Io`].
     pub fn write(self, package: &Package, path: &Path) -> Result<()> {
-        match self {
+        let is_new = !path.exists();
+        let written = match self {
             Self::HuggingFace => hugging_face::write(package, path),
             Self::CTranslate2 => ctranslate2::write(package, path, Quantisation::Float32),
             Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
             Self::Marian => Err(not_written()),
+        };
+        if written.is_err() && is_new {
+            // What failed before is the error; an empty folder is no other one.
+            let _ = std::fs::remove_dir_all(path);
         }
+        written
     }
 }
 
