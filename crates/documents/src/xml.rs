@@ -7,8 +7,9 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::catalogue::BrokenCatalogue;
 
-/// Elements within elements deeper than this are refused.
+/// Elements within elements deeper than this are refused, and more of them than this.
 const DEEPEST: usize = 200;
+const MOST: usize = 1 << 20;
 
 /// An element of a file.
 pub(crate) struct Element {
@@ -27,13 +28,13 @@ pub(crate) struct Element {
 /// The elements of `text` in the order of their start tags.
 ///
 /// # Errors
-/// If the XML is broken, cut off, or deeper than 200 elements.
+/// If the XML is broken, cut off, or too large or deep.
 pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
     // The reader does not count a byte-order mark.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut reader = Reader::from_str(&text[skipped..]);
     let (mut all, mut open): (Vec<Element>, Vec<usize>) = (Vec::new(), Vec::new());
-    loop {
+    while all.len() < MOST {
         let start = skipped + reader.buffer_position() as usize;
         let event = reader.read_event().map_err(|error| {
             let fault = format!("the XML is broken: {error}; `xmllint --noout FILE` shows more");
@@ -57,13 +58,16 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
                     all[index].outer.end = end;
                 }
             }
-            Event::Eof => break,
+            Event::Eof => {
+                let Some(index) = open.pop() else { return Ok(all) };
+                let name = &all[index].name;
+                let fault = format!("the element `{name}` is not closed; the file may be cut off");
+                return Err(BrokenCatalogue::at(text, all[index].tag.start, fault));
+            }
             _ => {}
         }
     }
-    let Some(index) = open.pop() else { return Ok(all) };
-    let fault = format!("the element `{}` is not closed; the file may be cut off", all[index].name);
-    Err(BrokenCatalogue::at(text, all[index].tag.start, fault))
+    Err(BrokenCatalogue::at(text, 0, "the file has a million elements; divide it"))
 }
 
 fn element(tag: &BytesStart<'_>, range: Range<usize>, parent: Option<usize>) -> Element {

@@ -117,7 +117,7 @@ impl Format {
             Self::Marian => Err(not_written()),
         };
         if written.is_err() && is_new {
-            // What failed before is the error; an empty folder is no other one.
+            // A folder that is left would be in the way of the next try.
             let _ = std::fs::remove_dir_all(path);
         }
         written

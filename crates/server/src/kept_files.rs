@@ -33,7 +33,7 @@ struct Inner {
 struct Stored {
     room: Share,
     since: Instant,
-    text: String,
+    bytes: Vec<u8>,
 }
 
 impl KeptFiles {
@@ -45,12 +45,12 @@ impl KeptFiles {
 
     /// Keeps a file of `sender` and returns the name under which it can be fetched, which cannot be
     /// guessed; `None` if there is no room.
-    pub fn put(&self, sender: &Sender, name: &str, text: String) -> Option<String> {
+    pub fn put(&self, sender: &Sender, name: &str, bytes: Vec<u8>) -> Option<String> {
         use std::hash::BuildHasher;
         let mut inner = locked(&self.inner);
         let mut room = self.room.share(sender);
         // An estimate for the parts beside the text.
-        while !room.grow(text.len() + 512) {
+        while !room.grow(bytes.len() + 512) {
             let is = |of_sender: bool, longest| {
                 let is_out = |stored: &Stored| {
                     (of_sender && stored.room.sender == *sender)
@@ -65,15 +65,15 @@ impl KeptFiles {
         inner.count += 1;
         let [a, b] = [0u8, 1].map(|half| inner.random.hash_one((half, inner.count)));
         let key = format!("{a:016x}{b:016x}.{name}");
-        inner.files.put(key.clone(), Stored { room, since: Instant::now(), text });
+        inner.files.put(key.clone(), Stored { room, since: Instant::now(), bytes });
         Some(key)
     }
 
-    /// The text of the file of this name, while it is kept.
-    pub fn get(&self, key: &str) -> Option<String> {
+    /// The bytes of the file of this name, while it is kept.
+    pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let inner = locked(&self.inner);
         let stored = inner.files.peek(key)?;
-        (stored.since.elapsed() < KEPT).then(|| stored.text.clone())
+        (stored.since.elapsed() < KEPT).then(|| stored.bytes.clone())
     }
 }
 
@@ -89,13 +89,13 @@ mod tests {
     fn files_are_found_until_newer_ones_need_their_room() {
         let files = KeptFiles::new(1030);
         let first = files.put(&sender(1), "a.txt", "12345678".into()).unwrap();
-        assert_eq!(files.get(&first).as_deref(), Some("12345678"));
+        assert_eq!(files.get(&first).as_deref(), Some(&b"12345678"[..]));
         let second = files.put(&sender(1), "a.txt", "123456".into()).unwrap();
         assert_ne!(first, second);
         assert_eq!(files.get(&first), None);
-        assert_eq!(files.get(&second).as_deref(), Some("123456"));
+        assert_eq!(files.get(&second).as_deref(), Some(&b"123456"[..]));
         assert_eq!(files.get("0.a.txt"), None);
-        assert!(files.put(&sender(1), "a.txt", "x".repeat(5_000)).is_none());
+        assert!(files.put(&sender(1), "a.txt", vec![0; 5_000]).is_none());
     }
 
     #[test]
@@ -103,8 +103,8 @@ mod tests {
         let files = KeptFiles::new(10_000);
         let others = files.put(&sender(1), "a.txt", "mine".into()).unwrap();
         let many: Vec<_> =
-            (0..100).map(|_| files.put(&sender(2), "a.txt", "x".repeat(1_000)).unwrap()).collect();
-        assert_eq!(files.get(&others).as_deref(), Some("mine"));
+            (0..100).map(|_| files.put(&sender(2), "a.txt", vec![0; 1_000]).unwrap()).collect();
+        assert_eq!(files.get(&others).as_deref(), Some(&b"mine"[..]));
         assert!(files.get(&many[0]).is_none() && files.get(&many[99]).is_some());
     }
 
@@ -112,8 +112,8 @@ mod tests {
     fn many_addresses_drive_out_nobody() {
         let files = KeptFiles::new(100_000);
         let first = files.put(&sender(0), "a.txt", "mine".into()).unwrap();
-        let put = |number| files.put(&sender(number), "a.txt", "x".repeat(1_000));
+        let put = |number| files.put(&sender(number), "a.txt", vec![0; 1_000]);
         assert!((1..=255).map(put).any(|kept| kept.is_none()));
-        assert_eq!(files.get(&first).as_deref(), Some("mine"));
+        assert_eq!(files.get(&first).as_deref(), Some(&b"mine"[..]));
     }
 }

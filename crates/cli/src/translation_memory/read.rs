@@ -74,7 +74,7 @@ impl<'a> Reading<'a> {
         } else {
             bail!(
                 "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
-                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
+                 name two texts, or a .po, .tsv or .csv",
                 file.display()
             );
         }

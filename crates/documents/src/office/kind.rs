@@ -37,6 +37,9 @@ fn has(names: &str, name: &str) -> bool {
 }
 
 impl OfficeKind {
+    /// The extensions of files.
+    pub const EXTENSIONS: [&str; 7] = ["docx", "pptx", "xlsx", "odt", "odp", "ods", "epub"];
+
     /// The kind of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
         Some(match &*extension.to_ascii_lowercase() {

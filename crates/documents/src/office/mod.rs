@@ -93,6 +93,9 @@ impl Office {
                 let fault = "the file defines entities, which no office program writes; save the document again";
                 return Err(BrokenOffice(format!("{name}: {fault}")));
             }
+            if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
+                continue; // Its texts are in another file.
+            }
             let paragraphs =
                 paragraphs(&xml, kind).map_err(|fault| BrokenOffice(format!("{name}: {fault}")))?;
             parts.push(Part { index, xml, paragraphs });

@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use burnformer_documents::Format;
+use burnformer_documents::{BrokenOffice, Format, Office, OfficeKind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,6 +15,7 @@ use super::body::{Content, MOST_FIELDS, open};
 use super::error::{ApiError, ErrorBody, Refused};
 use super::form::check_count;
 use super::{Service, Shared, extensions};
+use crate::compute::{LARGE, compute};
 use crate::engine::Choice;
 use crate::text::best;
 
@@ -30,7 +31,8 @@ pub(crate) struct FileResponse {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct FileRequest {
-    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt, .vtt, .po or .pot.
+    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt, .vtt, .po, .pot, .docx,
+    /// .pptx, .xlsx, .odt, .odp, .ods or .epub.
     #[schema(format = Binary)]
     file: String,
     /// The code of its language, or `auto`.
@@ -51,13 +53,19 @@ pub(crate) async fn translate_file(
     request: Request,
 ) -> Result<Json<FileResponse>, ApiError> {
     let (client, fields) = open(request, &service, MOST_FIELDS, FileFields::read).await?;
-    let FileFields { name, format, text, source, target } = fields;
+    let FileFields { name, format, text, source, target, office } = fields;
     let texts = vec![text];
     client.check_texts("file", 1, texts.iter().map(String::as_str))?;
     let pairs = client.sourced(&source, &target, &texts, format).await?.0;
     let choice = Choice { n_best: 1, ..Choice::default() };
     let text = best(client.translate(texts, &pairs, format, choice, Arc::default()).await?);
-    let kept = client.files.put(&client.sender, &plain(&name), text.concat());
+    let bytes = match office {
+        None => text.concat().into(),
+        Some(office) => {
+            compute(&client.sender, LARGE, move |_| office.write(&text.concat())).await?
+        }
+    };
+    let kept = client.files.put(&client.sender, &plain(&name), bytes);
     let key = kept.ok_or_else(ApiError::too_many)?;
     let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
@@ -103,6 +111,8 @@ struct FileFields {
     text: String,
     source: String,
     target: String,
+    /// The document of which `text` is a page of HTML.
+    office: Option<Office>,
 }
 
 impl FileFields {
@@ -119,16 +129,27 @@ impl FileFields {
         };
         let [file, source, target] = ["file", "source", "target"].map(&mut take);
         let (file, source, target) = (file?, source?.text()?, target?.text()?);
-        let format = format_of(&file.file_name)?;
+        let name = file.file_name;
+        if let Some(kind) = OfficeKind::from_extension(extension(&name)) {
+            let refused =
+                |error: BrokenOffice| ApiError::bad("file", error.to_string(), "a whole document");
+            let office = Office::read(file.bytes.into(), kind).map_err(refused)?;
+            let (text, format) = (office.html(), Format::Html);
+            return Ok(Self { name, format, text, source, target, office: Some(office) });
+        }
+        let format = format_of(&name)?;
         let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
         let text = String::from_utf8(file.bytes.into()).map_err(wrong)?;
-        Ok(Self { name: file.file_name, format, text, source, target })
+        Ok(Self { name, format, text, source, target, office: None })
     }
 }
 
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
 fn format_of(name: &str) -> Result<Format, ApiError> {
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    Format::from_extension(extension).ok_or_else(|| {
+    Format::from_extension(extension(name)).ok_or_else(|| {
         let error = format!("{name:?} is of no known format");
         let names = extensions().join(", ");
         ApiError::bad("file", error, format!("a name that ends in {names}"))

@@ -20,7 +20,7 @@ use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 use std::time::Instant;
 
-use burnformer_documents::Format;
+use burnformer_documents::{Format, OfficeKind};
 use ipnet::IpNet;
 
 use self::error::ApiError;
@@ -191,6 +191,7 @@ pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
 }
 
 /// The ends of the names of files that are taken.
-pub(crate) fn extensions() -> [String; Format::EXTENSIONS.len()] {
-    Format::EXTENSIONS.map(|(extension, _)| format!(".{extension}"))
+pub(crate) fn extensions() -> Vec<String> {
+    let names = Format::EXTENSIONS.iter().map(|(extension, _)| extension);
+    names.chain(&OfficeKind::EXTENSIONS).map(|extension| format!(".{extension}")).collect()
 }

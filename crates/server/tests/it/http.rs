@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::common::{Running, Shouting, agent, server};
+use burnformer_documents::OfficeKind;
 use serde_json::json;
 
 #[test]
@@ -92,13 +93,13 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
         server.post("/v1/attention", body)
     };
     let (status, answer) = ask(None);
-    assert_eq!((status, &answer["target"]), (200, &json!("GR\u{dc}N <B>")), "{answer}");
+    assert_eq!((status, &answer["target"]), (200, &json!("GR\u{dc}N <b>")), "{answer}");
     assert_eq!(answer["alignment"], json!([[0, 0], [1, 1]]));
     let panel = &answer["panels"][1];
     assert_eq!((&panel["kind"], &panel["keys"]), (&json!("cross"), &json!(["gr\u{fc}n", "<b>"])));
     assert_eq!(panel["layers"], json!([[[[1.0, 0.0], [0.0, 1.0]]]]));
     assert_eq!(ask(Some("green")).1["panels"][1]["layers"], json!([[[[1.0, 0.0]]]]));
-    assert_eq!(ask(Some("")).1["target"], "GR\u{dc}N <B>");
+    assert_eq!(ask(Some("")).1["target"], "GR\u{dc}N <b>");
     let form = "sentence=a+%3Cscript%3E&translation=b&source=de&target=en&api_key=";
     let kind = "application/x-www-form-urlencoded";
     let (status, page) = server.send("/attention", kind, &[], form.as_bytes());
@@ -200,6 +201,23 @@ fn files_are_translated_and_fetched() {
     assert!(url.starts_with(&server.address) && url.ends_with(".a.txt"), "{url}");
     let body = agent().get(url).call().unwrap().body_mut().read_to_string().unwrap();
     assert_eq!(body.trim_end(), "EINS\nZWEI");
+    let office = include_bytes!("../fixtures/letter.docx");
+    let sent = |bytes: &[u8]| {
+        let form = form("letter.docx").replace("eins\nzwei\n\r\n--b--\r\n", "");
+        [form.as_bytes(), bytes, b"\r\n--b--\r\n"].concat()
+    };
+    let (status, answer) = server.send("/translate_file", kind, &[], &sent(office));
+    assert_eq!(status, 200, "{answer}");
+    let url = answer["translatedFileUrl"].as_str().unwrap();
+    let body = agent().get(url).call().unwrap().body_mut().read_to_vec().unwrap();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    assert!(url.ends_with(".letter.docx") && text.starts_with("PK"), "{text}");
+    assert!(
+        burnformer_documents::Office::read(body, OfficeKind::Docx).unwrap().html().contains("EINS")
+    );
+    let (status, answer) = server.send("/translate_file", kind, &[], &sent(&office[..99]));
+    assert_eq!((status, &answer["field"]), (400, &json!("file")));
+    assert!(answer["error"].as_str().unwrap().contains("no whole archive"), "{answer}");
     let (status, answer) = server.send("/translate_file", kind, &[], form("a.exe").as_bytes());
     assert_eq!((status, &answer["field"]), (400, &json!("file")));
     assert_eq!(server.send("/translate_file", kind, &[], b"--b--\r\n").0, 400);
