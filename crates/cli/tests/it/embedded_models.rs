@@ -161,12 +161,14 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     let table = stdout(&evaluate(model, "test", "--reliability"));
     let error: f64 = table.trim().rsplit(' ').next().unwrap().parse().unwrap();
     assert!(error < 0.06, "{table}");
-    // The least and the most confident tenths differ as their quality does.
-    let tenths: Vec<Vec<f64>> = table
+    // The least and the most confident tenths differ as their quality does; a few translations
+    // tell nothing.
+    let mut tenths: Vec<Vec<f64>> = table
         .lines()
         .filter(|line| line.contains('–'))
         .map(|line| line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect())
         .collect();
+    tenths.retain(|numbers| numbers[0] >= 10.0);
     let quality = |numbers: &[f64]| numbers[2];
     assert!(quality(&tenths[0]) + 0.3 < quality(tenths.last().unwrap()), "{table}");
 }

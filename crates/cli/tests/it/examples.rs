@@ -59,6 +59,10 @@ fn folder() -> tempfile::TempDir {
         fs::write(path(name), "<p>Guten Morgen!</p>\n").unwrap();
     }
     fs::write(path("keys"), "secret\n").unwrap();
+    fs::create_dir_all(path("locale/de")).unwrap();
+    let message =
+        |number| format!("msgid \"Page {number} of it\"\nmsgstr \"Seite {number} davon\"\n\n");
+    fs::write(path("locale/de/a.po"), (0..40).map(message).collect::<String>()).unwrap();
     fs::create_dir_all(path("runs")).unwrap();
     fs::create_dir(path("translated")).unwrap();
     let untrained = Untrained::get().folder.path().join("run");
@@ -107,10 +111,10 @@ fn every_command_has_examples_and_they_run() {
         assert!(lines.len() >= 2, "{command} has {} examples", lines.len());
         for line in lines {
             assert!(line.chars().count() <= 98, "{line}");
-            let endless = ["train", "study", "serve"].contains(&command.as_str());
+            let endless = ["train", "study", "serve", "adapt"].contains(&command.as_str());
             let line = match command.as_str() {
                 "serve" => line + " --listen 127.0.0.1:0",
-                "train" | "study" => {
+                "train" | "study" | "adapt" => {
                     line.split(" #").next().map(|line| format!("exec {line}")).unwrap()
                 }
                 _ => line,
