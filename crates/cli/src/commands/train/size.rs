@@ -25,7 +25,7 @@ pub(super) fn fitted(
     if !is_to_be_fitted(config) {
         return Ok(config.clone());
     }
-    output::note("measuring updates of models of several sizes, which takes up to half a minute");
+    output::note("measuring models of several sizes: half a minute, on a busy machine longer");
     let seconds =
         |config: &TrainConfig| Ok::<_, Error>(rehearse(config, corpora, devices)?.seconds);
     let (config, note) = fit(config, seconds)?;
