@@ -1,6 +1,7 @@
-//! Documents for a translation model: text of any length, in plain text, HTML, Markdown or SRT,
+//! Documents for a translation model: text of any length, in plain text, HTML, Markdown, SRT or PO,
 //! goes in; sentences come out; their translations go back in; and the translated document comes
-//! out with its markup, white space and line structure.
+//! out with its markup, white space and line structure. An [`Office`] document is a page of HTML
+//! on the way.
 //!
 //! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts,
 //! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a

@@ -5,11 +5,11 @@
 //! backward.
 //!
 //! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On
-//! GPUs (cargo feature `gpu`) it exists for those operations that cost plain tensors the most
-//! launches and passes over memory: the loss, norms and attention. On every other backend and
-//! element type, and without the features, each function runs its [`reference`](mod@reference):
-//! ordinary tensor arithmetic, with which the tests compare the fused code. Callers need not know
-//! which one runs. Dropout is drawn where it is used, also on GPUs, with the same bits everywhere.
+//! GPUs (cargo feature `gpu`) it exists for the loss, whose logits would be held many times, and
+//! for the factors of dropout, which would be uploaded. Everywhere else, for other element types,
+//! and without the features, each function runs its [`reference`](mod@reference): ordinary tensor
+//! arithmetic, with which the tests compare the fused code. Callers need not know which one runs.
+//! Dropout has the same bits everywhere.
 //! No result depends on the number of threads: the work is divided according to the size of the
 //! problem alone, and partial sums are added in a fixed order.
 //!

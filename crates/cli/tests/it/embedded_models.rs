@@ -161,14 +161,21 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     let table = stdout(&evaluate(model, "test", "--reliability"));
     let error: f64 = table.trim().rsplit(' ').next().unwrap().parse().unwrap();
     assert!(error < 0.06, "{table}");
-    // The least and the most confident tenths differ as their quality does; a few translations
-    // tell nothing.
-    let mut tenths: Vec<Vec<f64>> = table
+    // The least and the most confident translations, at least twenty of each, differ as their
+    // quality does.
+    let tenths: Vec<Vec<f64>> = table
         .lines()
         .filter(|line| line.contains('–'))
         .map(|line| line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect())
         .collect();
-    tenths.retain(|numbers| numbers[0] >= 10.0);
-    let quality = |numbers: &[f64]| numbers[2];
-    assert!(quality(&tenths[0]) + 0.3 < quality(tenths.last().unwrap()), "{table}");
+    let quality = |tenths: &mut dyn Iterator<Item = &Vec<f64>>| {
+        let (mut count, mut sum) = (0.0, 0.0);
+        while count < 20.0 {
+            let numbers = tenths.next().unwrap();
+            (count, sum) = (count + numbers[0], sum + numbers[0] * numbers[2]);
+        }
+        sum / count
+    };
+    let [least, most] = [quality(&mut tenths.iter()), quality(&mut tenths.iter().rev())];
+    assert!(least + 0.3 < most, "{least} {most} {table}");
 }

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Read, Write};
 
 use burnformer_documents::{Document, Format, Office, OfficeKind, PendingSentence, Translated};
+use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -159,6 +160,25 @@ fn hostile_archives_are_refused_in_a_sentence() {
     ] {
         let message = refused(bytes);
         assert!(message.starts_with(sentence), "{message}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_archives_are_refused_or_written(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)
+    ) {
+        let text = "<w:document><w:p><w:r><w:t>one <w:b/>two</w:t></w:r></w:p></w:document>";
+        let files = [("a", "b"), ("word/document.xml", text), ("c", "d"), ("word/header1.xml", text)];
+        let mut bytes = archive(&files);
+        for (index, byte) in damage {
+            let length = bytes.len();
+            bytes[index.index(length)] = byte;
+        }
+        if let Ok(office) = Office::read(bytes, OfficeKind::Docx) {
+            let html = office.html();
+            office.write(&html.replace("one", "eins"));
+        }
     }
 }
 

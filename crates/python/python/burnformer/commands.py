@@ -125,7 +125,7 @@ def evaluate(
     """Scores the translations of `source` by a model, or those of `hypothesis`, against `reference`.
 
     Each text is a file, or an iterable of lines. The result has sacreBLEU's fields (`score`, `signature`, ...) for each of `metrics`:
-    bleu, chrf, chrf++, ter or compound.
+    bleu, chrf, chrf++ or ter.
     """
     models = [model] if isinstance(model, (str, PathLike)) else model
     args = ["eval-bleu", "--json", "--width", "4", "--device", device]

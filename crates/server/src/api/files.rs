@@ -172,8 +172,8 @@ pub(crate) async fn download(
     Path(name): Path<String>,
 ) -> Result<Response, ApiError> {
     let gone = "there is no such file, or its ten minutes are over";
-    let text = service.files.get(&name);
-    let text = text.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, gone))?;
+    let bytes = service.files.get(&name);
+    let bytes = bytes.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, gone))?;
     let file = name.split_once('.').map_or("translation", |(_, file)| file);
     let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{file}\""));
     let disposition = disposition.unwrap_or(HeaderValue::from_static("attachment"));
@@ -181,7 +181,7 @@ pub(crate) async fn download(
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, disposition),
     ];
-    Ok((headers, text).into_response())
+    Ok((headers, bytes).into_response())
 }
 
 #[cfg(test)]

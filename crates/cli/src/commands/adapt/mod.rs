@@ -29,7 +29,7 @@ use crate::translation_memory::Pair;
 
 /// The general text that is measured and, if the model writes it, learned from.
 const MOST_GENERAL: usize = 500;
-const MOST_SAID: usize = 2000;
+const MOST_TRANSLATED: usize = 2000;
 /// The card of an adapted model, in its directory.
 const CARD: &str = "adaptation.json";
 
@@ -166,7 +166,7 @@ fn general(
     let mut held = match &args.general[..] {
         [source, target] => pairs(&CorpusPaths::pair(source, target))?,
         [table] if is_tsv(table) => pairs(&CorpusPaths::tsv(table))?,
-        texts => said(old, texts, memory)?,
+        texts => self_translated(old, texts, memory)?,
     };
     let rest = held.split_off((held.len() / 5).min(MOST_GENERAL));
     let path = work.join("general.tsv");
@@ -175,17 +175,17 @@ fn general(
 }
 
 /// Translations by the model itself, of a text or of the sources of the memory.
-fn said(old: &Translator, texts: &[PathBuf], memory: &Memory) -> Result<Vec<Pair>> {
+fn self_translated(old: &Translator, texts: &[PathBuf], memory: &Memory) -> Result<Vec<Pair>> {
     let sources: Vec<String> = match texts {
         [text] => read_text(text)?.0.lines().map(String::from).collect(),
         _ => memory.train.iter().map(|[source, _]| source.clone()).collect(),
     };
     let sources = as_strs(&sources);
-    let sources = &sources[..sources.len().min(MOST_SAID)];
+    let sources = &sources[..sources.len().min(MOST_TRANSLATED)];
     note(format_args!("general text: translating {} sentences by the model itself", sources.len()));
     let found = translations(old, sources)?;
-    let said = sources.iter().zip(found).map(|(source, target)| [source.to_string(), target]);
-    Ok(said.filter(|[_, target]| !target.trim().is_empty()).collect())
+    let pairs = sources.iter().zip(found).map(|(source, target)| [source.to_string(), target]);
+    Ok(pairs.filter(|[_, target]| !target.trim().is_empty()).collect())
 }
 
 fn pairs(paths: &CorpusPaths) -> Result<Vec<Pair>> {
