@@ -133,9 +133,15 @@ fn languages_are_asked_for_and_known_by_their_codes() {
     }
     let mut options = translator.options();
     options.languages = translator.languages(Some("en"), Some("fr")).unwrap();
-    let as_written = translator.languages(Some("en-GB"), Some("fra_Latn")).unwrap();
-    assert_eq!(as_written, options.languages);
+    let mut as_written = translator.options();
+    as_written.languages = translator.languages(Some("en-GB"), Some("fra_Latn")).unwrap();
+    let mut into_english = translator.options();
+    into_english.languages = translator.languages(Some("fr"), Some("en")).unwrap();
     let empty = translator.translate(&["", "the house"], &options).unwrap();
+    let same = translator.translate(&["", "the house"], &as_written).unwrap();
+    let other = translator.translate(&["", "the house"], &into_english).unwrap();
+    assert_eq!(same[1].score, empty[1].score);
+    assert_ne!(other[1].score, empty[1].score);
     assert_eq!(empty[0].text, "");
     assert!(!empty[1].text.contains("__"), "{}", empty[1].text);
 }
@@ -162,8 +168,14 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
     package.save(&dir).unwrap();
     let translator = Translator::load(&dir, &Device::default()).unwrap();
     assert!(translator.languages(Some("ace_Arab"), Some("fra_Latn")).is_ok());
-    let by_code = translator.languages(Some("ace_Arab"), Some("fr-FR")).unwrap();
-    assert_eq!(by_code, translator.languages(Some("ace_Arab"), Some("fra_Latn")).unwrap());
+    let scores = |source: &str, target: &str| {
+        let mut options = translator.options();
+        options.languages = translator.languages(Some(source), Some(target)).unwrap();
+        translator.translate(&["the house"], &options).unwrap()[0].score
+    };
+    let written = scores("ace_Arab", "fra_Latn");
+    assert_eq!(scores("ace_Arab", "fr-FR"), written);
+    assert_ne!(scores("fra_Latn", "ace_Arab"), written);
     assert!(translator.languages(Some("de"), Some("fra_Latn")).is_err());
     assert_eq!(translator.tokenizers().source.language_token("fra_Latn"), Some(62));
 }
