@@ -4,20 +4,18 @@
 //! other on one thread. The operations here do the work of several such passes in one, forward and
 //! backward.
 //!
-//! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On
-//! GPUs (cargo feature `gpu`) it exists for the loss, whose logits would be held many times, and
-//! for the factors of dropout, which would be uploaded. Everywhere else, for other element types,
-//! and without the features, each function runs its [`reference`](mod@reference): ordinary tensor
-//! arithmetic, with which the tests compare the fused code. Callers need not know which one runs.
-//! Dropout has the same bits everywhere.
+//! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`).
+//! Everywhere else, for other element types, and without the feature, each function runs its
+//! [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the fused
+//! code, and which Burn fuses and tunes on GPUs. Callers need not know which one runs. Dropout has
+//! the same bits everywhere.
 //! No result depends on the number of threads: the work is divided according to the size of the
 //! problem alone, and partial sums are added in a fixed order.
 //!
 //! Each operation has a folder. It contains the public function, which decides where the operation
-//! runs (`mod.rs`), the reference (`reference.rs`), the operation on the CPU (`op.rs`) with its
-//! arithmetic on slices (`cpu.rs`), and the operation on GPUs with its kernels (`gpu/`, or `gpu.rs`
-//! for a small one). What the operations have in common is in `cpu`, `gpu` and [`simd`]. Other
-//! crates add operations in the same way; [`op`] explains how.
+//! runs (`mod.rs`), the reference (`reference.rs`), and the operation on the CPU (`op.rs`) with its
+//! arithmetic on slices (`cpu.rs`). What the operations have in common is in `cpu` and [`simd`].
+//! Other crates add operations in the same way; [`op`] explains how.
 //!
 //! | paper | operation |
 //! |---|---|
@@ -50,8 +48,6 @@
 // Building blocks of operations.
 #[cfg(feature = "cpu")]
 pub mod cpu;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 pub mod op;
 mod random;
 pub mod simd;

@@ -1,6 +1,5 @@
 //! Attention as an operation on the CPU.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Bool, Tensor};
 
@@ -43,7 +42,6 @@ struct Saved {
 }
 
 impl FusedOp<3> for Attention {
-    type Backend = Flex;
     type Saved = Saved;
 
     fn forward(self, inputs: [FlexTensor; 3], keep: Keep) -> (FlexTensor, Saved) {

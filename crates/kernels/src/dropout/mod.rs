@@ -2,13 +2,11 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "gpu")]
-mod gpu;
-mod like;
 mod mask;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
+mod tensor;
 
 use burn::tensor::Tensor;
 

@@ -1,6 +1,5 @@
 //! Dropout as operations on the CPU.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
@@ -27,7 +26,6 @@ pub(super) fn residual_dropout<const D: usize>(
 struct Dropout(DropoutMask);
 
 impl FusedOp<1> for Dropout {
-    type Backend = Flex;
     type Saved = DropoutMask;
 
     fn forward(self, [x]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, DropoutMask) {
@@ -47,7 +45,6 @@ impl FusedOp<1> for Dropout {
 struct ResidualDropout(Option<DropoutMask>);
 
 impl FusedOp<2> for ResidualDropout {
-    type Backend = Flex;
     type Saved = Option<DropoutMask>;
 
     fn forward(self, [x, y]: [FlexTensor; 2], _keep: Keep) -> (FlexTensor, Option<DropoutMask>) {

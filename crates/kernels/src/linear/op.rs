@@ -1,6 +1,5 @@
 //! Affine maps as an operation on the CPU.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Shape, Tensor};
 
@@ -39,7 +38,6 @@ struct Saved {
 }
 
 impl FusedOp<3> for Linear {
-    type Backend = Flex;
     type Saved = Saved;
 
     fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {

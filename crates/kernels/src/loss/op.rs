@@ -1,6 +1,5 @@
 //! The loss of logits as an operation on the CPU.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
@@ -22,7 +21,6 @@ pub(super) struct Saved {
 }
 
 impl FusedOp<1> for CrossEntropy {
-    type Backend = Flex;
     type Saved = Saved;
 
     fn forward(self, [logits]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, Saved) {

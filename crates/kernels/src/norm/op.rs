@@ -1,6 +1,5 @@
 //! Norms as operations on the CPU.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
@@ -39,7 +38,6 @@ struct Norm {
 
 /// The inputs are x, y if there is one, weight and bias.
 impl<const N: usize> FusedOp<N> for Norm {
-    type Backend = Flex;
     type Saved = Saved;
 
     fn forward(self, inputs: [FlexTensor; N], _keep: Keep) -> (FlexTensor, Saved) {

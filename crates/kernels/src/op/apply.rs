@@ -9,12 +9,12 @@ use burn::backend::autodiff::checkpoint::strategy::{
 };
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor};
+use burn::backend::flex::FlexTensor;
+use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
 use super::fused::{FusedOp, Keep};
-use super::operand::{Operand, PrimitivesOf};
+use super::operand::Operand;
 
 /// The output of `op` for `inputs`. Each input may or may not be in a graph of gradients.
 ///
@@ -23,7 +23,6 @@ use super::operand::{Operand, PrimitivesOf};
 pub fn apply<O, const N: usize, const D: usize>(op: O, inputs: [Operand; N]) -> Tensor<D>
 where
     O: FusedOp<N>,
-    DispatchTensor: PrimitivesOf<O::Backend>,
 {
     apply_with_aside(op, inputs).0
 }
@@ -36,14 +35,12 @@ pub fn apply_with_aside<O, const N: usize, const D: usize>(
 ) -> (Tensor<D>, Vec<Tensor<1>>)
 where
     O: FusedOp<N>,
-    DispatchTensor: PrimitivesOf<O::Backend>,
 {
     match inputs.iter().find_map(Operand::strategy) {
         None => {
-            let (output, saved) =
-                op.forward(inputs.map(Operand::plain::<O::Backend>), Keep::Nothing);
-            let aside = O::aside(&saved).into_iter().map(Tensor::from_primitive::<O::Backend>);
-            (Tensor::from_primitive::<O::Backend>(output), aside.collect())
+            let (output, saved) = op.forward(inputs.map(Operand::plain), Keep::Nothing);
+            let aside = O::aside(&saved).into_iter().map(Tensor::from_primitive::<Flex>);
+            (Tensor::from_primitive::<Flex>(output), aside.collect())
         }
         Some(GradientCheckpointingStrategy::Balanced) => {
             track::<O, BalancedCheckpointing, N, D>(op, inputs)
@@ -59,10 +56,9 @@ fn track<O, C, const N: usize, const D: usize>(
 where
     O: FusedOp<N>,
     C: CheckpointStrategy,
-    DispatchTensor:
-        DispatchKindConversion<O::Backend> + DispatchKindConversion<Autodiff<O::Backend, C>>,
+    DispatchTensor: DispatchKindConversion<Autodiff<Flex, C>>,
 {
-    let inputs = inputs.map(Operand::tracked::<O::Backend, C>);
+    let inputs = inputs.map(Operand::tracked::<C>);
     let nodes = inputs.each_ref().map(|input| input.node());
     let prepared = BackwardOf::<O>(PhantomData).prepare::<C>(nodes).compute_bound().stateful();
     let inputs = inputs.map(|input| input.into_primitive());
@@ -77,11 +73,11 @@ where
             (prepared.finish(output), O::aside(&saved))
         }
     };
-    let constant = |x: FloatTensor<O::Backend>| {
-        let x = Autodiff::<O::Backend, C>::from_inner(x);
-        Tensor::from_primitive::<Autodiff<O::Backend, C>>(x)
+    let constant = |x: FlexTensor| {
+        let x = Autodiff::<Flex, C>::from_inner(x);
+        Tensor::from_primitive::<Autodiff<Flex, C>>(x)
     };
-    let output = Tensor::from_primitive::<Autodiff<O::Backend, C>>(output);
+    let output = Tensor::from_primitive::<Autodiff<Flex, C>>(output);
     (output, aside.into_iter().map(constant).collect())
 }
 
@@ -94,7 +90,7 @@ impl<O> fmt::Debug for BackwardOf<O> {
     }
 }
 
-impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
+impl<O: FusedOp<N>, const N: usize> Backward<Flex, N> for BackwardOf<O> {
     type State = O::Saved;
 
     fn backward(
@@ -103,7 +99,7 @@ impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
         grads: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
-        let grad = grads.consume::<O::Backend>(&ops.node);
+        let grad = grads.consume::<Flex>(&ops.node);
         let wanted = ops.parents.each_ref().map(Option::is_some);
         let each = ops.parents.into_iter().zip(O::backward(ops.state, grad, wanted));
         for (index, (parent, grad)) in each.enumerate() {
@@ -111,7 +107,7 @@ impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
                 let grad = grad.unwrap_or_else(|| {
                     panic!("{self:?} gave no gradient for input {index}, which wants one")
                 });
-                grads.register::<O::Backend>(parent.id, grad);
+                grads.register::<Flex>(parent.id, grad);
             }
         }
     }

@@ -1,7 +1,6 @@
 use std::fmt::Debug;
 
-use burn::backend::Backend;
-use burn::backend::tensor::FloatTensor;
+use burn::backend::flex::FlexTensor;
 
 /// The use of a forward pass: alone, or followed by a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +11,11 @@ pub enum Keep {
     ForBackward,
 }
 
-/// An operation on `N` float tensors with a custom backward pass.
+/// An operation on `N` float tensors of the CPU with a custom backward pass.
 ///
 /// The value is the operation with its settings, for example the number of heads, ids or masks:
 /// whatever has no gradient.
 pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
-    /// The backend on which the operation runs.
-    type Backend: Backend;
-
     /// The values of the forward pass that the backward pass needs. Tensors in it are shared with
     /// the graph and not copied.
     type Saved: Clone + Debug + Send + 'static;
@@ -28,11 +24,7 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// pass.
     ///
     /// An input may be overwritten if no other tensor shares its memory.
-    fn forward(
-        self,
-        inputs: [FloatTensor<Self::Backend>; N],
-        keep: Keep,
-    ) -> (FloatTensor<Self::Backend>, Self::Saved);
+    fn forward(self, inputs: [FlexTensor; N], keep: Keep) -> (FlexTensor, Self::Saved);
 
     /// The backward pass: the gradients of the inputs, given the gradient of the output.
     ///
@@ -41,15 +33,12 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     ///
     /// # Panics
     /// [`apply`](super::apply) panics if a gradient that is wanted is `None`.
-    fn backward(
-        saved: Self::Saved,
-        grad: FloatTensor<Self::Backend>,
-        wanted: [bool; N],
-    ) -> [Option<FloatTensor<Self::Backend>>; N];
+    fn backward(saved: Self::Saved, grad: FlexTensor, wanted: [bool; N])
+    -> [Option<FlexTensor>; N];
 
     /// Further results, through which no gradient flows.
     /// [`apply_with_aside`](super::apply_with_aside) returns them.
-    fn aside(_saved: &Self::Saved) -> Vec<FloatTensor<Self::Backend>> {
+    fn aside(_saved: &Self::Saved) -> Vec<FlexTensor> {
         Vec::new()
     }
 }

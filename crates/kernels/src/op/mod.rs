@@ -1,13 +1,12 @@
 //! Operations with custom forward and backward passes, in this crate or in another one.
 //!
-//! An operation is a value that holds its settings and implements [`FusedOp`] for one backend:
-//! `Flex`, which is the CPU, or `Cube`, which is every GPU. [`apply`] runs it on tensors, with or
-//! without gradients, and is the only function that uses Burn's autodiff graph. [`Target`] says
-//! where tensors are, so that a public function can choose between the operation and plain tensor
-//! arithmetic. The building blocks of operations on the CPU are in `cpu` and [`simd`](crate::simd),
-//! those of operations on GPUs in `gpu`.
+//! An operation is a value that holds its settings and implements `FusedOp` for Burn's backend
+//! `flex`, the CPU. `apply` runs it on tensors, with or without gradients, and is the only function
+//! that uses Burn's autodiff graph. [`Target`] says where tensors are, so that a public function
+//! can choose between the operation and plain tensor arithmetic. The building blocks of operations
+//! are in `cpu` and [`simd`](crate::simd).
 //!
-//! The trade-off: inputs and outputs of an operation have no rank in their type ([`Operand`]), so
+//! The trade-off: inputs and outputs of an operation have no rank in their type (`Operand`), so
 //! that one trait serves tensors of all ranks; an operation checks the shapes in its public
 //! function.
 //!
@@ -17,7 +16,6 @@
 //!
 //! ```
 //! # #[cfg(feature = "cpu")] {
-//! use burn::backend::Flex;
 //! use burn::backend::flex::FlexTensor;
 //! use burn::tensor::{Device, Tensor};
 //! use burnformer_kernels::cpu::{contiguous, floats, tensor};
@@ -27,7 +25,6 @@
 //! struct Square;
 //!
 //! impl FusedOp<1> for Square {
-//!     type Backend = Flex;
 //!     type Saved = FlexTensor;
 //!
 //!     fn forward(self, [x]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, FlexTensor) {
@@ -57,12 +54,18 @@
 //! # }
 //! ```
 
+#[cfg(feature = "cpu")]
 mod apply;
+#[cfg(feature = "cpu")]
 mod fused;
+#[cfg(feature = "cpu")]
 mod operand;
 mod target;
 
+#[cfg(feature = "cpu")]
 pub use apply::{apply, apply_with_aside};
+#[cfg(feature = "cpu")]
 pub use fused::{FusedOp, Keep};
-pub use operand::{Operand, PrimitivesOf};
+#[cfg(feature = "cpu")]
+pub use operand::Operand;
 pub use target::{HasTarget, Target};

@@ -1,8 +1,7 @@
-use burn::backend::autodiff::checkpoint::strategy::{
-    BalancedCheckpointing, CheckpointStrategy, NoCheckpointing,
-};
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, AutodiffBackend, Backend, DispatchKindConversion, DispatchTensor};
+use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
 /// An input of an operation: a float tensor whose rank is known at run time only.
@@ -15,22 +14,6 @@ impl<const D: usize> From<Tensor<D>> for Operand {
     }
 }
 
-/// The methods of [`DispatchTensor`] for every backend `B` of Burn: they return the backend's
-/// tensor, with and without gradients.
-pub trait PrimitivesOf<B: Backend>:
-    DispatchKindConversion<B>
-    + DispatchKindConversion<Autodiff<B, NoCheckpointing>>
-    + DispatchKindConversion<Autodiff<B, BalancedCheckpointing>>
-{
-}
-
-impl<B: Backend, T> PrimitivesOf<B> for T where
-    T: DispatchKindConversion<B>
-        + DispatchKindConversion<Autodiff<B, NoCheckpointing>>
-        + DispatchKindConversion<Autodiff<B, BalancedCheckpointing>>
-{
-}
-
 impl Operand {
     /// The checkpointing strategy of Burn's autodiff for this tensor; `None` if the tensor is not
     /// on a device with autodiff.
@@ -38,30 +21,27 @@ impl Operand {
         self.0.gradient_checkpointing_strategy()
     }
 
-    /// The backend's tensor, for a tensor without gradients.
+    /// The tensor of `flex`, for a tensor without gradients.
     ///
     /// # Panics
     /// If the tensor is on another backend, or has gradients.
-    pub(super) fn plain<B: Backend>(self) -> FloatTensor<B>
-    where
-        DispatchTensor: DispatchKindConversion<B>,
-    {
-        self.0.try_into_primitive::<B>().unwrap_or_else(|error| panic!("{error:?}"))
+    pub(super) fn plain(self) -> FlexTensor {
+        self.0.try_into_primitive::<Flex>().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The backend's tensor in a graph of gradients, in which a tensor without gradients is a
+    /// The tensor of `flex` in a graph of gradients, in which a tensor without gradients is a
     /// constant.
     ///
     /// # Panics
     /// If the tensor is on another backend, or in a graph with another checkpointing strategy.
-    pub(super) fn tracked<B: Backend, C: CheckpointStrategy>(self) -> FloatTensor<Autodiff<B, C>>
+    pub(super) fn tracked<C: CheckpointStrategy>(self) -> FloatTensor<Autodiff<Flex, C>>
     where
-        DispatchTensor: DispatchKindConversion<B> + DispatchKindConversion<Autodiff<B, C>>,
+        DispatchTensor: DispatchKindConversion<Autodiff<Flex, C>>,
     {
         match self.strategy() {
-            None => Autodiff::<B, C>::from_inner(self.plain::<B>()),
+            None => Autodiff::<Flex, C>::from_inner(self.plain()),
             Some(_) => {
-                let primitive = self.0.try_into_primitive::<Autodiff<B, C>>();
+                let primitive = self.0.try_into_primitive::<Autodiff<Flex, C>>();
                 primitive.unwrap_or_else(|error| panic!("{error:?}"))
             }
         }

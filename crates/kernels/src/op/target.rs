@@ -6,8 +6,6 @@ use burn::tensor::{DType, Device, Tensor};
 pub enum Target {
     /// Burn's CPU backend `flex`, in float32 (cargo feature `cpu`).
     Cpu,
-    /// A GPU, in float32 (cargo feature `gpu`).
-    Gpu,
     /// Another device or element type: the operation is plain tensor arithmetic.
     Other,
 }
@@ -38,8 +36,6 @@ fn of_dispatch(device: &DispatchDevice) -> Target {
     match device {
         #[cfg(feature = "cpu")]
         DispatchDevice::Flex(_) => Target::Cpu,
-        #[cfg(feature = "gpu")]
-        DispatchDevice::Cube(_) => Target::Gpu,
         DispatchDevice::Autodiff(inner) => of_dispatch(inner),
         #[allow(unreachable_patterns)] // there may be no other backend in this build
         _ => Target::Other,

@@ -110,8 +110,7 @@ fn the_thread_count_does_not_show() {
     assert_independent_of_threads(|| added(kernels::residual_dropout, shape, 0.2));
 }
 
-/// Rows in several groups whose shares in the gradients of weight and bias are added up, and wider
-/// ones than kernels of GPUs take.
+/// Rows in several groups whose shares in the gradients of weight and bias are added up.
 #[test]
 fn many_rows_and_wide_ones_are_the_reference_too() {
     for shape in [[3, 20_000, 8], [1, 40, 512], [2, 3, 1024], [2, 3, 1500]] {

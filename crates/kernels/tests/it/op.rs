@@ -1,6 +1,5 @@
 //! Guarantees for an operation of another crate.
 
-use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::cpu::{contiguous, floats, tensor};
@@ -21,7 +20,6 @@ fn product(x: &FlexTensor, y: &FlexTensor) -> FlexTensor {
 }
 
 impl FusedOp<2> for Product {
-    type Backend = Flex;
     type Saved = Saved;
 
     fn forward(self, inputs: [FlexTensor; 2], keep: Keep) -> (FlexTensor, Saved) {

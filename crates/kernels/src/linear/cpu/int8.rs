@@ -39,7 +39,6 @@ macro_rules! arithmetic {
         unsafe impl Arithmetic for $name {
             type Sums = $register;
             type Floats = <$register as Integers>::Floats;
-            const ANY_ORDER: bool = true;
             #[inline(always)]
             unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
                 unsafe {

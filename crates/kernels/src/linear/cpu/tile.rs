@@ -64,9 +64,6 @@ pub(super) struct Scales<'a> {
 pub(super) unsafe trait Arithmetic {
     type Sums: Register;
     type Floats: Floats;
-    /// If true, steps may be added in any order. A single row, whose few sums would wait for one
-    /// another, then adds several steps side by side.
-    const ANY_ORDER: bool = false;
     /// The distance of the rows of a left factor in rows, if it is always the same: addresses are
     /// then shorter to compute.
     const STRIDE: Option<usize> = None;
@@ -78,8 +75,6 @@ pub(super) unsafe trait Arithmetic {
 
 /// Stands for the rows of a tile where the layout is [`Layout::Rows`].
 const IN_ROWS: usize = 0;
-/// The steps that are taken side by side where their order does not matter.
-const STRANDS: usize = 4;
 
 impl Tile<'_> {
     /// Computes the rows in blocks of `ROWS`. A tile of a left factor in tiles has `TILE` rows, a
@@ -146,11 +141,7 @@ impl Tile<'_> {
                 row += 2;
             }
             while row < self.rows {
-                if A::ANY_ORDER {
-                    self.strands::<A, TILE, WIDTH>(row);
-                } else {
-                    self.block::<A, 1, TILE, WIDTH>(row);
-                }
+                self.block::<A, 1, TILE, WIDTH>(row);
                 row += 1;
             }
         }
@@ -212,45 +203,6 @@ impl Tile<'_> {
                 }
             }
             unrolled!(row < ROWS: self.finish::<A, WIDTH>(first + row, sums[row]));
-        }
-    }
-
-    /// One row, whose steps are taken side by side.
-    ///
-    /// # Safety
-    /// The conditions of [`blocks`](Self::blocks); the row exists.
-    #[inline(always)]
-    unsafe fn strands<A: Arithmetic, const TILE: usize, const WIDTH: usize>(&self, row: usize) {
-        let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
-        let apart = if TILE == IN_ROWS { 1 } else { TILE };
-        // SAFETY: `left` holds the row and `panel` `steps` times WIDTH vectors; the processor has
-        // the instructions.
-        unsafe {
-            let (left, _) = self.left::<A, TILE>(row);
-            let mut strands = [[A::Sums::zero(); WIDTH]; STRANDS];
-            let whole = self.steps - self.steps % STRANDS;
-            for step in (0..whole).step_by(STRANDS) {
-                unrolled!(strand < STRANDS: {
-                    unrolled!(v < WIDTH: {
-                        let right = panel.add(((step + strand) * WIDTH + v) * A::Sums::LANES);
-                        let left = *left.add((step + strand) * apart);
-                        strands[strand][v] = A::add_products(strands[strand][v], left, right);
-                    });
-                });
-            }
-            let [mut sums, others @ ..] = strands;
-            for step in whole..self.steps {
-                unrolled!(v < WIDTH: {
-                    let right = panel.add((step * WIDTH + v) * A::Sums::LANES);
-                    sums[v] = A::add_products(sums[v], *left.add(step * apart), right);
-                });
-            }
-            for other in others {
-                for (sum, other) in sums.iter_mut().zip(other) {
-                    *sum = sum.add(other);
-                }
-            }
-            self.finish::<A, WIDTH>(row, sums);
         }
     }
 
