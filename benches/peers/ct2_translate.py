@@ -16,8 +16,6 @@ from pathlib import Path
 import ctranslate2
 from tokenizers import Tokenizer
 
-from ct2_decode import peak_memory_bytes
-
 
 def arguments():
     parser = argparse.ArgumentParser(allow_abbrev=False)
@@ -28,6 +26,15 @@ def arguments():
     parser.add_argument("--output", help="file for the translations")
     parser.add_argument("--one", action="store_true", help="time the one setting (what the program runs itself with)")
     return parser.parse_known_args()[0]  # the options of both sides arrive here
+
+
+def peak_memory_bytes():
+    """Most memory that this process has held; 0 where the system does not say."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def measure(a):

@@ -8,9 +8,7 @@
 // not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod challenge;
 mod compare;
-mod decode;
 mod layers;
 mod options;
 mod record;
@@ -37,13 +35,8 @@ enum Benchmark {
     Train(train::Args),
     /// A text file through a model, from start to end: sentences per second
     Translate(translate::Args),
-    /// Translation with random weights, in which every hypothesis has the same length
-    Decode(decode::Args),
     /// The layers of the paper's Table 1: how their cost grows with length and width
     Layers(layers::Args),
-    /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are
-    /// accepted
-    Challenge(challenge::Args),
 }
 
 /// The allocator, which counts allocations for [`layers`].
@@ -64,8 +57,6 @@ fn run(benchmark: Benchmark) -> Result<()> {
     match benchmark {
         Benchmark::Train(args) => train::run(args),
         Benchmark::Translate(args) => translate::run(args),
-        Benchmark::Decode(args) => decode::run(args),
         Benchmark::Layers(args) => layers::run(args, &MEMORY),
-        Benchmark::Challenge(args) => challenge::run(args),
     }
 }

@@ -13,7 +13,7 @@ fn refused(arguments: &[&str], needles: &[&str]) {
 
 #[test]
 fn a_python_that_does_not_start_is_named() {
-    let arguments = ["decode", "--against", "/no/such/python"];
+    let arguments = ["translate", "--against", "/no/such/python"];
     refused(&arguments, &["--against /no/such/python does not start", "--against python3"]);
 }
 
@@ -21,10 +21,10 @@ fn a_python_that_does_not_start_is_named() {
 #[test]
 fn missing_packages_of_a_peer_are_named_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    let python = stub(folder.path(), "python", "echo torch transformers");
-    let arguments = ["decode", "--against", &python];
-    let remedy = format!("{python} -m pip install torch transformers");
-    refused(&arguments, &["lacks what measuring ctranslate2 needs: torch, transformers", &remedy]);
+    let python = stub(folder.path(), "python", "echo tokenizers");
+    let arguments = ["translate", "--against", &python];
+    let remedy = format!("{python} -m pip install tokenizers");
+    refused(&arguments, &["lacks what measuring ctranslate2 needs: tokenizers", &remedy]);
 }
 
 #[cfg(unix)]
@@ -32,7 +32,7 @@ fn missing_packages_of_a_peer_are_named_with_the_remedy() {
 fn a_python_that_fails_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let python = stub(folder.path(), "python", "echo 'no module named site' >&2; exit 1");
-    let arguments = ["decode", "--against", &python];
+    let arguments = ["translate", "--against", &python];
     refused(&arguments, &["is not a Python 3 that works", "no module named site"]);
 }
 
