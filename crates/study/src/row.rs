@@ -132,11 +132,11 @@ mod tests {
         config.training.max_updates = 77;
         let text = config.to_toml();
         assert!(is_text_of(&text, &config));
-        let lines = text.lines().filter(|line| !line.starts_with("exchange_every"));
+        let lines = text.lines().filter(|line| !line.starts_with("log_every"));
         let older = lines.collect::<Vec<_>>().join("\n");
         assert_ne!(older.trim(), text.trim());
         assert!(is_text_of(&older, &config));
-        config.training.exchange_every += 1;
+        config.training.log_every += 1;
         assert!(!is_text_of(&text, &config) && !is_text_of(&older, &config));
         assert!(!is_text_of("damaged", &config));
     }

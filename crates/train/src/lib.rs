@@ -53,7 +53,7 @@ pub use run::texts::{TextName, Texts};
 pub use update::Updater;
 pub use update::loss_scale::LossScale;
 pub use update::memory::update_bytes;
-pub use update::ranks::{Exchange, Ranks, Workers};
+pub use update::ranks::{Ranks, Workers};
 pub use update::recipe::Recipe;
 pub use update::replicas::Replicas;
 pub use update::statistics::{PendingStatistics, UpdateStatistics};

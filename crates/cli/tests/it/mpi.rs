@@ -75,31 +75,6 @@ fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
 }
 
 #[test]
-fn processes_that_exchange_now_and_then_learn_nearly_as_well() {
-    let toy = toy();
-    let apart = |every: &str, updates: &str, out: &str, more: &[&str]| {
-        let settings =
-            [format!("training.exchange_every={every}"), format!("training.max_updates={updates}")];
-        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
-        let log = ["--set", "training.log_every=10", "--set", "training.accumulate=2"];
-        stdout(&toy.together(2, out, &[&settings[..], &log, more].concat()));
-    };
-    apart("2", "40", "apart", &[]);
-    apart("2", "40", "again", &[]);
-    apart("1", "40", "together", &[]);
-    assert!(
-        toy.weights("apart", 40) == toy.weights("again", 40),
-        "the same processes, the same bits"
-    );
-    assert!(toy.weights("apart", 40) != toy.weights("together", 40));
-    let (apart_losses, together) = (toy.losses("apart"), toy.losses("together"));
-    let close = apart_losses.iter().zip(&together).all(|(a, b)| (a - b).abs() < 0.1 * b);
-    assert!(apart_losses.len() == 4 && close, "{apart_losses:?} {together:?}");
-    apart("3", "60", "apart", &["--resume"]);
-    assert!(toy.losses("apart")[5] < apart_losses[0]);
-}
-
-#[test]
 fn a_run_goes_on_with_another_number_of_processes() {
     let toy = toy();
     let until = |updates: &'static str| {

@@ -59,12 +59,6 @@ pub struct TrainingSettings {
     /// exchange gradients: `float32`, or `bfloat16`, which halves the bytes on the network and
     /// rounds each gradient. It has no effect on one process.
     pub exchange: ExchangePrecision,
-    /// The number of updates between two exchanges of several processes, at least 1. With 1 they
-    /// exchange gradients at each update. With more, each makes updates of its own over its own
-    /// batches, and then all take the mean of their weights, also before the model is measured or
-    /// saved: a network is needed that much less often, and the model is a little worse. It has no
-    /// effect on one process.
-    pub exchange_every: u64,
     /// The number type in which matrices are multiplied during training. Weights, sums,
     /// normalisation and losses stay in float32, and so do validation and translation. A type of 16
     /// bits saves time on GPUs that have units for it. On a CPU, `bfloat16` saves time where the
@@ -99,7 +93,6 @@ impl Default for TrainingSettings {
             multiple: 1,
             accumulate: 1,
             exchange: ExchangePrecision::Float32,
-            exchange_every: 1,
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
             log_every: 50,

@@ -61,7 +61,6 @@ impl TrainConfig {
             ("training.budget", training.budget as f64, BUDGET),
             ("training.multiple", training.multiple as f64, MULTIPLE),
             ("training.accumulate", training.accumulate as f64, AT_LEAST_1),
-            ("training.exchange_every", training.exchange_every as f64, AT_LEAST_1),
             ("training.label_smoothing", training.label_smoothing, BELOW_1),
             ("training.max_minutes", training.max_minutes, NOT_NEGATIVE),
             ("training.max_memory", training.max_memory, NOT_NEGATIVE),

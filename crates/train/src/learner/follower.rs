@@ -40,15 +40,6 @@ impl Learner {
         self.send(&Message::Begin { config: config.to_toml(), origin: origin.clone() });
     }
 
-    /// Lets all processes that make updates apart take the mean of their weights.
-    pub(super) fn meet(&mut self) {
-        if self.setup.replicas.is_apart() {
-            self.send(&Message::Meet);
-            let model = self.model.take().expect("the model is away only during an update");
-            self.model = Some(self.setup.replicas.averaged(model));
-        }
-    }
-
     /// Gives all other processes the weights and moments.
     pub(super) fn send_state(&self) {
         let Some(ranks) = self.setup.replicas.ranks() else { return };
@@ -108,7 +99,6 @@ pub fn follow(
             Message::Update { step, from, rate } => {
                 follower.update(step, from, f64::from_bits(rate))?
             }
-            Message::Meet => follower.meet(),
             Message::End => break,
         }
     }
@@ -159,11 +149,6 @@ impl Follower {
         self.updater.optimizer = restored.expect("all processes have the same optimiser");
         self.updater.loss_scale = loss_scale;
         self.model = Some(model);
-    }
-
-    fn meet(&mut self) {
-        let model = self.model.take().expect("the model is away only during an update");
-        self.model = Some(self.setup.replicas.averaged(model));
     }
 
     fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<(), TrainError> {

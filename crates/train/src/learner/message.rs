@@ -16,8 +16,6 @@ pub(super) enum Message {
     Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
     /// Make update `step` over the batches after `from`, with the learning rate of these bits.
     Update { step: u64, from: SamplerState, rate: u64 },
-    /// Exchange the weights.
-    Meet,
     /// The run has ended.
     End,
 }

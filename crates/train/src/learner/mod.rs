@@ -176,9 +176,6 @@ impl Learner {
             };
             let step = self.state.step;
             let every = |n: u64| n > 0 && step.is_multiple_of(n);
-            if self.needs_model(&self.state, interrupted) {
-                self.meet();
-            }
             if every(self.setup.config.training.log_every) {
                 let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
                 let point = self.state.log_point(self.pending.last_rate, waited);

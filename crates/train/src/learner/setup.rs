@@ -9,7 +9,7 @@ use burnformer_data::{
 };
 use burnformer_kernels::is_fused_on;
 
-use crate::config::{EarlyStoppingMetric, TrainConfig, TrainingSettings};
+use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
 use crate::run::checkpoint;
 use crate::run::corpora::Corpora;
@@ -18,7 +18,7 @@ use crate::run::origin::Origin;
 use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::CheckpointKind;
 use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
-use crate::update::ranks::{Exchange, Workers};
+use crate::update::ranks::Workers;
 use crate::update::recipe::{Objective, Recipe};
 use crate::update::replicas::Replicas;
 use crate::validation::Validator;
@@ -56,9 +56,7 @@ impl Setup {
         let worst = worst_of(&config, &first.shape, &sampler)?;
         let validator = Validator::new(&config, corpora, special, first.search.clone())?;
         let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
-        let TrainingSettings { exchange, exchange_every, .. } = config.training;
-        let exchange = Exchange { precision: exchange, every: exchange_every };
-        let replicas = replicas.among(workers.ranks, exchange);
+        let replicas = replicas.among(workers.ranks, config.training.exchange);
         let run = RunDir::open(folder, mode)?;
         let mut memory = MemoryLimit::new(&config);
         // The free memory of a GPU is not known; there the trial batch decides.
@@ -131,7 +129,6 @@ fn sampler(
 ) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
-        max_sentences: None,
         multiple: config.training.multiple,
         seed: config.training.seed,
         special,

@@ -15,7 +15,6 @@ use super::Learner;
 use super::message::Message;
 use super::outcome::{Divergence, Exit, limit_reached};
 use super::pending::PendingUpdate;
-use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::report::Answer;
 use crate::run::state::RunState;
@@ -46,26 +45,17 @@ impl Learner {
         self.pending.after(&self.state, self.clock.seconds())
     }
 
-    /// Returns whether the statistics of the updates are needed now.
+    /// Returns whether the statistics of the updates are needed now: for a log line, or because the
+    /// model is measured or saved next.
     pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
-        let ahead = self.ahead();
+        let (ahead, config) = (self.ahead(), &self.setup.config);
+        let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
         self.updater.synchronous
             || self.pending.is_full()
-            || ahead.step.is_multiple_of(self.setup.config.training.log_every)
-            || self.needs_model(&ahead, interrupted)
-    }
-
-    /// Returns whether the model is exchanged, measured or saved in `state`. Processes that make
-    /// updates apart exchange before.
-    pub(super) fn needs_model(&self, state: &RunState, interrupted: &AtomicBool) -> bool {
-        let TrainConfig { training, validation, .. } = &self.setup.config;
-        let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
-        // Processes that make the same updates exchange within each.
-        let exchanges = self.setup.replicas.is_apart() && every(training.exchange_every);
-        exchanges
-            || every(validation.every)
-            || self.setup.is_scheduled(state.step)
-            || limit_reached(&self.setup.config, state).is_some()
+            || every(config.training.log_every)
+            || every(config.validation.every)
+            || self.setup.is_scheduled(ahead.step)
+            || limit_reached(config, &ahead).is_some()
             || self.look_is_due()
             || interrupted.load(Ordering::Relaxed)
     }

@@ -4,14 +4,11 @@
 //! validates and logs. The others follow. They hold the same weights and the same optimiser, and
 //! make the same updates. A batch keeps its number in the update on whatever process it is
 //! computed, as on [several devices](crate::Replicas). The sums of an update are added in the order
-//! of the processes, so that the same number of processes gives the same bits. With
-//! [`Exchange::every`] above 1, each makes updates of its own, and they take the mean of their
-//! weights now and then.
+//! of the processes, so that the same number of processes gives the same bits.
 
 use std::rc::Rc;
 
-use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{Model, named_parameters, with_parameters};
+use burn::tensor::{Device, Tensor};
 use burnformer_data::Rank;
 
 use super::recipe::GradientSums;
@@ -58,16 +55,6 @@ impl Workers<'_> {
     }
 }
 
-/// The exchange of results between processes.
-#[derive(Clone, Copy, Debug)]
-pub struct Exchange {
-    /// The number type of gradients.
-    pub precision: ExchangePrecision,
-    /// The number of updates from one exchange to the next. From 2 on each process makes its own,
-    /// and they exchange weights.
-    pub every: u64,
-}
-
 /// The sums of an update over all processes, given those of this one.
 pub(super) fn sum_over(
     ranks: &dyn Ranks,
@@ -97,23 +84,6 @@ pub(super) fn sum_over(
     GradientSums { gradients, loss, nll }
 }
 
-/// `model` with the mean of the weights that it has in each process, added in the order of the
-/// processes.
-pub(super) fn averaged(ranks: &dyn Ranks, model: Model) -> Model {
-    let named = named_parameters(&model);
-    let numbers = |value: &TensorData| value.try_to_vec::<f32>().expect("weights are float32");
-    let mut all: Vec<f32> = named.values().flat_map(numbers).collect();
-    ranks.sum(&mut all, ExchangePrecision::Float32);
-    let share = 1.0 / ranks.rank().count as f32;
-    let mut rest = all.into_iter().map(|sum| sum * share);
-    let mean = |(name, value): (String, TensorData)| {
-        let own: Vec<f32> = rest.by_ref().take(value.num_elements()).collect();
-        (name, TensorData::new(own, value.shape().clone()))
-    };
-    let weights = named.into_iter().map(mean).collect();
-    with_parameters(model, weights).expect("these are the model's own parameters")
-}
-
 /// The extent of an update over all processes, given that of this one. Each number travels as two
 /// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
 pub(super) fn total(ranks: &dyn Ranks, extent: Extent) -> Extent {
@@ -125,38 +95,4 @@ pub(super) fn total(ranks: &dyn Ranks, extent: Extent) -> Extent {
     let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
     let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
     Extent { pairs, positions, real, target }
-}
-
-#[cfg(test)]
-mod tests {
-    use burnformer_core::TransformerConfig;
-
-    use super::*;
-
-    /// The first of two processes, of which the other has three times its numbers.
-    struct Two;
-
-    impl Ranks for Two {
-        fn rank(&self) -> Rank {
-            Rank { number: 0, count: 2 }
-        }
-        fn broadcast(&self, _: &mut Vec<u8>) {}
-        fn sum(&self, values: &mut [f32], _: ExchangePrecision) {
-            values.iter_mut().for_each(|value| *value *= 4.0);
-        }
-        fn end(&self) {}
-    }
-
-    #[test]
-    fn the_mean_of_two_processes_is_taken_of_every_weight() {
-        let config = TransformerConfig::tiny(12);
-        let model: Model = config.init(1, &Device::default().autodiff()).unwrap().into();
-        let before = named_parameters(&model);
-        let after = named_parameters(&averaged(&Two, model));
-        assert_eq!(before.len(), after.len());
-        for (name, value) in before {
-            let doubled: Vec<f32> = value.iter::<f32>().map(|x| 2.0 * x).collect();
-            assert_eq!(after[&name].iter::<f32>().collect::<Vec<_>>(), doubled, "{name}");
-        }
-    }
 }

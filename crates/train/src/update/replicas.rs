@@ -14,8 +14,9 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{Batch, Rank};
 
+use crate::config::ExchangePrecision;
 use crate::run::log_interval::Extent;
-use crate::update::ranks::{self, Exchange, Ranks};
+use crate::update::ranks::{self, Ranks};
 use crate::update::recipe::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
@@ -25,8 +26,8 @@ use crate::update::workers::among_workers;
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
-    /// The processes that train together, and how they exchange.
-    ranks: Option<(Rc<dyn Ranks>, Exchange)>,
+    /// The processes that train together, and the number type in which they exchange gradients.
+    ranks: Option<(Rc<dyn Ranks>, ExchangePrecision)>,
 }
 
 impl Replicas {
@@ -46,22 +47,9 @@ impl Replicas {
 
     /// The devices of one of the processes `ranks`.
     #[must_use]
-    pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, exchange: Exchange) -> Self {
+    pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, exchange: ExchangePrecision) -> Self {
         self.ranks = ranks.map(|ranks| (ranks, exchange));
         self
-    }
-
-    /// Returns whether several processes each make updates of their own between two exchanges.
-    pub(crate) fn is_apart(&self) -> bool {
-        self.ranks.as_ref().is_some_and(|(_, exchange)| exchange.every > 1)
-    }
-
-    /// `model` with the mean of the weights of all processes.
-    pub(crate) fn averaged(&self, model: Model) -> Model {
-        match self.ranks() {
-            Some(ranks) => ranks::averaged(ranks, model),
-            None => model,
-        }
     }
 
     /// The processes that train together, if there are several.
@@ -74,10 +62,9 @@ impl Replicas {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
 
-    /// The extent of an update over all processes that make it, given that of this one.
+    /// The extent of an update over all processes, given that of this one.
     pub(crate) fn total(&self, extent: Extent) -> Extent {
-        let together = self.ranks().filter(|_| !self.is_apart());
-        together.map_or(extent, |ranks| ranks::total(ranks, extent))
+        self.ranks().map_or(extent, |ranks| ranks::total(ranks, extent))
     }
 
     /// The device that holds the weights, with autodiff.
@@ -90,8 +77,7 @@ impl Replicas {
         1 + self.others.len()
     }
 
-    /// The sums over `batches` of this process and, if all make the same update, those of all
-    /// others, on the first device.
+    /// The sums over `batches` of this process and those of all others, on the first device.
     ///
     /// # Panics
     /// The panics of [`own_sums`](Self::own_sums).
@@ -103,10 +89,8 @@ impl Replicas {
     ) -> GradientSums {
         let own = self.own_sums(model, batches, objective);
         match &self.ranks {
-            Some((ranks, exchange)) if exchange.every == 1 => {
-                ranks::sum_over(&**ranks, own, exchange.precision)
-            }
-            _ => own,
+            Some((ranks, exchange)) => ranks::sum_over(&**ranks, own, *exchange),
+            None => own,
         }
     }
 
