@@ -24,11 +24,11 @@ pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
     let is_short = rest.chars().nth(1).is_none() && !OF_OBJECTS.contains(&rest);
     rest.chars().nth(SYLLABLES).is_none()
         && !(is_syllable && is_short)
-        && follow(last, rest, IN_A_ROW)
+        && is_row_of_particles(last, rest, IN_A_ROW)
 }
 
 /// Returns whether `rest` consists of at most `most` particles, the first of which follows `last`.
-fn follow(last: char, rest: &str, most: usize) -> bool {
+fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
     let class = |is_after: [bool; 5]| PARTICLES.into_iter().zip(is_after);
     let classes = match final_of(last) {
         None => class([true; 5]),
@@ -41,7 +41,8 @@ fn follow(last: char, rest: &str, most: usize) -> bool {
     particles.any(|particle| {
         let rest = rest.strip_prefix(particle).map(|rest| (rest, particle.chars().next_back()));
         rest.is_some_and(|(rest, last)| {
-            rest.is_empty() || most > 1 && last.is_some_and(|last| follow(last, rest, most - 1))
+            rest.is_empty()
+                || most > 1 && last.is_some_and(|last| is_row_of_particles(last, rest, most - 1))
         })
     })
 }

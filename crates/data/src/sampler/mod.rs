@@ -75,12 +75,11 @@ impl BatchSampler {
     /// [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of
-    /// 0 rows or a window of no pair; those of [`TokenizedCorpus::lengths`].
+    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a window
+    /// of no pair; those of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
-        let limits = [("max_sentences", settings.max_sentences), ("window", Some(settings.window))];
-        if let Some((name, _)) = limits.into_iter().find(|&(_, limit)| limit == Some(0)) {
-            return Err(DataError::setting(name, 0, "choose at least 1, or leave it out"));
+        if settings.window == 0 {
+            return Err(DataError::setting("window", 0, "choose at least 1, or leave it out"));
         }
         if settings.multiple == 0 {
             let remedy = "choose at least 1, which pads no further";

@@ -71,7 +71,7 @@ pub(super) fn cut(entries: &[Entry], settings: &SamplerSettings) -> EpochPlan {
     keys.par_sort_unstable();
     let (mut plan, mut rows) = (EpochPlan::default(), Vec::new());
     for ((cost, _), place) in keys {
-        if !fits(rows.len() + 1, cost as usize, settings) {
+        if (rows.len() + 1) * cost as usize > settings.budget {
             plan.close(&mut rows, multiple);
         }
         rows.push(entries[place as usize]);
@@ -80,11 +80,6 @@ pub(super) fn cut(entries: &[Entry], settings: &SamplerSettings) -> EpochPlan {
         plan.close(&mut rows, multiple);
     }
     plan
-}
-
-/// Returns whether a batch may have `rows` rows of at most `longest` columns.
-fn fits(rows: usize, longest: usize, settings: &SamplerSettings) -> bool {
-    rows * longest <= settings.budget && settings.max_sentences.is_none_or(|most| rows <= most)
 }
 
 /// Number of source and target columns of a pair, `</s>` included, padded to `multiple`.

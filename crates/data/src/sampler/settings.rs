@@ -11,8 +11,6 @@ pub struct SamplerSettings {
     /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at
     /// most this number.
     pub budget: usize,
-    /// Largest number of rows of a batch, whatever their length.
-    pub max_sentences: Option<usize>,
     /// Lengths, including `</s>`, are padded up to a multiple of this number. Batches then have few
     /// different shapes, which helps a device that compiles or tunes its kernels for each shape. 1
     /// adds no padding.
@@ -28,7 +26,6 @@ pub struct SamplerSettings {
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        let (budget, max_sentences, window) = (4096, None, 1 << 22);
-        Self { budget, max_sentences, multiple: 1, seed: 1, special: SpecialIds::OURS, window }
+        Self { budget: 4096, multiple: 1, seed: 1, special: SpecialIds::OURS, window: 1 << 22 }
     }
 }

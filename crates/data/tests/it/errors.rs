@@ -226,9 +226,9 @@ fn settings_out_of_range_name_themselves() {
     assert!(matches!(coverage, DataError::InvalidSetting { .. }));
     says(&coverage, &["character_coverage = 1.5", "at most 1"]);
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
-    let settings = SamplerSettings { max_sentences: Some(0), ..Default::default() };
+    let settings = SamplerSettings { window: 0, ..Default::default() };
     let rows = BatchSampler::new(corpus, settings).err().unwrap();
-    says(&rows, &["max_sentences = 0", "at least 1"]);
+    says(&rows, &["window = 0", "at least 1"]);
 }
 
 #[test]

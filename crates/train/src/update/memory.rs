@@ -70,13 +70,13 @@ pub(crate) fn worst_shape(
     columns: [usize; 2],
     precision: Precision,
 ) -> Shape {
-    let SamplerSettings { budget, max_sentences, multiple, .. } = *sampler.settings();
+    let SamplerSettings { budget, multiple, .. } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
     // The batch has as many sentences of full length as the budget holds, or one more that share
     // it: more and shorter ones need less.
     let rows = [budget / longest, budget.div_ceil(longest)];
     let shape = |rows: usize| {
-        let rows = rows.clamp(1, max_sentences.unwrap_or(usize::MAX));
+        let rows = rows.max(1);
         let [source, target] =
             columns.map(|most| most.min(budget / rows / multiple * multiple).max(1));
         [rows, source, target]
