@@ -94,7 +94,7 @@ pub mod allocator {
     pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
 }
 
-pub use burnformer_kernels::{ComputeType, KvCache, RandomKey};
+pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};

@@ -1,7 +1,9 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{KvCache, RandomKey, attention, merge_heads, split_heads, step_attention};
+use burnformer_kernels::{
+    AttentionInputs, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
+};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::bias::AttentionBias;
@@ -308,9 +310,8 @@ impl MultiHeadAttention {
                 self.by_kernel(query, source, bias.mask(), context.mode)
             }
             AttentionBias::Window(blocks) => {
-                let KeyValues { key, value } = self.of_all_heads(source);
-                let (heads, dropout) = (self.heads, &self.dropout);
-                window_attention(query, key, value, heads, blocks, dropout, context.mode)
+                let inputs = self.inputs(query, source, None);
+                window_attention(inputs, blocks, &self.dropout, context.mode)
             }
             AttentionBias::Additive { .. } => self.in_plain_tensors(query, source, bias, context),
         };
@@ -329,16 +330,22 @@ impl MultiHeadAttention {
             (AttentionSource::Cache(cache), _) if self.key_heads == heads => {
                 cache.attend(query, heads, mask, dropout)
             }
-            (AttentionSource::Step(KeyValues { key, value }), Mode::Inference)
-                if self.key_heads == heads =>
-            {
-                step_attention(query, key, value, heads, mask)
+            (source @ AttentionSource::Step(_), Mode::Inference) if self.key_heads == heads => {
+                step_attention(self.inputs(query, source, mask))
             }
-            (source, _) => {
-                let KeyValues { key, value } = self.of_all_heads(source);
-                attention(query, key, value, heads, mask, dropout)
-            }
+            (source, _) => attention(self.inputs(query, source, mask), dropout),
         }
+    }
+
+    /// The operands of the kernels of attention.
+    fn inputs(
+        &self,
+        query: Tensor<3>,
+        source: AttentionSource<'_>,
+        hidden: Option<Tensor<4, Bool>>,
+    ) -> AttentionInputs {
+        let KeyValues { key, value } = self.of_all_heads(source);
+        AttentionInputs { query, key, value, heads: self.heads, hidden }
     }
 
     fn in_plain_tensors(

@@ -2,7 +2,7 @@
 //! as n²·d.
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
-use burnformer_kernels::attention;
+use burnformer_kernels::{AttentionInputs, attention};
 
 use crate::dropout::Dropout;
 use crate::mask::{look_ahead_mask, window_mask};
@@ -144,22 +144,20 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// 0.
 ///
 /// # Shapes
-/// - `query`, `key`: `[batch, len, heads·d_k]`, `value`: `[batch, len, heads·d_v]`
-/// - → `[batch, len, heads·d_v]`
+/// Those of [`AttentionInputs`], with `query_len` = `key_len` = `len` and nothing hidden →
+/// `[batch, len, heads·d_v]`
 ///
 /// # Panics
 /// If the length of the sequence is not that of `blocks`.
 ///
 /// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
 pub fn window_attention(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
+    inputs: AttentionInputs,
     blocks: &WindowBlocks,
     dropout: &Dropout,
     mode: Mode,
 ) -> Tensor<3> {
+    let AttentionInputs { query, key, value, heads, .. } = inputs;
     let [batch, len, width] = query.dims();
     assert_eq!(len, blocks.len, "length of the sequence and of its mask");
     let value_width = value.dims()[2];
@@ -169,7 +167,8 @@ pub fn window_attention(
     let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
     let [key, value] = [key, value].map(|x| neighbours(x, block, span));
     let hidden = Some(blocks.hidden_of(batch));
-    let context = attention(query, key, value, heads, hidden, dropout.mask(mode));
+    let inputs = AttentionInputs { query, key, value, heads, hidden };
+    let context = attention(inputs, dropout.mask(mode));
     context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
 }
 

@@ -1,6 +1,6 @@
 use burn::tensor::{Bool, Int, Tensor, TensorData};
 
-use crate::attention::attention;
+use crate::attention::{AttentionInputs, attention};
 use crate::dropout::DropoutMask;
 #[cfg(feature = "cpu")]
 use crate::{op::Target, step_attention as step};
@@ -103,7 +103,7 @@ impl KvCache {
             return step::over_blocks(query, &self.read(), heads);
         }
         let (key, value) = self.key_values();
-        attention(query, key, value, heads, hidden, mask)
+        attention(AttentionInputs { query, key, value, heads, hidden }, mask)
     }
 
     /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values

@@ -69,7 +69,7 @@ mod top_k;
 mod kv_cache;
 
 pub use adam::{AdamStep, Moving, adam_step};
-pub use attention::{attention, masked_softmax, merge_heads, split_heads};
+pub use attention::{AttentionInputs, attention, masked_softmax, merge_heads, split_heads};
 pub use dropout::{DropoutMask, dropout, residual_dropout};
 pub use embedding::embedding;
 pub use global_norm::{global_norm, sum_of_squares};

@@ -5,8 +5,8 @@ use crate::common::case::{Case, NAMES, scalar};
 use crate::common::half::{HALVES, Loss, assert_near};
 use burn::tensor::{Bool, DType, Device, Distribution, Tensor};
 use burnformer_core::{
-    Activation, Dropout, Mode, Precision, Seq2Seq, Window, WindowBlocks, named_gradients,
-    window_attention,
+    Activation, AttentionInputs, Dropout, Mode, Precision, Seq2Seq, Window, WindowBlocks,
+    named_gradients, window_attention,
 };
 
 fn transformer(case: &Case, precision: Precision) -> Loss {
@@ -54,7 +54,8 @@ fn attention_in_blocks_works_in_16_bits_with_and_without_gradients() {
         let run = |dtype: DType| {
             let x = x.clone().cast(dtype);
             let (dropout, mode) = (Dropout::new(0.0), Mode::Inference);
-            window_attention(x.clone(), x.clone(), x, 2, &blocks, &dropout, mode)
+            let inputs = AttentionInputs::new([x.clone(), x.clone(), x], 2);
+            window_attention(inputs, &blocks, &dropout, mode)
         };
         let half = run(DType::BF16);
         assert_eq!(half.dtype(), DType::BF16);

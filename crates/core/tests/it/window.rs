@@ -3,8 +3,8 @@
 
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    AttentionBias, Dropout, Mode, Seq2Seq, TransformerConfig, Window, WindowBlocks,
-    scaled_dot_product_attention, window_attention,
+    AttentionBias, AttentionInputs, Dropout, Mode, Seq2Seq, TransformerConfig, Window,
+    WindowBlocks, scaled_dot_product_attention, window_attention,
 };
 use proptest::prelude::*;
 
@@ -67,8 +67,8 @@ proptest! {
         let inputs = [D_K, D_K, D_V].map(|d| case.random(d, &device));
         let blocks = WindowBlocks::new(case.window, case.len, Some(&padding), &device);
         let dropout = Dropout::new(0.0);
-        let [q, k, v] = inputs.clone();
-        let actual = window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference);
+        let operands = AttentionInputs::new(inputs.clone(), case.heads);
+        let actual = window_attention(operands, &blocks, &dropout, Mode::Inference);
         let mask = case.window.dense_mask(case.len, Some(&padding), &device);
         let [q, k, v] = inputs.each_ref().map(|x| case.split(x));
         let mask = AttentionBias::Mask(mask);
@@ -79,8 +79,8 @@ proptest! {
             let device = Device::default();
             let padding = case.padding(&device);
             let blocks = WindowBlocks::new(case.window, case.len, Some(&padding), &device);
-            let [q, k, v] = inputs.clone().map(Tensor::inner);
-            window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference)
+            let operands = AttentionInputs::new(inputs.clone().map(Tensor::inner), case.heads);
+            window_attention(operands, &blocks, &dropout, Mode::Inference)
         };
         prop_assert!(distance(without_gradients, actual.clone().inner()) < 1e-5);
         let towards = Tensor::random(actual.dims(), Distribution::Normal(0.0, 1.0), &device);
@@ -103,12 +103,12 @@ fn without_padding_the_mask_is_the_windows_alone() {
         window: Window { radius: 5, causal: true },
         real: vec![50, 50],
     };
-    let [q, k, v] = [D_K, D_K, D_V].map(|d| case.random(d, &device));
+    let inputs = [D_K, D_K, D_V].map(|d| case.random(d, &device));
     let attend = |padding: Option<&Tensor<4, Bool>>| {
         let blocks = WindowBlocks::new(case.window, case.len, padding, &device);
         let dropout = Dropout::new(0.0);
-        let (q, k, v) = (q.clone(), k.clone(), v.clone());
-        window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference)
+        let operands = AttentionInputs::new(inputs.clone(), case.heads);
+        window_attention(operands, &blocks, &dropout, Mode::Inference)
     };
     assert_eq!(distance(attend(None), attend(Some(&case.padding(&device)))), 0.0);
 }
@@ -191,13 +191,16 @@ fn training_cost_grows_with_the_length_and_not_with_its_square() {
         let mask = window.dense_mask(len, None, &device);
         let pass = || {
             let inputs = inputs.clone().map(Tensor::require_grad);
-            let [q, k, v] = inputs.clone();
+            let operands = AttentionInputs::new(inputs.clone(), heads);
             let context = match blocks {
                 true => {
                     let dropout = Dropout::new(0.0);
-                    window_attention(q, k, v, heads, &sight, &dropout, Mode::Inference)
+                    window_attention(operands, &sight, &dropout, Mode::Inference)
                 }
-                false => burnformer_kernels::attention(q, k, v, heads, Some(mask.clone()), None),
+                false => {
+                    let hidden = Some(mask.clone());
+                    burnformer_kernels::attention(AttentionInputs { hidden, ..operands }, None)
+                }
             };
             let gradients = context.sum().backward();
             inputs.iter().for_each(|x| drop(x.grad(&gradients).unwrap().into_data()));

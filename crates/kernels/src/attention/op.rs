@@ -1,22 +1,17 @@
 //! Attention as an operation on the CPU.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::Tensor;
 
+use super::AttentionInputs;
 use super::cpu::{self, Hidden, Inputs, Projected, Sizes};
 use crate::cpu::{bools, contiguous, dims, floats, tensor};
 use crate::dropout::DropoutMask;
 use crate::op::{FusedOp, Keep, apply};
 
 /// Attention of tensors on the CPU.
-pub(super) fn attention(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
-    hidden: Option<Tensor<4, Bool>>,
-    mask: Option<DropoutMask>,
-) -> Tensor<3> {
+pub(super) fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
+    let AttentionInputs { query, key, value, heads, hidden } = inputs;
     let hidden = match hidden {
         Some(hidden) => Hidden { shape: hidden.dims(), bytes: bools(hidden) },
         None => Hidden::nothing(key.dims()[1]),

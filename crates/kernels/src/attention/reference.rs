@@ -1,6 +1,7 @@
+use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
-use burn::tensor::{Bool, Tensor};
 
+use super::AttentionInputs;
 use super::heads::{merge_heads, split_heads};
 use super::softmax::masked_softmax;
 use crate::dropout::DropoutMask;
@@ -8,14 +9,8 @@ use crate::dropout::reference::dropout;
 use crate::to_f32::to_f32;
 
 /// The reference of [`attention`](crate::attention) in plain tensor arithmetic.
-pub fn attention(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
-    hidden: Option<Tensor<4, Bool>>,
-    mask: Option<DropoutMask>,
-) -> Tensor<3> {
+pub fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
+    let AttentionInputs { query, key, value, heads, hidden } = inputs;
     let [batch, query_len, width] = query.dims();
     let key_len = value.dims()[1];
     let product = query.dtype();

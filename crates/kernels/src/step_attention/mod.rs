@@ -5,9 +5,9 @@ mod cpu;
 #[cfg(feature = "cpu")]
 mod op;
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::Tensor;
 
-use crate::attention::{attention, check};
+use crate::attention::{AttentionInputs, attention};
 #[cfg(feature = "cpu")]
 use crate::op::Target;
 
@@ -22,26 +22,17 @@ pub(crate) use op::{Block, over_blocks};
 /// the keys that it sees.
 ///
 /// # Shapes
-/// - `query`: `[batch, query_len, heads·d_k]`
-/// - `key`: `[batch, key_len, heads·d_k]`, `value`: `[batch, key_len, heads·d_v]`
-/// - `hidden`: `[batch or 1, 1, 1, key_len]`
-/// - → `[batch, query_len, heads·d_v]`
+/// Those of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
 ///
 /// # Panics
 /// If the shapes do not fit together.
-pub fn step_attention(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
-    hidden: Option<Tensor<4, Bool>>,
-) -> Tensor<3> {
-    check::shapes(&query, &key, &value, heads, hidden.as_ref());
+pub fn step_attention(inputs: AttentionInputs) -> Tensor<3> {
+    inputs.check();
     #[cfg(feature = "cpu")]
-    if Target::without_gradients(&[&query, &key, &value]) == Target::Cpu
-        && hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
+    if Target::without_gradients(&[&inputs.query, &inputs.key, &inputs.value]) == Target::Cpu
+        && inputs.hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
     {
-        return op::shared(query, key, value, heads, hidden);
+        return op::shared(inputs);
     }
-    attention(query, key, value, heads, hidden, None)
+    attention(inputs, None)
 }

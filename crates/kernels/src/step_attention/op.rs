@@ -2,20 +2,16 @@
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::Tensor;
 
 use super::cpu::{self, Heads, KeyValues};
+use crate::attention::AttentionInputs;
 use crate::cpu::{bools, contiguous, floats, primitive, tensor};
 
 /// Attention of the queries of each batch entry to its keys; all tensors on the CPU without
 /// gradients.
-pub(super) fn shared(
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    heads: usize,
-    hidden: Option<Tensor<4, Bool>>,
-) -> Tensor<3> {
+pub(super) fn shared(inputs: AttentionInputs) -> Tensor<3> {
+    let AttentionInputs { query, key, value, heads, hidden } = inputs;
     let [batch, queries, width] = query.dims();
     let [_, keys, value_width] = value.dims();
     let [query, key, value] = [query, key, value].map(|x| contiguous(primitive(x)));

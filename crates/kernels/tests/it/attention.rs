@@ -5,17 +5,10 @@ use crate::common::{
     values, with_gradients,
 };
 use burn::tensor::{Bool, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
+use burnformer_kernels::{self as kernels, AttentionInputs, DropoutMask, RandomKey, reference};
 use proptest::prelude::*;
 
-type Attention = fn(
-    Tensor<3>,
-    Tensor<3>,
-    Tensor<3>,
-    usize,
-    Option<Tensor<4, Bool>>,
-    Option<DropoutMask>,
-) -> Tensor<3>;
+type Attention = fn(AttentionInputs, Option<DropoutMask>) -> Tensor<3>;
 
 #[derive(Clone, Copy, Debug)]
 struct Case {
@@ -59,7 +52,8 @@ fn run(attention: Attention, case: Case, mask_shape: Option<[usize; 4]>) -> Vec<
     let value = leaf(3, [batch, key_len, heads * d_v]);
     let mask = (rate > 0.0).then(|| DropoutMask::new(RandomKey::new(5), rate));
     let hidden = mask_shape.map(hidden);
-    let output = attention(query.clone(), key.clone(), value.clone(), heads, hidden, mask);
+    let inputs = AttentionInputs::new([&query, &key, &value].map(Clone::clone), heads);
+    let output = attention(AttentionInputs { hidden, ..inputs }, mask);
     with_gradients(output, Leaves { three: vec![query, key, value], ..Leaves::default() })
 }
 
@@ -132,7 +126,8 @@ fn visible_scores_far_below_zero_beat_hidden_ones() {
             let query = leaf([1.0; 4]).slice([0..1, 0..1, 0..1]);
             let hidden = TensorData::new(vec![false, true, false, true], [1, 1, 1, 4]);
             let hidden = Tensor::from_data(hidden, &device());
-            let output = attention(query, key.clone(), value.clone(), 1, Some(hidden), None);
+            let inputs = AttentionInputs::new([query, key.clone(), value.clone()], 1);
+            let output = attention(AttentionInputs { hidden: Some(hidden), ..inputs }, None);
             let gradients = output.clone().sum().backward();
             assert_eq!(values(output), [2.0], "{lowest}");
             let gradient = |x: Tensor<3>| values(x.grad(&gradients).expect("a gradient"));
@@ -146,7 +141,7 @@ fn visible_scores_far_below_zero_beat_hidden_ones() {
 fn a_score_that_is_not_a_number_shows_in_the_context() {
     let query = Tensor::<3>::full([1, 1, 4], f32::NAN, &device());
     let key = leaf(1, [1, 3, 4]);
-    let context = kernels::attention(query, key.clone(), key, 1, None, None);
+    let context = kernels::attention(AttentionInputs::new([query, key.clone(), key], 1), None);
     assert!(values(context).iter().all(|x| x.is_nan()));
 }
 
@@ -155,7 +150,7 @@ fn slices_of_one_projection_are_read_in_place() {
     let run = |attention: Attention| {
         let all = leaf(1, [3, 6, 24]);
         let [q, k, v] = [0, 8, 16].map(|at| all.clone().slice([0..3, 0..6, at..at + 8]));
-        let output = attention(q, k, v, 2, None, None);
+        let output = attention(AttentionInputs::new([q, k, v], 2), None);
         with_gradients(output, Leaves { three: vec![all], ..Leaves::default() })
     };
     assert_close(&run(kernels::attention), &run(reference::attention));
@@ -165,11 +160,13 @@ fn slices_of_one_projection_are_read_in_place() {
 fn attention_works_without_gradients_and_on_an_empty_batch() {
     let plain = device().inner();
     let x = Tensor::<3>::ones([2, 3, 4], &plain);
-    let context = kernels::attention(x.clone(), x.clone(), x.clone(), 2, None, None);
+    let context =
+        kernels::attention(AttentionInputs::new([x.clone(), x.clone(), x.clone()], 2), None);
     assert!(values(context).iter().all(|y| (y - 1.0).abs() < 1e-6));
     let none = x.slice([0..0, 0..3, 0..4]);
     assert_eq!(
-        kernels::attention(none.clone(), none.clone(), none, 2, None, None).dims(),
+        kernels::attention(AttentionInputs::new([none.clone(), none.clone(), none], 2), None)
+            .dims(),
         [0, 3, 4]
     );
 }
@@ -178,5 +175,5 @@ fn attention_works_without_gradients_and_on_an_empty_batch() {
 #[should_panic(expected = "3 heads do not divide 8 and 8 features")]
 fn heads_that_do_not_divide_the_features_panic() {
     let x = leaf(1, [1, 2, 8]);
-    kernels::attention(x.clone(), x.clone(), x, 3, None, None);
+    kernels::attention(AttentionInputs::new([x.clone(), x.clone(), x], 3), None);
 }

@@ -3,8 +3,8 @@
 use crate::common::{assert_close, values};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
-    ComputeType, Epilogue, KvCache, PackedWeight, RandomKey, attention, linear, linear_relu,
-    step_attention,
+    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, RandomKey, attention, linear,
+    linear_relu, step_attention,
 };
 use proptest::prelude::*;
 
@@ -62,8 +62,9 @@ proptest! {
         let hidden = Tensor::<4, Bool>::from_data(
             TensorData::new(hidden, [batch, 1, 1, keys]), &Device::flex());
         let hidden = (hide > 0).then_some(hidden);
-        let step = step_attention(query.clone(), key.clone(), value.clone(), heads, hidden.clone());
-        let whole = attention(query, key, value, heads, hidden, None);
+        let inputs = AttentionInputs { query, key, value, heads, hidden };
+        let step = step_attention(inputs.clone());
+        let whole = attention(inputs, None);
         assert_close(&[values(step)], &[values(whole)]);
     }
 
@@ -96,7 +97,7 @@ proptest! {
             prop_assert_eq!(cache.len(), keys.dims()[1]);
             let query = normal(30, [rows, 1, width]);
             let actual = cache.attend(query.clone(), heads, None, None);
-            let expected = attention(query, keys.clone(), all_values.clone(), heads, None, None);
+            let expected = attention(AttentionInputs::new([query, keys.clone(), all_values.clone()], heads), None);
             assert_close(&[values(actual)], &[values(expected)]);
         }
         let (key, value) = cache.key_values();

@@ -4,7 +4,7 @@ mod recurrent;
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Distribution, Tensor};
-use burnformer_core::{Dropout, Mode, Window, WindowBlocks, window_attention};
+use burnformer_core::{AttentionInputs, Dropout, Mode, Window, WindowBlocks, window_attention};
 use burnformer_kernels::{attention, linear};
 use serde::Serialize;
 
@@ -139,13 +139,13 @@ impl Layer {
 
     fn attend(&self, x: Tensor<3>) -> Tensor<3> {
         let heads = (self.sizes.d / D_HEAD).max(1);
-        let [query, key, value] = [x.clone(), x.clone(), x.clone()];
+        let inputs = AttentionInputs::new([x.clone(), x.clone(), x.clone()], heads);
         if self.kind == Kind::SelfAttention {
-            return attention(query, key, value, heads, None, None);
+            return attention(inputs, None);
         }
         let window = Window { radius: self.sizes.radius, causal: false };
         let blocks = WindowBlocks::new(window, x.dims()[1], None, &x.device());
-        window_attention(query, key, value, heads, &blocks, &Dropout::new(0.0), Mode::Inference)
+        window_attention(inputs, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
     /// The distance, in positions, at which a change of the input has an effect after one layer,

@@ -158,38 +158,26 @@ impl ModelSettings {
         }
     }
 
+    /// The settings of the Transformer have the names of the fields of its configuration. A window
+    /// of 0 is none there, and the widths of a head are always given.
     fn transformer(
         &self,
         [source_vocab, target_vocab]: [usize; 2],
         SpecialIds { pad, bos, eos }: SpecialIds,
     ) -> TransformerConfig {
+        let base = TransformerConfig::base(0);
+        let rest = TransformerConfig { source_vocab, target_vocab, pad, bos, eos, ..base };
+        let mut fields = Table::try_from(&rest).expect("a configuration is plain data");
+        let settings = self.table().into_iter();
+        fields.extend(settings.filter(|(key, _)| ![ARCHITECTURE, RNN].contains(&key.as_str())));
+        let config = fields.try_into::<TransformerConfig>().expect("the same names and types");
         let head = self.d_model / self.heads.max(1);
         let or_head = |d: usize| if d == 0 { head } else { d };
         TransformerConfig {
-            source_vocab,
-            target_vocab,
-            pad,
-            bos,
-            eos,
             d_k: or_head(self.d_k),
             d_v: or_head(self.d_v),
-            attention_window: (self.attention_window > 0).then_some(self.attention_window),
-            d_model: self.d_model,
-            heads: self.heads,
-            d_ff: self.d_ff,
-            encoder_layers: self.encoder_layers,
-            decoder_layers: self.decoder_layers,
-            dropout: self.dropout,
-            attention_dropout: self.attention_dropout,
-            activation_dropout: self.activation_dropout,
-            norm: self.norm,
-            layer_norm_eps: self.layer_norm_eps,
-            qk_norm: self.qk_norm,
-            activation: self.activation,
-            positions: self.positions,
-            max_positions: self.max_positions,
-            sharing: self.sharing,
-            conventions: Default::default(),
+            attention_window: config.attention_window.filter(|&radius| radius > 0),
+            ..config
         }
     }
 

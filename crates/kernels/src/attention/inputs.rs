@@ -1,0 +1,50 @@
+use burn::tensor::{Bool, Tensor};
+
+/// The operands of [`attention`](crate::attention()): the results of the projections, in which the
+/// features of the heads stand side by side.
+#[derive(Clone, Debug)]
+pub struct AttentionInputs {
+    /// The queries, `[batch, query_len, heads·d_k]`.
+    pub query: Tensor<3>,
+    /// The keys, `[batch, key_len, heads·d_k]`.
+    pub key: Tensor<3>,
+    /// The values, `[batch, key_len, heads·d_v]`.
+    pub value: Tensor<3>,
+    /// The number of heads.
+    pub heads: usize,
+    /// `true` where a query may not see a key, `[batch or 1, heads or 1, query_len or 1, key_len]`;
+    /// `None` hides nothing.
+    pub hidden: Option<Tensor<4, Bool>>,
+}
+
+impl AttentionInputs {
+    /// Queries, keys and values of `heads` heads, of which every query sees every key.
+    pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {
+        Self { query, key, value, heads, hidden: None }
+    }
+
+    /// Panics if the shapes do not fit together.
+    pub(crate) fn check(&self) {
+        let (heads, [batch, query_len, width]) = (self.heads, self.query.dims());
+        let [_, key_len, value_width] = self.value.dims();
+        assert_eq!(
+            self.key.dims(),
+            [batch, key_len, width],
+            "the keys do not fit the queries, whose shape is {:?}",
+            self.query.dims()
+        );
+        let values = self.value.dims()[0];
+        assert_eq!(values, batch, "the values have another batch size than the queries");
+        assert!(
+            heads > 0 && width.is_multiple_of(heads) && value_width.is_multiple_of(heads),
+            "{heads} heads do not divide {width} and {value_width} features",
+        );
+        let Some(hidden) = self.hidden.as_ref().map(Tensor::dims) else { return };
+        let ([b, h, q, k], scores) = (hidden, [batch, heads, query_len, key_len]);
+        let fits = |given, size| given == 1 || given == size;
+        assert!(
+            fits(b, batch) && fits(h, heads) && fits(q, query_len) && k == key_len,
+            "mask {hidden:?} over scores {scores:?}",
+        );
+    }
+}
