@@ -144,7 +144,7 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// 0.
 ///
 /// # Shapes
-/// Those of [`AttentionInputs`], with `query_len` = `key_len` = `len` and nothing hidden →
+/// The shapes of [`AttentionInputs`], with `query_len` = `key_len` = `len` and nothing hidden →
 /// `[batch, len, heads·d_v]`
 ///
 /// # Panics

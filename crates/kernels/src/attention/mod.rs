@@ -28,7 +28,7 @@ pub use softmax::masked_softmax;
 /// matrix products are computed in 16 bits; the softmax is computed in float32.
 ///
 /// # Shapes
-/// Those of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
+/// The shapes of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
 ///
 /// # Panics
 /// If the shapes do not fit together.

@@ -22,7 +22,7 @@ pub(crate) use op::{Block, over_blocks};
 /// the keys that it sees.
 ///
 /// # Shapes
-/// Those of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
+/// The shapes of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
 ///
 /// # Panics
 /// If the shapes do not fit together.
