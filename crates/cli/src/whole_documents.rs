@@ -30,7 +30,8 @@ pub fn translate(
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
     let document = Document::try_parse(source.text, source.format, source.language, &fits)?;
-    let mut document = document.with_writing(options.languages.writing());
+    let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
+    let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
     loop {
         let pending = document.pending();
         if pending.is_empty() {

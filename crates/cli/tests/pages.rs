@@ -191,13 +191,22 @@ impl Reader {
         let all = (0..25).flat_map(|number| messages.iter().map(move |&it| message(number, it)));
         fs::write(work.join("messages.po"), all.collect::<String>()).unwrap();
         // A memory of one kind of message, which thirty updates teach, and the next version of it.
-        let of = |i| format!("msgid \"I have {i} cats.\"\nmsgstr \"Ich habe {i} Kater.\"\n\n");
+        let of = |i: usize| {
+            let first =
+                ["Tom", "Mary", "John", "Anna", "Peter", "Paul", "Lisa", "Max", "Eva", "Karl"]
+                    [i % 10];
+            let last =
+                ["Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hill"][i / 10 % 8];
+            let middle = ["", "Ann ", "Lee "][i / 80];
+            let name = format!("{first} {middle}{last}");
+            format!("msgid \"{name} has two cats.\"\nmsgstr \"{name} hat zwei Kater.\"\n\n")
+        };
         fs::create_dir_all(work.join("locale/de")).unwrap();
         for (part, name) in ["a.po", "b.po"].into_iter().enumerate() {
             let text: String = (part * 100..part * 100 + 100).map(of).collect();
             fs::write(work.join("locale/de").join(name), text).unwrap();
         }
-        fs::write(work.join("next.po"), of(1) + "msgid \"I have 900 cats.\"\nmsgstr \"\"\n")
+        fs::write(work.join("next.po"), of(1) + "msgid \"Tom Baker has two cats.\"\nmsgstr \"\"\n")
             .unwrap();
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }

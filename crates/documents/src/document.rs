@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use burnformer_glossary::Writing;
+use burnformer_text::is_invisible;
 
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
@@ -37,6 +38,8 @@ pub struct Document {
     messages: Vec<(Slot, Document)>,
     format: Format,
     writing: Option<Writing>,
+    /// If true, a memory wrote it.
+    is_answer: bool,
 }
 
 impl Document {
@@ -92,13 +95,66 @@ impl Document {
             None => (false, text),
         };
         let (source, attributes, pieces) = format.parse(text);
-        Self { source, byte_order_mark, pieces, attributes, messages, format, writing: None }
+        Self {
+            source,
+            byte_order_mark,
+            pieces,
+            attributes,
+            messages,
+            format,
+            writing: None,
+            is_answer: false,
+        }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
     /// it has tags, else plain text.
     pub fn message(text: &str, language: Option<&str>, fits: &dyn Fn(&str) -> bool) -> Self {
         Self::parse(text, catalogue::format_of(text), language, fits)
+    }
+
+    /// The sentences of the text of a message, without its markup.
+    pub fn sentences(text: &str, language: Option<&str>) -> Vec<String> {
+        let (text, is_end) = (text.trim(), |c: char| mark(c) == Mark::Terminal);
+        let is_mixed =
+            |c: char| is_end(c) || c.is_control() || "<&{%@/_$#".contains(c) || is_invisible(c);
+        if has_letters(text) && !text.trim_end_matches(is_end).contains(is_mixed) {
+            return vec![text.into()];
+        }
+        let pending = Self::message(text, language, &|_| true).pending();
+        pending.into_iter().map(|sentence| sentence.text).collect()
+    }
+
+    /// Answers the messages of a catalogue that `translation` knows, except for plurals. Nothing of
+    /// them is pending, and PO has them without the flag of what a machine wrote.
+    pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
+        let groups: Vec<usize> = self.messages.iter().map(|(slot, _)| slot.group).collect();
+        let is_plural = |group| groups.iter().filter(|&&other| other == group).count() > 1;
+        for (slot, message) in &mut self.messages {
+            let source = message.source.as_str();
+            if is_plural(slot.group) || !message.attributes.is_empty() {
+                continue;
+            }
+            if let Some(text) = translation(source) {
+                // gettext asks for the line breaks of the source at both ends.
+                let [head, tail] =
+                    [source.len() - source.trim_start().len(), source.trim_end().len()];
+                *message = Self::answer([&source[..head], text.trim(), &source[tail..]].concat());
+                slot.accept();
+            }
+        }
+        self
+    }
+
+    /// The message that a memory translates as `text`.
+    fn answer(text: String) -> Self {
+        let pieces = vec![Piece::Verbatim(0..text.len())];
+        Self {
+            pieces,
+            source: text,
+            is_answer: true,
+            ..Self::with_messages("", Format::Text, vec![])
+        }
     }
 
     /// The blocks that are not those of its messages.
@@ -114,7 +170,7 @@ impl Document {
     fn is_unchanged(&self) -> bool {
         let attributes = self.attributes.iter().map(|(_, block)| block);
         let blocks = self.pieces.iter().filter_map(Piece::block);
-        attributes.chain(blocks).all(Block::is_unchanged)
+        !self.is_answer && attributes.chain(blocks).all(Block::is_unchanged)
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two

@@ -27,6 +27,7 @@ mod file;
 mod finder;
 mod glossary;
 mod kept;
+mod memory;
 mod particles;
 mod words;
 
@@ -37,6 +38,7 @@ pub use kept::{
     Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, lost, may_have_parts,
     parts, places,
 };
+pub use memory::{MemoryMatch, TranslationMemory};
 pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};
 
 /// The largest number of characters of a term.

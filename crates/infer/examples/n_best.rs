@@ -30,6 +30,7 @@ pub fn run(
         let end = match best.hypothesis.finish {
             FinishReason::EndOfSentence => "closed",
             FinishReason::Limit => "cut",
+            FinishReason::Memory => "known",
         };
         writeln!(output, "{:.4}\t{log_prob:.4}\t{end}\t{}", best.hypothesis.score, best.text)?;
     }

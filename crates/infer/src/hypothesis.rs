@@ -6,6 +6,8 @@ pub enum FinishReason {
     EndOfSentence,
     /// The length limit was reached, or no token was allowed to follow.
     Limit,
+    /// A translation memory has the translation.
+    Memory,
 }
 
 impl FinishReason {
@@ -14,6 +16,7 @@ impl FinishReason {
         match self {
             Self::EndOfSentence => "end-of-sentence",
             Self::Limit => "limit",
+            Self::Memory => "memory",
         }
     }
 }
@@ -43,11 +46,18 @@ pub struct Hypothesis {
     pub is_raised: bool,
     /// The text of the source that each unknown token stands for.
     pub copies: Vec<String>,
+    /// The text that a translation memory has, in the place of one of `tokens`.
+    pub memory: Option<String>,
 }
 
 impl Hypothesis {
     /// The translation of an empty source: no tokens, with probability 1.
     pub fn empty() -> Self {
         Self::default()
+    }
+
+    /// The translation of a memory, with probability 1.
+    pub(crate) fn from_memory(text: String) -> Self {
+        Self { memory: Some(text), finish: FinishReason::Memory, ..Self::default() }
     }
 }

@@ -83,7 +83,9 @@ pub use attention::{
     word_alignment,
 };
 pub use batching::Batching;
-pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
+pub use burnformer_glossary::{
+    Glossary, GlossaryError, MOST_TERMS, MemoryMatch, TranslationMemory, Wanted,
+};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;

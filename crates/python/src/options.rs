@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use burnformer_infer::{
     Glossary, LONGEST_SENTENCE, LongSources, SearchSettings, Shortlist, TranslateOptions,
-    Translator,
+    TranslationMemory, Translator,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -14,10 +14,10 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PySequence, PyString};
 use serde_json::{Map, Value};
 
 use crate::error::BurnformerError;
+use crate::memory::Memory;
 
 /// The keywords of a call alone.
-const OF_CALL: &str =
-    "batch_size batch_tokens longest truncate source_language target_language glossary shortlist";
+const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
 
 /// The names of all keywords: the keys of `generation.json`, but for the one that is fitted, and
 /// those of a call alone.
@@ -48,6 +48,7 @@ pub struct Options {
     pub source_language: Option<String>,
     target_language: Option<String>,
     glossary: Option<Terms>,
+    memory: Option<Arc<TranslationMemory>>,
     shortlist: Option<PathBuf>,
 }
 
@@ -103,6 +104,14 @@ impl Options {
             "source_language" => self.source_language = of(name, value)?,
             "target_language" => self.target_language = of(name, value)?,
             "glossary" => self.glossary = of(name, value)?,
+            "memory" => {
+                let memory = value.cast::<Memory>().map_err(|_| {
+                    let message =
+                        "memory: give a burnformer.Memory, which is made once for many calls";
+                    PyTypeError::new_err(message)
+                })?;
+                self.memory = Some(memory.get().inner.clone());
+            }
             "shortlist" => self.shortlist = of(name, value)?,
             _ => self.search = searched(&self.search, name, value)?,
         }
@@ -134,6 +143,7 @@ impl Options {
             translator.check_glossary(&glossary)?;
             options.glossary = Some(Arc::new(glossary));
         }
+        options.memory = self.memory;
         if let Some(path) = &self.shortlist {
             let shortlist = Shortlist::load(path)?;
             translator.check_shortlist(&shortlist).with_context(|| path.display().to_string())?;

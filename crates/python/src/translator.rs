@@ -41,6 +41,7 @@ const SCORE: Function = Function {
         "second_search",
         "keep_parts",
         "glossary",
+        "memory",
         "shortlist",
     ],
 };

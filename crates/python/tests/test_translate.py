@@ -23,6 +23,25 @@ def test_one_text_gives_one_translation_and_several_a_list(translator):
     assert translator.translate([]) == []
 
 
+def test_a_memory_answers_what_it_has(translator, tmp_path):
+    file = tmp_path / "mine.tsv"
+    file.write_text("Wo ist der Bahnhof?\tWhither the trains?\n")
+    known = {"Wo ist der Bahnhof?": "Whither the trains?"}
+    for memory in [burnformer.Memory(file), burnformer.Memory([file]), burnformer.Memory(known)]:
+        assert len(memory) == 1
+        both = translator.translate(["Wo  ist der Bahnhof?", "Guten Morgen!"], memory=memory)
+        assert both[0].text == "Whither the trains?"
+        assert [found.alternatives[0].finish for found in both] == ["memory", "end-of-sentence"]
+        text = translator.translate_document("Guten Morgen! Wo ist der Bahnhof?", memory=memory)
+        assert text.endswith(" Whither the trains?")
+        near = memory.nearest("Wo ist der große Bahnhof?")
+        assert near == ("Wo ist der Bahnhof?", "Whither the trains?", pytest.approx(5 / 6))
+    with pytest.raises(TypeError, match="memory: give a burnformer.Memory"):
+        translator.translate("Ja.", memory=str(file))
+    with pytest.raises(BurnformerError, match="missing.tsv"):
+        burnformer.Memory(tmp_path / "missing.tsv")
+
+
 def test_five_hundred_translations_equal_the_program_s(translator, sentences):
     program = os.environ.get("BURNFORMER")
     assert program, "name the program in BURNFORMER, as `cargo xtask wheel --test` does"

@@ -118,7 +118,8 @@ impl Path<'_> {
                 |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
             let parse = |text: &String| {
                 let document = Document::try_parse(text, format, Some(&language), &fits);
-                Ok(document.map_err(broken)?.with_writing(writing))
+                let document = document.map_err(broken)?.with_writing(writing);
+                Ok(document.with_memory(&|segment| engine.remembered(segment)))
             };
             let documents = texts.iter().map(parse).collect::<Result<_, ApiError>>()?;
             round(documents, &glossaries, most, waits)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir};
-use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
+use burnformer_infer::{Glossary, InferError, Shortlist, TranslationMemory, Translator};
 use burnformer_server::{
     Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
     ServerSettings, TranslatorEngine,
@@ -17,7 +17,7 @@ use burnformer_server::{
 use super::{Computing, at_least};
 use crate::embedded;
 use crate::output::{is_quiet, print, wrong_usage};
-use crate::values;
+use crate::{translation_memory, values};
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -37,6 +37,10 @@ pub struct Args {
     /// of the pair and with which a large vocabulary is faster; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
+    /// A translation memory, such as `de-en=memory.tmx`, in the forms of `translate --memory`; may be
+    /// given several times for a pair of languages. A segment that it has is translated as there
+    #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
+    memory: Vec<(LanguagePair, PathBuf)>,
     /// The address on which to listen: an address and a port, or a port of this machine alone; port
     /// 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
@@ -82,7 +86,7 @@ pub struct Args {
     /// The most megabytes of model files loaded at the same time; beyond it, the models that were
     /// not used for longest are unloaded [default: no limit]
     #[arg(long, value_name = "MB")]
-    memory: Option<u64>,
+    max_memory: Option<u64>,
     /// Load each model when it is first asked for, not before the first request
     #[arg(long)]
     lazy: bool,
@@ -132,25 +136,34 @@ fn file_of_pair(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     Ok((pair.parse()?, file.into()))
 }
 
-/// Reads the files of `named`, which the option `name` gives, each for one of `pairs`.
-fn files_of_pairs<T, E: std::error::Error + Send + Sync + 'static>(
+/// The files of `named`, which the option `name` gives, for each of `pairs`.
+fn files_of_pairs(
     name: &str,
     named: Vec<(LanguagePair, PathBuf)>,
     pairs: &[&LanguagePair],
-    load: impl Fn(&Path) -> Result<T, E>,
-) -> Result<HashMap<LanguagePair, Arc<T>>> {
-    let mut files = HashMap::new();
+) -> Result<HashMap<LanguagePair, Vec<PathBuf>>> {
+    let mut files: HashMap<LanguagePair, Vec<PathBuf>> = HashMap::new();
     for (pair, path) in named {
         if !pairs.contains(&&pair) {
             let message = format!("{name} {pair}: no --model translates {pair}; name one");
             return Err(wrong_usage(message));
         }
-        if files.insert(pair.clone(), Arc::new(load(&path)?)).is_some() {
-            let message = format!("{name} {pair} is given twice; give one file for each pair");
-            return Err(wrong_usage(message));
-        }
+        files.entry(pair).or_default().push(path);
     }
     Ok(files)
+}
+
+/// The one file of each pair, read by `load`.
+fn file_of_each<T, E: std::error::Error + Send + Sync + 'static>(
+    name: &str,
+    files: HashMap<LanguagePair, Vec<PathBuf>>,
+    load: impl Fn(&Path) -> Result<T, E>,
+) -> Result<HashMap<LanguagePair, Arc<T>>> {
+    let load = |(pair, paths): (LanguagePair, Vec<PathBuf>)| match &paths[..] {
+        [path] => Ok((pair, Arc::new(load(path)?))),
+        _ => Err(wrong_usage(format!("{name} {pair} is given twice; give one file for each pair"))),
+    };
+    files.into_iter().map(load).collect()
 }
 
 /// The text of the page about the models inside the program.
@@ -186,12 +199,24 @@ fn settings(args: Args) -> Result<ServerSettings> {
         false => (args.model, String::new()),
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
-    let glossaries = files_of_pairs("--glossary", args.glossary, &pairs, Glossary::load)?;
-    let shortlists = files_of_pairs("--shortlist", args.shortlist, &pairs, Shortlist::load)?;
+    let of_pairs = |name: &str, named| files_of_pairs(name, named, &pairs);
+    let glossaries = of_pairs("--glossary", args.glossary)?;
+    let glossaries = file_of_each("--glossary", glossaries, Glossary::load)?;
+    let shortlists = of_pairs("--shortlist", args.shortlist)?;
+    let shortlists = file_of_each("--shortlist", shortlists, Shortlist::load)?;
+    let memory = |(pair, paths): (LanguagePair, Vec<PathBuf>)| {
+        let memory = translation_memory::load(&paths, [Some(&pair.source), Some(&pair.target)])?;
+        Ok((pair, Arc::new(memory)))
+    };
+    let memories = of_pairs("--memory", args.memory)?.into_iter().map(memory);
+    let memories = memories.collect::<Result<HashMap<_, _>>>()?;
     let source = |(pair, dir): (LanguagePair, PathBuf)| {
-        let (glossary, shortlist) =
-            (glossaries.get(&pair).cloned(), shortlists.get(&pair).cloned());
-        model_source(pair, dir, glossary, shortlist, &device, compute)
+        let files = Files {
+            glossary: glossaries.get(&pair).cloned(),
+            shortlist: shortlists.get(&pair).cloned(),
+            memory: memories.get(&pair).cloned(),
+        };
+        model_source(pair, dir, files, &device, compute)
     };
     let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
@@ -210,7 +235,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
             ..Limits::default()
         },
         cache: args.cache << 20,
-        memory: args.memory.map_or(u64::MAX, |megabytes| megabytes << 20),
+        memory: args.max_memory.map_or(u64::MAX, |megabytes| megabytes << 20),
         preload: !args.lazy,
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
@@ -221,11 +246,17 @@ fn settings(args: Args) -> Result<ServerSettings> {
     })
 }
 
+/// The files of a pair beside its model.
+struct Files {
+    glossary: Option<Arc<Glossary>>,
+    shortlist: Option<Arc<Shortlist>>,
+    memory: Option<Arc<TranslationMemory>>,
+}
+
 fn model_source(
     pair: LanguagePair,
     dir: PathBuf,
-    glossary: Option<Arc<Glossary>>,
-    shortlist: Option<Arc<Shortlist>>,
+    Files { glossary, shortlist, memory }: Files,
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
@@ -237,7 +268,8 @@ fn model_source(
     let engine = move || -> Result<TranslatorEngine, InferError> {
         let translator = Translator::load_as(&[&dir], &device, compute)?;
         terms.iter().try_for_each(|glossary| translator.check_glossary(glossary))?;
-        TranslatorEngine::new(translator, &of)?.with_shortlist(shortlist.clone())
+        let engine = TranslatorEngine::new(translator, &of)?.with_memory(memory.clone());
+        engine.with_shortlist(shortlist.clone())
     };
     let load = move || -> Result<Arc<dyn Engine>, String> {
         Ok(Arc::new(engine().map_err(|error| error.to_string())?))

@@ -1,5 +1,6 @@
-//! The pairs of sentences in the files of a translation memory.
+//! The segments in the files of a translation memory.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -7,53 +8,80 @@ use burnformer_data::corpus::{CorpusPaths, is_tsv, read_text};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_documents::{Catalogue, Document, Format, MessageState};
 
-/// A sentence and its translation.
+use super::tmx;
+
+/// A segment and its translation.
 pub type Pair = [String; 2];
 
-/// A pair with its origin.
-pub struct Entry {
-    /// The sentence and its translation.
-    pub pair: Pair,
-    /// The index of its file.
+/// The separators of the columns of a table of values.
+const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+
+/// A segment of a memory.
+pub struct Unit {
+    /// The segment and its translation as the file has them.
+    pub whole: Pair,
+    /// Their sentences, without markup: one pair for each, or one pair of all.
+    pub sentences: Vec<Pair>,
+    /// If true, each sentence has its translation.
+    pub is_parallel: bool,
+    /// The index of the file.
     pub file: usize,
+    /// The time of the last change, if the file says it, in a form that is sorted as text.
+    pub time: String,
 }
 
-/// Everything that is read of the files of a memory.
-#[derive(Default)]
-pub struct Reading<'a> {
-    /// The pairs in their order.
-    pub entries: Vec<Entry>,
-    /// The number of files.
-    pub files: usize,
-    /// The number of messages that were read, and of those that were dropped for each reason.
-    pub counts: Vec<(&'static str, usize)>,
-    languages: [Option<&'a str>; 2],
-}
+/// The number of messages that were read, and of those that were dropped for each reason.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts(pub Vec<(&'static str, usize)>);
 
-impl<'a> Reading<'a> {
-    /// Reads `files`: catalogues, tables, and texts, of which two in a row are the sources and
-    /// their translations. `languages` are those of the model, if they are known.
-    ///
-    /// # Errors
-    /// If a file is broken or has other languages.
-    pub fn of(files: &[PathBuf], languages: [Option<&'a str>; 2]) -> Result<Self> {
-        let mut reading = Self { languages, ..Self::default() };
-        let mut rest = files;
-        while let [file, after @ ..] = rest {
-            rest = reading.file(file, after)?;
-            reading.files += 1;
-        }
-        Ok(reading)
-    }
-
+impl Counts {
     /// Counts `more` messages for `reason`.
-    pub fn count(&mut self, reason: &'static str, more: usize) {
-        match self.counts.iter_mut().find(|(known, _)| *known == reason) {
+    pub fn add(&mut self, reason: &'static str, more: usize) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += more,
-            None => self.counts.push((reason, more)),
+            None => self.0.push((reason, more)),
         }
     }
+}
 
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.iter().map(|(reason, count)| format!("{count} {reason}"));
+        f.write_str(&counts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Reads `files`: catalogues, TMX, tables, and texts, of which two in a row are the sources and
+/// their translations. `take` has each segment with its translation, in order; a file of TMX is not
+/// in memory as a whole. `languages` are those of the model, if they are known. Returns the number
+/// of messages, and how many of them have no translation.
+///
+/// # Errors
+/// If a file is broken or has other languages.
+pub fn read(
+    files: &[PathBuf],
+    languages: [Option<&str>; 2],
+    take: &mut dyn FnMut(Unit),
+) -> Result<Counts> {
+    let mut reader = Reader { languages, file: 0, counts: Counts::default(), take };
+    let mut rest = files;
+    while let [file, after @ ..] = rest {
+        rest = reader.file(file, after)?;
+        reader.file += 1;
+    }
+    Ok(reader.counts)
+}
+
+/// The reader of all files.
+struct Reader<'a> {
+    languages: [Option<&'a str>; 2],
+    /// The index of the file.
+    file: usize,
+    counts: Counts,
+    take: &'a mut dyn FnMut(Unit),
+}
+
+impl Reader<'_> {
     /// Reads `file`, which may be one of a pair with the first of `rest`, and returns the others.
     fn file<'r>(&mut self, file: &Path, rest: &'r [PathBuf]) -> Result<&'r [PathBuf]> {
         let stem = match file.extension().is_some_and(|end| end == "gz" || end == "zst") {
@@ -62,7 +90,9 @@ impl<'a> Reading<'a> {
         };
         let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.is_catalogue());
-        if let Some(format) = format {
+        if extension.eq_ignore_ascii_case("tmx") {
+            tmx::read(file, self.languages, &mut |pair, time| self.add(pair, time))?;
+        } else if let Some(format) = format {
             self.catalogue(file, format)?;
         } else if extension.eq_ignore_ascii_case("csv") {
             self.csv(file)?;
@@ -74,7 +104,7 @@ impl<'a> Reading<'a> {
         } else {
             bail!(
                 "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
-                 name two texts, or a .po, .tsv or .csv",
+                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
                 file.display()
             );
         }
@@ -87,66 +117,67 @@ impl<'a> Reading<'a> {
         ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
         let catalogue =
             Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
-        self.count("messages read", catalogue.messages.len());
         for message in catalogue.messages {
             match message.state {
                 MessageState::Translated => {
-                    self.add([message.source, message.target]);
+                    self.add([message.source, message.target], String::new());
                 }
-                MessageState::Fuzzy => self.count("fuzzy", 1),
-                MessageState::Untranslated | MessageState::Kept => self.count("untranslated", 1),
+                MessageState::Fuzzy => self.leave_out("fuzzy"),
+                MessageState::Untranslated | MessageState::Kept => self.leave_out("untranslated"),
             }
         }
         Ok(())
     }
 
+    fn leave_out(&mut self, reason: &'static str) {
+        self.counts.add("messages read", 1);
+        self.counts.add(reason, 1);
+    }
+
     fn lines(&mut self, paths: &CorpusPaths) -> Result<()> {
-        let pairs =
-            ParallelReader::open(paths, Utf8Policy::Error)?.collect::<Result<Vec<_>, _>>()?;
-        self.count("messages read", pairs.len());
-        pairs.into_iter().for_each(|pair| self.add([pair.source, pair.target]));
+        for pair in ParallelReader::open(paths, Utf8Policy::Error)? {
+            let pair = pair?;
+            self.add([pair.source, pair.target], String::new());
+        }
         Ok(())
     }
 
     fn csv(&mut self, file: &Path) -> Result<()> {
         let name = file.display();
-        let (text, _) = read_text(file)?;
-        let tables = [',', ';', '\t'].map(|separator| rows(&text, separator));
+        let (text, replaced) = read_text(file)?;
+        ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
+        let tables = SEPARATORS.map(|separator| rows(&text, separator));
         let pairs = |rows: &Vec<(usize, Vec<String>)>| {
             rows.iter().filter(|(_, row)| row.len() == 2).count()
         };
-        for (line, row) in tables.into_iter().max_by_key(pairs).unwrap_or_default() {
+        for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
             let found = row.len();
             let Ok(pair) = Pair::try_from(row) else {
                 bail!(
-                    "{name}:{line}: the row has {found} columns, and a memory has two, source and translation; \
-                     put a text with commas in quotes, or take columns away"
+                    "{name}:{line}: the row has {found} columns between commas, semicolons, tabs or `|`, and a memory \
+                     has two, source and translation; put a text with such signs in quotes, or take columns away"
                 );
             };
-            self.count("messages read", 1);
-            self.add(pair);
+            self.add(pair, String::new());
         }
         Ok(())
     }
 
-    /// Adds the sentences of a message. Where its sides have not as many, they are one sentence.
-    fn add(&mut self, pair: Pair) {
-        let [source, target] = [0, 1].map(|side| {
-            let document = Document::message(&pair[side], self.languages[side], &|_| true);
-            document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
-        });
-        let mut entry = |source: String, target: String| {
-            self.entries.push(Entry { pair: [source, target], file: self.files });
-        };
-        match source.len() == target.len() && !source.is_empty() {
+    /// Passes on a segment and its translation. Where they have not as many sentences, they are one.
+    fn add(&mut self, whole: Pair, time: String) {
+        self.counts.add("messages read", 1);
+        let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
+        let [source, target] = [sentences(0), sentences(1)];
+        let is_parallel = source.len() == target.len() && !source.is_empty();
+        let sentences = match is_parallel {
             true => {
-                source.into_iter().zip(target).for_each(|(source, target)| entry(source, target))
+                source.into_iter().zip(target).map(|(source, target)| [source, target]).collect()
             }
-            false => entry(source.join(" "), target.join(" ")),
-        }
+            false => vec![[source.join(" "), target.join(" ")]],
+        };
+        (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
     }
 }
-
 /// The rows of comma-separated values (RFC 4180) with the numbers of their lines.
 fn rows(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
     let mut all = vec![(1, vec![String::new()])];

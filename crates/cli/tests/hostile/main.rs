@@ -59,7 +59,7 @@ fn clients_that_stop_in_the_middle_lock_out_nobody() {
 #[test]
 fn a_long_request_does_not_keep_other_models_out() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = Server::start(1024, "--lazy --memory 1");
+    let server = Server::start(1024, "--lazy --max-memory 1");
     let (address, body) = (server.address.clone(), long_sentences(7, 12));
     let long = spawn(move || {
         hostile().post(&address, "/v1/sentences", &body, 100 * SECOND).expect("an answer")

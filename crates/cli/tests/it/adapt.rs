@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use crate::common::{Trained, refused, run, stderr, stdout};
+use crate::common::{Trained, burnformer, refused, run, stderr, stdout};
 use serde_json::Value;
 
 /// Twice as long sentences as the model knows, with the translations that are `shift` lines further
@@ -47,14 +50,162 @@ fn a_model_that_became_better_is_written_with_its_card() {
         serde_json::from_str(&fs::read_to_string(out.join("adaptation.json")).unwrap()).unwrap();
     let score = |time: &str| card["scores"][0]["scores"][0][time].as_f64().unwrap();
     assert!(score("after") > score("before") + 5.0, "{card}");
-    assert_eq!(card["pairs"]["held_out"], 60);
+    assert!((40..80).contains(&card["pairs"]["held_out"].as_u64().unwrap()), "{card}");
     assert_eq!(card["memory"][0]["sha256"].as_str().unwrap().len(), 64);
     assert!(!folder.path().join("new.work").exists());
-    // The new model can be adapted again, and the old one is still there.
     let model = out.to_str().unwrap();
     stdout(&run(&["translate", "--model", model, "--input", memory.to_str().unwrap()]));
     let again: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    refused(&again, 1, &["exists already"]);
+    refused(&again, 1, &["exists already, and learned from this memory"]);
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let other = adapt(&memory, &other, &[]);
+    refused(&other.iter().map(String::as_str).collect::<Vec<_>>(), 1, &["other: exists already"]);
+    // A longer memory goes on from it, and a useless one leaves it.
+    let useless = catalogue(folder.path(), 310, 1);
+    let bytes = || fs::read(out.join("model.safetensors")).unwrap();
+    let first = bytes();
+    let arguments = adapt(&useless, &out, &["--updates", "1"]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    refused(&arguments, 1, &["new: stays as it was", "not better"]);
+    assert_eq!(bytes(), first);
+    let longer = catalogue(folder.path(), 900, 0);
+    let output = run(&adapt(&longer, &out, &["--updates", "150", "--mix", "1"]));
+    assert!(stdout(&output).starts_with("memory    BLEU "));
+    let text = fs::read_to_string(out.join("adaptation.json")).unwrap();
+    let next: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&next["before"]["scores"], &next["base"]), (&card["scores"], &card["base"]));
+    assert_ne!((&next["model"], bytes()), (&card["model"], first));
+    assert!(!folder.path().join("new.work").exists());
+}
+
+#[test]
+fn an_adaptation_that_was_killed_goes_on_to_the_same_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = catalogue(folder.path(), 300, 0);
+    let out = |name: &str| folder.path().join(name);
+    let arguments = |name| adapt(&memory, &out(name), &["--updates", "150", "--mix", "1"]);
+    stdout(&run(&arguments("whole")));
+    let mut child = burnformer(&arguments("killed")).stderr(Stdio::null()).spawn().unwrap();
+    let (checkpoint, start) = (out("killed.work/run/checkpoints/step-000060"), Instant::now());
+    while !checkpoint.exists() && start.elapsed() < Duration::from_secs(300) {
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(checkpoint.exists() && !out("killed").exists());
+    let output = run(&arguments("killed"));
+    assert!(stderr(&output).contains("after update "), "{}", stderr(&output));
+    let weights = |name| fs::read(out(name).join("model.safetensors")).unwrap();
+    assert!(output.status.success() && weights("killed") == weights("whole"));
+}
+
+#[test]
+fn without_a_general_text_the_model_translates_the_sources_of_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, out) = (catalogue(folder.path(), 300, 0), folder.path().join("new"));
+    let mut arguments = adapt(&memory, &out, &["--updates", "150", "--mix", "1"]);
+    let general = arguments.iter().position(|it| it == "--general").unwrap();
+    arguments.drain(general..general + 3);
+    let output = run(&arguments);
+    let (scores, notes) = (stdout(&output), stderr(&output));
+    assert!(scores.contains("general   BLEU 100.0"), "{scores}");
+    assert!(notes.contains("sentences by the model itself"), "{notes}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, out) = (catalogue(folder.path(), 100, 0), folder.path().join("new"));
+    for (option, value, code, needle) in [
+        ("--minutes", "nan", 2, "above 0"),
+        ("--minutes", "-1", 2, "above 0"),
+        ("--minutes", "0", 2, "above 0"),
+        ("--minutes", "inf", 2, "above 0"),
+        ("--mix", "nan", 2, "above 0"),
+        ("--mix", "1e999", 2, "above 0"),
+        ("--mix", "x", 2, "above 0"),
+        ("--updates", "0", 2, "0"),
+        ("--general", "missing.de", 1, "missing.de"),
+    ] {
+        let arguments = adapt(&memory, &out, &[]);
+        let general = arguments.iter().position(|it| it == "--general").unwrap();
+        let arguments = [&arguments[..general], &arguments[general + 3..]].concat();
+        let value = format!("{option}={value}");
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain([&*value]).collect();
+        refused(&arguments, code, &[needle]);
+        assert!(!out.exists(), "{value}");
+    }
+    // The other direction.
+    let text = fs::read_to_string(&memory).unwrap();
+    let turned = text.replace("msgid", "x").replace("msgstr", "msgid").replace("x \"", "msgstr \"");
+    let turned: String = turned
+        .split_inclusive("\n\n")
+        .map(|message| {
+            let lines: Vec<&str> = message.lines().collect();
+            format!("{}\n{}\n\n", lines[1], lines[0])
+        })
+        .collect();
+    fs::write(&memory, turned).unwrap();
+    let arguments = adapt(&memory, &out, &[]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    refused(&arguments, 1, &["from the model's target language", "other direction"]);
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["mine.po"]);
+}
+
+#[test]
+fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let tmx = "<tmx version='1.4'><header srclang='de'/><body><tu><tuv xml:lang='de'><seg>eins <bpt>&lt;b></bpt>zwei \
+               drei</seg></tuv><tuv xml:lang='en'><seg>From the memory</seg></tuv></tu></body></tmx>";
+    fs::write(path("mine.tmx"), tmx).unwrap();
+    fs::write(path("mine.tsv"), "eins zwei drei\tFrom the memory\n").unwrap();
+    fs::write(path("mine.csv"), "\"eins zwei drei\";From the memory\n").unwrap();
+    fs::write(path("in.de"), "eins  zwei drei\neins zwei drei vier\nneun\n").unwrap();
+    let input = path("in.de");
+    let translate = |more: &[&str]| {
+        let arguments = ["translate", "--model", &model, "--input", &input];
+        stdout(&run(&[&arguments, more].concat()))
+    };
+    let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
+    let plain = translate(&[]);
+    for name in ["mine.tmx", "mine.tsv", "mine.csv"] {
+        let answered = lines(&translate(&["--memory", &path(name)]));
+        assert_eq!(answered[0], "From the memory", "{name}");
+        assert_eq!(answered[1..], lines(&plain)[1..]);
+    }
+    let json = translate(&["--memory", &path("mine.tsv"), "--json", "--nbest", "2"]);
+    let all: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let scores: Vec<Option<f64>> = all.iter().map(|it| it["memory"]["score"].as_f64()).collect();
+    assert_eq!(scores, [Some(1.0), Some(0.75), None]);
+    assert_eq!((&all[0]["finish"], &all[1]["finish"] == "memory"), (&"memory".into(), false));
+    // In a document too, with its markup.
+    fs::write(path("in.html"), "<p><b>eins zwei drei</b></p>").unwrap();
+    let html = path("in.html");
+    let arguments = ["translate", "--model", &model, "--format", "html", "--input", &html];
+    let found = stdout(&run(&[&arguments[..], &["--memory", &path("mine.tsv")]].concat()));
+    assert!(
+        found.replace("<b>", "").replace("</b>", "").contains("<p>From the memory</p>"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_catalogue_asks_the_memory_first_and_needs_no_review_of_its_answers() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    fs::write(path("old.po"), "msgid \"eins <b>zwei</b>. Drei!\\n\"\nmsgstr \"<i>My</i> text\"\n")
+        .unwrap();
+    let new = "msgid \"eins <b>zwei</b>. Drei!\\n\"\nmsgstr \"\"\n\nmsgid \"vier\"\nmsgstr \"\"\n";
+    fs::write(path("new.po"), new).unwrap();
+    let (input, memory) = (path("new.po"), path("old.po"));
+    let arguments = ["translate", "--model", &model, "--format", "po", "--input", &input];
+    let found = stdout(&run(&[&arguments[..], &["--memory", &memory]].concat()));
+    let expected = "msgid \"eins <b>zwei</b>. Drei!\\n\"\nmsgstr \"<i>My</i> text\\n\"\n\n#, fuzzy\nmsgid \"vier\"\n";
+    assert!(found.starts_with(expected), "{found}");
 }
 
 #[test]

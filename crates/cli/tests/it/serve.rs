@@ -46,6 +46,23 @@ impl Drop for Server {
 }
 
 #[test]
+fn a_memory_answers_what_it_has_for_its_pair() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = folder.path().join("a.tsv");
+    std::fs::write(&memory, "Guten Morgen!\tTop of the morning!\n").unwrap();
+    let memory = format!("de-en={}", memory.display());
+    let server = Server::start(&["--memory", &memory]);
+    let body = json!({"q": "Guten  Morgen!", "source": "de", "target": "en"});
+    let (status, answer) = server.post("/translate", &body);
+    assert_eq!((status, &answer["translatedText"]), (200, &json!("Top of the morning!")));
+    let body = json!({"sentences": ["Guten Morgen!", "Ja."], "source": "de", "target": "en"});
+    let (_, answer) = server.post("/v1/sentences", &body);
+    let marks = [0, 1].map(|index| answer["sentences"][index][0]["memory"].as_bool());
+    assert_eq!(marks, [Some(true), None], "{answer}");
+    refused(&["serve", "--memory", "de-fr=a.tsv"], 2, &["--memory de-fr: no --model"]);
+}
+
+#[test]
 fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
     let folder = tempfile::tempdir().unwrap();
     let opus = folder.path().join("opus");

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
-pub use open::read_text;
+pub use open::{open_text, read_text};
 pub use parallel::{LinePair, ParallelReader};
 pub use pipes::{is_pipe, repeated_pipe};
 

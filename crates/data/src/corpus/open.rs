@@ -50,6 +50,18 @@ pub fn read_text(path: &Path) -> Result<(String, bool)> {
     })
 }
 
+/// The bytes of a text of any size, decompressed.
+///
+/// # Errors
+/// The errors of [`read_text`].
+pub fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let mut reader = open(path)?.reader;
+    let first = reader.fill_buf();
+    let first = first.map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    check_encoding(path, first)?;
+    Ok(reader)
+}
+
 /// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
     let head =

@@ -45,6 +45,15 @@ pub(crate) struct Slot {
     pub(crate) group: usize,
 }
 
+impl Slot {
+    /// Leaves out the flag by which PO asks for a review: a person wrote the translation.
+    pub(crate) fn accept(&mut self) {
+        if matches!(self.spelling, Spelling::Po(_)) {
+            self.marks.clear();
+        }
+    }
+}
+
 /// The rules by which a translation is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {

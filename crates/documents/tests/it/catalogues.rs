@@ -229,3 +229,56 @@ fn other_peoples_catalogues_stay_as_they_are() {
     }
     println!("{count} catalogues, {messages} messages");
 }
+
+#[test]
+fn a_memory_answers_whole_messages_without_the_flag_but_no_plurals() {
+    let known = |source: &str| match source.trim() {
+        "Save %s" => Some("%s sichern".to_string()),
+        "Open" => Some("Auf".into()),
+        "One file" | "%d \"good\" files" => Some("Datei".into()),
+        text if text.starts_with("First line") => Some("Erste <b>Zeile</b>".into()),
+        _ => None,
+    };
+    let document = Document::parse(PO[0], Format::Po, Some("en"), &|_| true).with_memory(&known);
+    let pending: Vec<String> = document.pending().into_iter().map(|it| it.text).collect();
+    assert_eq!(pending, ["One file", "%d \"good\" files"]);
+    let text = document.finish();
+    for part in [
+        "#, c-format\nmsgid \"Save %s\"\nmsgstr \"%s sichern\"\n",
+        "msgctxt \"menu\"\nmsgid \"Open\"\nmsgstr \"Auf\"\nmsgctxt",
+        "msgid \"Open\"\nmsgstr \"Öffnen\"\n",
+        "msgstr[0] \"\"\nmsgstr[1] \"\"\n",
+        // A line break at the end of the source is one of the translation.
+        "\nmsgstr \"Erste <b>Zeile</b>\\n\"\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_sentences_of_a_plain_text_are_those_of_its_document() {
+    for text in [
+        "One sentence.",
+        " One sentence?! ",
+        "no end",
+        "One. Two.",
+        "Über uns…",
+        "猫が好きです。",
+        "3 cats",
+        "123",
+        "%s",
+        "{name}",
+        "a\tb",
+        "Mr. Smith",
+        "x\u{ad}y",
+        "",
+        "<b>One</b> two",
+        "One\nTwo",
+        "See http://a.example",
+        "a@b.example",
+    ] {
+        let document = Document::message(text, Some("en"), &|_| true);
+        let pending: Vec<String> = document.pending().into_iter().map(|it| it.text).collect();
+        assert_eq!(Document::sentences(text, Some("en")), pending, "{text:?}");
+    }
+}

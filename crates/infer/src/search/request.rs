@@ -61,6 +61,8 @@ pub struct Request {
     /// The text of the source. Its unknown tokens are copied from it; where it is empty, it is the
     /// text of the ids.
     pub text: String,
+    /// The translation that a memory has; then the source is empty.
+    pub memory: Option<String>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
 }

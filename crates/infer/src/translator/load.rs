@@ -119,6 +119,9 @@ impl Translator {
     /// [doubt](crate::Doubt), otherwise by the model's [`Calibration`](crate::Calibration). `None`
     /// for a model without one.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
+        if hypothesis.memory.is_some() {
+            return None;
+        }
         let calibration = self.settings.calibration?;
         Some(if doubts(source, text).is_empty() { calibration.confidence(hypothesis) } else { 0.0 })
     }

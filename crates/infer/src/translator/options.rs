@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use burnformer_glossary::{Glossary, Writing};
+use burnformer_glossary::{Glossary, TranslationMemory, Writing};
 use burnformer_shortlist::Shortlist;
 
 use crate::batching::Batching;
@@ -83,6 +83,9 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
+    /// Translations that people made: a source that the memory has is not searched for, unless it
+    /// has a prefix.
+    pub memory: Option<Arc<TranslationMemory>>,
     /// The likely translations of each source token. With it, each translation consists of tokens
     /// that are likely for its sentence, and models with large vocabularies are faster.
     /// [`Translator::check_shortlist`] tells whether it is one for the model.
@@ -100,6 +103,7 @@ impl Default for TranslateOptions {
             long_sources: LongSources::default(),
             languages: Languages::default(),
             glossary: None,
+            memory: None,
             shortlist: None,
         }
     }

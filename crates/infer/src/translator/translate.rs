@@ -80,6 +80,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<(), InferError> {
+        Self::remember(&mut requests, options);
         self.prepare(&mut requests, options);
         self.check_lengths(&requests, options)?;
         check(&*self.model, &requests, &options.search)
@@ -107,6 +108,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        Self::remember(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
         self.search(&requests, &small, options, &|_| ())
@@ -121,6 +123,7 @@ impl Translator {
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
+        Self::remember(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
         until_error(requests.len(), |count| self.search(&requests[..count], &small, options, done))
@@ -147,6 +150,17 @@ impl Translator {
                 own.get_or_insert_with(|| shortlist.tokens_for(source));
             });
         }
+    }
+
+    /// Answers the `requests` that the memory of `options` has, without a source to search for.
+    fn remember(requests: &mut [Request], options: &TranslateOptions) {
+        let Some(memory) = &options.memory else { return };
+        requests.par_iter_mut().filter(|request| request.prefix.is_empty()).for_each(|request| {
+            if let Some(text) = memory.translation(&request.text) {
+                let cancel = request.cancel.clone();
+                *request = Request { memory: Some(text.into()), cancel, ..Request::default() };
+            }
+        });
     }
 
     /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.
@@ -181,6 +195,11 @@ impl Translator {
         self.keep_parts(requests, options, &mut all);
         self.write_amounts(requests, options, &mut all);
         self.make_distinct(requests, options, &mut all);
+        for (Request { memory, .. }, found) in requests.iter().zip(&mut all) {
+            if let Some(text) = memory {
+                *found = vec![Hypothesis::from_memory(text.clone())];
+            }
+        }
         Ok(all)
     }
 

@@ -47,6 +47,9 @@ impl Translation {
 
 /// The text of a hypothesis, on one line.
 pub(super) fn text_of(hypothesis: &Hypothesis, tokenizer: &Tokenizer) -> String {
+    if let Some(text) = &hypothesis.memory {
+        return one_line(text);
+    }
     let text = one_line(&tokenizer.decode_copying(&hypothesis.tokens, &hypothesis.copies));
     if hypothesis.is_raised { text.to_uppercase() } else { text }
 }

@@ -6,7 +6,7 @@
 'Where is the station?'
 """
 
-from ._burnformer import MODELS, BurnformerError, Translator, __version__, detect
+from ._burnformer import MODELS, BurnformerError, Memory, Translator, __version__, detect
 from .commands import Run, distill, evaluate, export_model, import_model, quantize, train
 from .results import Alternative, Attention, AttentionPart, Detection, Score, Translation
 
@@ -17,6 +17,7 @@ __all__ = [
     "AttentionPart",
     "BurnformerError",
     "Detection",
+    "Memory",
     "Run",
     "Score",
     "Translation",

@@ -9,6 +9,7 @@ from .results import Attention, Detection, Score, Translation
 __all__ = [
     "BurnformerError",
     "MODELS",
+    "Memory",
     "OPTIONS",
     "PROGRAM",
     "Translations",
@@ -59,11 +60,23 @@ class DocumentOptions(ScoreOptions, total=False):
     second_search: bool
     keep_parts: bool
     glossary: dict[str, str] | str | PathLike[str] | None
+    memory: Memory | None
     shortlist: str | PathLike[str] | None
 
 @type_check_only
 class Options(DocumentOptions, total=False):
     n_best: int
+
+@final
+class Memory:
+    def __new__(
+        cls,
+        segments: Mapping[str, str] | str | PathLike[str] | Sequence[str | PathLike[str]],
+        source_language: str | None = None,
+        target_language: str | None = None,
+    ) -> Memory: ...
+    def nearest(self, text: str) -> tuple[str, str, float] | None: ...
+    def __len__(self) -> int: ...
 
 @final
 class Translator:

@@ -22,7 +22,7 @@ class Alternative:
     #: The natural log-probability of each token.
     log_probs: list[float]
     #: The end of the translation: the model ended it, or the length limit did.
-    finish: Literal["end-of-sentence", "limit"]
+    finish: Literal["end-of-sentence", "limit", "memory"]
 
     def __str__(self) -> str:
         return self.text

@@ -162,6 +162,9 @@ pub(crate) struct ScoredTranslation {
     /// If true, it was found by a second search, because the first had found a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
+    /// If true, a translation memory of the server has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
 }
 
 /// A token of a translation and the part of the sentence that it comes from; places are counted in
@@ -222,7 +225,7 @@ pub(crate) async fn sentences(
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = characters(&work.text);
     let scored = |candidate: Candidate| {
-        let Candidate { text, score, links, doubts, confidence, is_second } = candidate;
+        let Candidate { text, score, links, doubts, confidence, is_second, is_known } = candidate;
         let targets = characters(&text);
         let place = |places: &[usize], range: std::ops::Range<usize>| {
             [places[range.start], places[range.end]]
@@ -231,8 +234,8 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             source: place(&sources, link.source),
             target: place(&targets, link.target),
         });
-        let (links, second_search) = (links.collect(), is_second);
-        ScoredTranslation { links, score, text, doubts, confidence, second_search }
+        let (links, second_search, memory) = (links.collect(), is_second, is_known);
+        ScoredTranslation { links, score, text, doubts, confidence, second_search, memory }
     };
     candidates.into_iter().map(scored).collect()
 }

@@ -82,6 +82,8 @@ pub struct Candidate {
     pub confidence: Option<f64>,
     /// If true, it was found by a second search, because the first had found a loop.
     pub is_second: bool,
+    /// If true, a translation memory has it.
+    pub is_known: bool,
 }
 
 /// An error that prevents sentences from being translated.
@@ -127,6 +129,12 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Returns whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;
+
+    /// The translation of `segment` by the engine's translation memory, if it has one.
+    fn remembered(&self, segment: &str) -> Option<String> {
+        let _ = segment;
+        None
+    }
 
     /// The rule by which amounts are written that return into a document.
     fn writing(&self) -> Option<Writing> {

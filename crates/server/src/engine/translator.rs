@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burnformer_glossary::Writing;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
-    MOST_LINKED, Request, SentenceError, Shortlist, TranslateOptions, Translation, Translator,
-    doubts,
+    MOST_LINKED, Request, SentenceError, Shortlist, TranslateOptions, Translation,
+    TranslationMemory, Translator, doubts,
 };
 use burnformer_view::Sentence;
 
@@ -52,6 +52,12 @@ impl TranslatorEngine {
         Ok(self)
     }
 
+    /// Answers the segments that `memory` has.
+    pub fn with_memory(mut self, memory: Option<Arc<TranslationMemory>>) -> Self {
+        self.options.memory = memory;
+        self
+    }
+
     /// The model's options with those of `choice`.
     fn options(&self, choice: Choice) -> TranslateOptions {
         let mut options = self.options.clone();
@@ -87,8 +93,9 @@ impl TranslatorEngine {
         };
         let doubts = doubts(&work.text, &found.text).into_iter().map(Doubt::name).collect();
         let confidence = self.translator.confidence(&work.text, &found.text, &found.hypothesis);
-        let Hypothesis { score, is_second, .. } = found.hypothesis;
-        Ok(Candidate { text: found.text, score, links, doubts, confidence, is_second })
+        let Hypothesis { score, is_second, memory, .. } = found.hypothesis;
+        let (text, is_known) = (found.text, memory.is_some());
+        Ok(Candidate { text, score, links, doubts, confidence, is_second, is_known })
     }
 }
 
@@ -135,6 +142,10 @@ impl Engine for TranslatorEngine {
         let limit = self.translator.longest_source(&self.options);
         // A token has at least one byte, and `</s>` is one more.
         sentence.len() < limit || self.translator.tokenizers().source.encode(sentence).len() < limit
+    }
+
+    fn remembered(&self, segment: &str) -> Option<String> {
+        self.options.memory.as_ref()?.translation(segment).map(String::from)
     }
 
     fn writing(&self) -> Option<Writing> {

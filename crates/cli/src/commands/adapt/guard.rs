@@ -14,6 +14,13 @@ use crate::translation_memory::Pair;
 /// A difference that chance makes more often is none.
 const LIKELY: f64 = 0.05;
 
+/// The least score of translations of a general text by what the model wrote before.
+const LEAST_AGREEMENT: f64 = 50.0;
+/// The pairs that are translated in the other direction, and the score, as a multiple of the other,
+/// by which it is the right one.
+const MOST_TURNED: usize = 60;
+const FAR_BETTER: f64 = 2.0;
+
 /// The scores before and after.
 pub(super) struct Comparison {
     name: &'static str,
@@ -88,12 +95,23 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// Checks that the model became better on the `memory`, by one of the metrics, and no worse in
-/// `general`, by the first.
+/// The origin of the translations of a general text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// People translated it.
+    People,
+    /// The model translated it before.
+    Model,
+    /// The same, and it is the memory's, so that its translations should change.
+    Memory,
+}
+
+/// Checks that the model became better on the memory, by one of the metrics, and no worse in the
+/// general text, by the first.
 ///
 /// # Errors
 /// If it did not, with the reason and what to try.
-pub(super) fn check(memory: &Comparison, general: &Comparison) -> Result<()> {
+pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -> Result<()> {
     let is_better =
         |result: &PairedResult| result.system > result.baseline && result.p_value < LIKELY;
     ensure!(
@@ -102,13 +120,44 @@ pub(super) fn check(memory: &Comparison, general: &Comparison) -> Result<()> {
          memory goes from the model's source language into its target language, or name more of it"
     );
     let (metric, result) = &general.results[0];
-    let interval = Comparison::interval(result);
+    let least = match reference {
+        Reference::People => result.baseline - Comparison::interval(result),
+        Reference::Model => LEAST_AGREEMENT,
+        Reference::Memory => 0.0,
+    };
     ensure!(
-        result.system >= result.baseline - interval,
-        "the model is worse on general text, by more than chance: {metric} {:.1} after {:.1} ± {interval:.1}; take more \
-         general text for each pair of the memory (--mix 6), fewer updates, or name text with --general",
+        result.system >= least,
+        "the model is worse on general text, by more than chance: {metric} {:.1} after {:.1}, where {least:.1} is the \
+         least; take more general text for each pair of the memory (--mix 6), fewer updates, or name text with --general",
         result.system,
         result.baseline
+    );
+    Ok(())
+}
+
+/// Checks that the memory does not go the other way, by the model's translations of both sides of
+/// some pairs, those of the sources being `found`.
+///
+/// # Errors
+/// If the other side is translated much better.
+pub(super) fn check_direction(
+    translator: &Translator,
+    held: &[Pair],
+    found: &[String],
+) -> Result<()> {
+    let held = &held[..held.len().min(MOST_TURNED)];
+    let [source, target]: [Vec<&str>; 2] =
+        [0, 1].map(|side| held.iter().map(|pair| pair[side].as_str()).collect());
+    let turned = translations(translator, &target)?;
+    let chrf = |found: &[String], reference: Vec<&str>| -> Result<f64> {
+        let streams = [reference];
+        Ok(Chrf::default().evaluate(&as_strs(found), &References::new(&streams))?.value)
+    };
+    let (as_it_is, turned) = (chrf(&found[..held.len()], target)?, chrf(&turned, source)?);
+    ensure!(
+        turned < FAR_BETTER * as_it_is.max(10.0),
+        "the memory seems to go from the model's target language into its source language: chrF is {turned:.0} that \
+         way and {as_it_is:.0} this way; change its columns or files round, or name a model of the other direction"
     );
     Ok(())
 }

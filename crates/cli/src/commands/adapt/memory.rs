@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::translation_memory::{Entry, Pair, Reading};
+use crate::translation_memory::{Counts, Pair, read};
 
 /// Sides of this many characters may have any ratio of lengths.
 const SHORT: usize = 40;
@@ -15,8 +15,8 @@ const SHORT: usize = 40;
 const HIGHEST_RATIO: usize = 4;
 /// The most pairs that are held out, the fewest of a memory that has three times as many, and the
 /// fewest of a memory.
-const MOST_HELD: usize = 200;
-const FEWEST_HELD: usize = 60;
+const MOST_HELD: f64 = 200.0;
+const FEWEST_HELD: f64 = 60.0;
 const FEWEST: usize = 20;
 /// With this many files, whole files are held out.
 const MANY_FILES: usize = 5;
@@ -28,116 +28,166 @@ const LONGEST_TERM: usize = 3;
 pub(super) struct Memory {
     /// The pairs to learn from.
     pub(super) train: Vec<Pair>,
-    /// The pairs to measure with. No source of them is one of `train`.
+    /// The pairs to measure with. No source of them is one of `train`, whatever its numbers are.
     pub(super) held: Vec<Pair>,
     /// Short sources that occur several times and are always translated alike.
     pub(super) terms: Vec<Pair>,
     /// The way in which the pairs were held out.
     pub(super) division: &'static str,
-    /// The number of messages that were read, and of those that were dropped for each reason.
-    counts: Vec<(&'static str, usize)>,
+    /// The indices of the files of `held`, if they are whole files.
+    pub(super) held_files: Vec<usize>,
+    counts: Counts,
+}
+
+/// A pair with its origin.
+struct Entry {
+    pair: Pair,
+    file: usize,
+    time: String,
+}
+
+/// The role that a file had in the adaptation before this one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    HeldOut,
+    New,
+    Learned,
 }
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (train, held, division) = (self.train.len(), self.held.len(), self.division);
-        let counts = self.counted();
-        write!(f, "{counts}; {train} to learn from, {held} held out ({division})")
+        let Self { counts, train, held, division, .. } = self;
+        write!(f, "{counts}; {} to learn from, {} held out ({division})", train.len(), held.len())
     }
 }
 
 impl Memory {
-    /// Reads and divides `files` as [`Reading::of`] does.
+    /// Reads and divides `files`, each of which had a role before, as [`read`] does.
     ///
     /// # Errors
     /// If a file is broken, has other languages, or all together have too few pairs.
-    pub(super) fn read(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Self> {
-        let mut reading = Reading::of(files, languages)?;
-        let (kept, terms) = cleaned(&mut reading);
-        let mut memory = Self { counts: reading.counts, terms, ..Self::default() };
-        ensure!(
-            kept.len() >= FEWEST,
-            "the memory has {} usable pairs ({}), and {FEWEST} are the fewest that teach anything; name more files with --memory",
+    pub(super) fn read(
+        files: &[PathBuf],
+        languages: [Option<&str>; 2],
+        role: impl Fn(usize) -> Role,
+    ) -> Result<Self> {
+        let mut entries = Vec::new();
+        let mut counts = read(files, languages, &mut |unit| {
+            let (file, time) = (unit.file, unit.time);
+            let entry = |pair| Entry { pair, file, time: time.clone() };
+            entries.extend(unit.sentences.into_iter().map(entry));
+        })?;
+        let terms = terms(&entries);
+        let kept = cleaned(entries, &mut counts);
+        let too_few = format!(
+            "the memory has {} usable pairs ({counts}), and {FEWEST} are the fewest that teach anything; name more files with --memory",
             kept.len(),
-            memory.counted()
         );
-        memory.divide(kept, reading.files);
+        ensure!(kept.len() >= FEWEST, too_few.clone());
+        let mut memory = Self { counts, terms, ..Self::default() };
+        memory.divide(kept, role);
+        ensure!(!memory.held.is_empty() && !memory.train.is_empty(), too_few);
         Ok(memory)
     }
 
-    fn counted(&self) -> String {
-        let counts = self.counts.iter().map(|(reason, count)| format!("{count} {reason}"));
-        counts.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Holds a fifth of `entries` out, of few a third: whole files if there are many, else those
-    /// whose sources have the lowest hashes, which stay the same ones when the memory grows.
-    fn divide(&mut self, entries: Vec<Entry>, files: usize) {
-        let wanted = (entries.len() / 5).max(FEWEST_HELD.min(entries.len() / 3)).min(MOST_HELD);
-        let ways: [(&str, bool, Rank); 2] = [
-            ("whole files", files >= MANY_FILES, |entry| {
-                Sha256::digest(entry.file.to_le_bytes()).to_vec()
-            }),
-            ("by the hash of the source", true, |entry| {
-                Sha256::digest(normal(&entry.pair[0])).to_vec()
-            }),
-        ];
-        let mut is_held = Vec::new();
-        for (name, _, rank) in ways.into_iter().filter(|(_, is_possible, _)| *is_possible) {
-            let ranks: Vec<Vec<u8>> = entries.iter().map(rank).collect();
-            let mut sorted = ranks.clone();
-            sorted.sort_unstable();
-            is_held = ranks.iter().map(|rank| *rank <= sorted[wanted - 1]).collect();
-            self.division = name;
-            if is_held.iter().filter(|is_held| **is_held).count() <= 2 * wanted {
-                break;
-            }
+    /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole files
+    /// if there are many, else by the hash of the source. What was learned before is not held out
+    /// when the memory grows.
+    fn divide(&mut self, entries: Vec<Entry>, role: impl Fn(usize) -> Role) {
+        let count = entries.len() as f64;
+        // The share never rises with the number of pairs.
+        let wanted = (count / 5.0).max(FEWEST_HELD.min(count / 3.0)).min(MOST_HELD);
+        let (share, wanted) = (wanted / count, wanted as usize);
+        let by_time = || {
+            lowest(&entries, wanted, |entry| {
+                Some(entry.time.bytes().map(|byte| !byte).collect())
+                    .filter(|time: &Vec<u8>| !time.is_empty())
+            })
+        };
+        let by_file = || {
+            let many =
+                entries.iter().map(|entry| entry.file).collect::<HashSet<_>>().len() >= MANY_FILES;
+            let rank = |entry: &Entry| {
+                let hash = Sha256::digest(entry.file.to_le_bytes());
+                many.then(|| [&[role(entry.file) as u8][..], &hash].concat())
+            };
+            lowest(&entries, wanted, rank)
+        };
+        let by_hash = || {
+            let bound = (share * 2f64.powi(64)) as u64;
+            entries.iter().map(|entry| key(&entry.pair[0]) < bound).collect()
+        };
+        let (division, is_held): (_, Vec<bool>) = match (by_time(), by_file()) {
+            (Some(is_held), _) => ("the latest", is_held),
+            (None, Some(is_held)) => ("whole files", is_held),
+            (None, None) => ("by the hash of the source", by_hash()),
+        };
+        self.division = division;
+        let (held, train): (Vec<_>, Vec<_>) =
+            entries.into_iter().zip(is_held).partition(|(_, is_held)| *is_held);
+        if division == "whole files" {
+            self.held_files = held.iter().map(|(entry, _)| entry.file).collect();
+            self.held_files.dedup();
         }
-        let pairs = entries.into_iter().map(|entry| entry.pair).zip(is_held);
-        let (held, train): (Vec<_>, Vec<_>) = pairs.partition(|(_, is_held)| *is_held);
-        let sources: HashSet<String> = held.iter().map(|(pair, _)| normal(&pair[0])).collect();
-        self.held = held.into_iter().map(|(pair, _)| pair).collect();
-        let train = train.into_iter().map(|(pair, _)| pair);
-        self.train = train.filter(|pair| !sources.contains(&normal(&pair[0]))).collect();
+        let sources: HashSet<u64> = held.iter().map(|(entry, _)| key(&entry.pair[0])).collect();
+        self.held = held.into_iter().map(|(entry, _)| entry.pair).collect();
+        let train = train.into_iter().map(|(entry, _)| entry.pair);
+        self.train = train.filter(|pair| !sources.contains(&key(&pair[0]))).collect();
     }
 }
 
-/// The rank of an entry; those of the lowest are held out.
-type Rank = fn(&Entry) -> Vec<u8>;
+/// Marks the `wanted` entries of the lowest ranks, with those that have the rank of the last;
+/// `None` if some have no rank, or these are more than twice as many.
+fn lowest(
+    entries: &[Entry],
+    wanted: usize,
+    rank: impl Fn(&Entry) -> Option<Vec<u8>>,
+) -> Option<Vec<bool>> {
+    let ranks: Vec<Vec<u8>> = entries.iter().map(rank).collect::<Option<_>>()?;
+    let mut sorted: Vec<&Vec<u8>> = ranks.iter().collect();
+    sorted.sort_unstable();
+    let last = sorted[wanted - 1];
+    let is_held: Vec<bool> = ranks.iter().map(|rank| rank <= last).collect();
+    let count = is_held.iter().filter(|&&is_held| is_held).count();
+    (count <= 2 * wanted).then_some(is_held)
+}
 
-/// The entries that teach something, each once, and the terms among them.
-fn cleaned(reading: &mut Reading<'_>) -> (Vec<Entry>, Vec<Pair>) {
-    let entries = std::mem::take(&mut reading.entries);
-    let (mut kept, mut known) = (Vec::new(), HashSet::new());
-    let mut terms: HashMap<Pair, usize> = HashMap::new();
-    let mut translations: HashMap<String, HashSet<String>> = HashMap::new();
-    for entry in entries {
-        let [source, target] = &entry.pair;
+/// The entries that teach something, each once.
+fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
+    let mut known = HashSet::new();
+    entries.retain(|Entry { pair: [source, target], .. }| {
         let lengths = [source, target].map(|side| side.chars().count());
         let (short, long) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
-        if source.split_whitespace().count() <= LONGEST_TERM && short > 0 {
-            *terms.entry(entry.pair.clone()).or_default() += 1;
-            translations.entry(source.clone()).or_default().insert(target.clone());
-        }
         let reason = match () {
-            () if short == 0 => Some("without words"),
-            () if source == target => Some("equal to their source"),
-            () if long > SHORT && long > short * HIGHEST_RATIO => Some("of far lengths"),
-            () if !known.insert((normal(source), normal(target))) => Some("duplicates"),
-            () => None,
+            () if short == 0 => "without words",
+            () if source == target => "equal to their source",
+            () if long > SHORT && long > short * HIGHEST_RATIO => "of far lengths",
+            () if !known.insert([normal(source), normal(target)]) => "duplicates",
+            () => return true,
         };
-        match reason {
-            Some(reason) => reading.count(reason, 1),
-            None => kept.push(entry),
+        counts.add(reason, 1);
+        false
+    });
+    entries
+}
+
+/// The short sources of several messages that are always translated alike.
+fn terms(entries: &[Entry]) -> Vec<Pair> {
+    let mut translations: HashMap<&str, Vec<&str>> = HashMap::new();
+    for Entry { pair: [source, target], .. } in entries {
+        if !source.is_empty() && source.split_whitespace().count() <= LONGEST_TERM {
+            translations.entry(source).or_default().push(target);
         }
     }
-    let is_term = |([source, target], count): &(Pair, usize)| {
-        let is_plain = !has_signs(source);
-        *count > 1 && source != target && translations[source].len() == 1 && is_plain
+    let term = |(source, targets): (&str, Vec<&str>)| {
+        let target = targets[0];
+        let is_alike = targets.len() > 1 && targets.iter().all(|other| *other == target);
+        let is_term = is_alike && source != target && !target.is_empty() && !has_signs(source);
+        is_term.then(|| [source.to_string(), target.to_string()])
     };
-    let mut terms: Vec<Pair> = terms.into_iter().filter(is_term).map(|(pair, _)| pair).collect();
+    let mut terms: Vec<Pair> = translations.into_iter().filter_map(term).collect();
     terms.sort();
-    (kept, terms)
+    terms
 }
 
 /// Returns whether `text` has signs that a glossary cannot hold or that are no words.
@@ -148,6 +198,14 @@ fn has_signs(text: &str) -> bool {
 /// `text` in one case and with single spaces, for comparisons.
 fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// A number for all sources with the words of `text`, whatever their numbers and signs are.
+fn key(text: &str) -> u64 {
+    let is_sign = |c: char| !c.is_alphabetic();
+    let words: Vec<&str> = text.split(is_sign).filter(|word| !word.is_empty()).collect();
+    let hash = Sha256::digest(words.join(" ").to_lowercase());
+    u64::from_be_bytes(*hash.first_chunk().expect("a hash has 32 bytes"))
 }
 
 #[cfg(test)]
@@ -165,24 +223,56 @@ mod tests {
             path
         };
         let paths: Vec<PathBuf> = files.iter().map(write).collect();
-        Memory::read(&paths, [Some("en"), Some("de")])
+        Memory::read(&paths, [Some("en"), Some("de")], |_| Role::New)
+    }
+
+    /// A word for each number.
+    fn word(mut number: usize) -> String {
+        let mut word = String::new();
+        while word.len() < 3 {
+            word.push(char::from(b'a' + (number % 26) as u8));
+            number /= 26;
+        }
+        word
+    }
+
+    fn pair(number: usize) -> Pair {
+        let word = word(number);
+        [format!("The {word} is here."), format!("Das {word} ist hier.")]
     }
 
     /// Lines of `count` pairs that begin with the number `first`.
     fn lines(first: usize, count: usize, separator: &str) -> String {
-        let line = |i| format!("The number {i} is here.{separator}Die Zahl {i} ist hier.\n");
+        let line = |number| pair(number).join(separator) + "\n";
         (first..first + count).map(line).collect()
     }
 
     fn po(count: usize) -> String {
-        let message =
-            |i| format!("msgid \"The number {i} is here.\"\nmsgstr \"Die Zahl {i} ist hier.\"\n\n");
+        let message = |number| {
+            let [source, target] = pair(number);
+            format!("msgid \"{source}\"\nmsgstr \"{target}\"\n\n")
+        };
         (0..count).map(message).collect()
+    }
+
+    fn tmx(times: impl Iterator<Item = usize>) -> String {
+        let unit = |(number, time): (usize, usize)| {
+            let [source, target] = pair(number);
+            let text = |language: &str, text: &str| {
+                format!("<tuv xml:lang=\"{language}\"><seg>{text}</seg></tuv>")
+            };
+            let (source, target) = (text("en-GB", &source), text("DE", &target));
+            format!("<tu changedate=\"202601{time:02}T101500Z\">{source}{target}</tu>\n")
+        };
+        let units: String = times.enumerate().map(unit).collect();
+        format!(
+            "<?xml version=\"1.0\"?>\n<tmx version=\"1.4\"><header srclang=\"en\"/><body>\n{units}</body></tmx>\n"
+        )
     }
 
     #[test]
     fn every_form_of_a_memory_has_the_same_pairs() {
-        let csv = format!("\"The \"\"number\"\" 99,\nis\";Ja\n{}", lines(0, 100, ";"));
+        let csv = format!("\"The \"\"word\"\" of it,\nis\";Ja\n{}", lines(0, 100, ";"));
         let [en, de] = [0, 1].map(|side| {
             let half = |line: &str| line.split('\t').nth(side).unwrap().to_string() + "\n";
             lines(0, 100, "\t").lines().map(half).collect::<String>()
@@ -191,36 +281,53 @@ mod tests {
             vec![("a.po", po(100))],
             vec![("a.tsv", lines(0, 100, "\t"))],
             vec![("a.csv", csv)],
+            vec![("a.csv", lines(0, 100, "|"))],
+            vec![("a.tmx", tmx([1; 100].into_iter()))],
             vec![("a.en", en), ("a.de", de)],
         ] {
             let memory = read(&files).unwrap();
             let count = memory.train.len() + memory.held.len();
             assert!((100..=101).contains(&count), "{}: {memory}", files[0].0);
-            assert_eq!(memory.held.len(), 33, "{}", files[0].0);
+            assert!((22..45).contains(&memory.held.len()), "{}: {memory}", files[0].0);
             let all: HashSet<&Pair> = memory.train.iter().chain(&memory.held).collect();
-            assert!((0..100).all(|i| {
-                all.contains(&[
-                    format!("The number {i} is here."),
-                    format!("Die Zahl {i} ist hier."),
-                ])
-            }));
+            assert!((0..100).all(|number| all.contains(&pair(number))));
         }
     }
 
     #[test]
     fn no_source_that_is_held_out_is_learned_however_it_is_written() {
-        let twice = lines(0, 100, "\t") + &lines(0, 100, "\t").to_uppercase().replace("DIE", "Die");
-        let memory = read(&[("a.tsv", twice)]).unwrap();
-        let held: HashSet<String> = memory.held.iter().map(|[source, _]| normal(source)).collect();
-        assert!(!memory.train.iter().any(|[source, _]| held.contains(&normal(source))));
-        // When the memory grows, the same ones are held out.
-        let (small, large) = (lines(0, 400, "\t"), lines(0, 800, "\t"));
-        let [small, large] = [small, large].map(|text| read(&[("a.tsv", text)]).unwrap());
-        let learned: HashSet<&Pair> = large.train.iter().collect();
-        assert!(
-            small.held.iter().filter(|pair| learned.contains(pair)).count() <= small.held.len()
-        );
-        assert_eq!(large.division, "by the hash of the source");
+        let again = |from: &str, to: &str| lines(0, 100, "\t").replace(from, to);
+        let text = [
+            again("", ""),
+            again(" ist ", " sei ").to_uppercase(),
+            again(" is", " 7 is"),
+            again(" is", " 88 is").replace('.', "!"),
+        ];
+        let memory = read(&[("a.tsv", text.concat())]).unwrap();
+        let words = |source: &str| source.to_lowercase().split(' ').nth(1).map(String::from);
+        let held: HashSet<_> = memory.held.iter().map(|[source, _]| words(source)).collect();
+        assert!(held.len() > 10 && memory.train.len() > 200, "{memory}");
+        assert!(!memory.train.iter().any(|[source, _]| held.contains(&words(source))));
+    }
+
+    #[test]
+    fn nothing_that_was_learned_is_held_out_when_the_memory_grows() {
+        let mut learned = HashSet::new();
+        for count in [40, 90, 180, 250, 301, 500, 999, 1001, 1500, 4000] {
+            let memory = read(&[("a.tsv", lines(0, count, "\t"))]).unwrap();
+            assert!(memory.held.iter().all(|pair| !learned.contains(pair)), "{count}");
+            assert!((5..260).contains(&memory.held.len()), "{memory}");
+            assert_eq!(memory.division, "by the hash of the source");
+            learned.extend(memory.train);
+        }
+    }
+
+    #[test]
+    fn the_latest_are_held_out_where_a_file_has_times() {
+        let memory = read(&[("a.tmx", tmx((0..100).map(|number| 1 + number % 20)))]).unwrap();
+        assert_eq!((memory.division, memory.held.len()), ("the latest", 35));
+        let latest = (0..100).filter(|number| number % 20 >= 13).map(pair).collect::<HashSet<_>>();
+        assert_eq!(memory.held.iter().cloned().collect::<HashSet<_>>(), latest);
     }
 
     #[test]
@@ -229,6 +336,7 @@ mod tests {
         let names = ["a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv", "f.tsv", "g.tsv", "h.tsv"];
         let memory = read(&names.into_iter().zip(files).collect::<Vec<_>>()).unwrap();
         assert_eq!((memory.division, memory.held.len() % 20), ("whole files", 0));
+        assert_eq!(memory.held_files.len() * 20, memory.held.len());
     }
 
     #[test]
@@ -238,7 +346,7 @@ mod tests {
         let long = format!("One\t{}\n", "sehr lang ".repeat(20));
         let memory = read(&[("a.tsv", lines(0, 50, "\t") + useless + &long)]).unwrap();
         assert_eq!(
-            memory.counts,
+            memory.counts.0,
             [
                 ("messages read", 60),
                 ("equal to their source", 1),
@@ -266,6 +374,15 @@ mod tests {
         for (files, needle) in [
             (vec![("a.tsv", lines(0, 5, "\t"))], "5 usable pairs"),
             (vec![("a.po", fuzzy)], "30 fuzzy"),
+            (
+                vec![("a.tmx", tmx([1; 30].into_iter()).replace("DE", "fr"))],
+                "languages are en-GB, fr",
+            ),
+            (
+                vec![("a.tmx", tmx([1; 30].into_iter()).replace("</tu>\n</body>", "</body>"))],
+                "a.tmx: line 32: the XML is broken",
+            ),
+            (vec![("a.tmx", "<xliff/>".into())], "a.tmx: line 1: the file is no TMX"),
             (vec![("a.csv", lines(0, 30, ";") + "a;b;c\n")], "a.csv:31: the row has 3 columns"),
             (vec![("a.txt", "one\n".into())], "name two texts"),
             (vec![("a.po", po(30) + "msgid \"x\n")], "a.po: line 91: "),

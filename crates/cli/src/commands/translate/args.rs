@@ -78,6 +78,12 @@ pub struct Args {
     /// by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
+    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are
+    /// the sources and their translations. A segment that it has is translated as there, and a
+    /// message of a catalogue needs no review then; with --json, `memory` is the pair that is most
+    /// like the line, with a score of 1 if it is the line
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pub(super) memory: Vec<PathBuf>,
     /// File of likely translations of each token, which `shortlist` makes for the model. A
     /// translation then consists of tokens that are likely for its line, which is faster where the
     /// vocabulary is large and changes few translations

@@ -18,10 +18,11 @@ use self::files::files;
 use self::input::Input;
 use self::job::Job;
 use super::{of_sides, shortlist};
-use crate::output::{note_terminal, say, wrong_usage};
+use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, digest_of_file};
 use crate::signals;
+use crate::translation_memory;
 pub use args::Args;
 
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
@@ -38,6 +39,13 @@ pub fn run(args: Args) -> Result<()> {
         options.glossary = Some(Arc::new(glossary));
     }
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
+    if !args.memory.is_empty() {
+        let codes = options.languages.codes();
+        let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
+        let memory = translation_memory::load(&args.memory, languages)?;
+        note(format_args!("translation memory: {} segments", memory.len()));
+        options.memory = Some(Arc::new(memory));
+    }
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let mut shared = None;
     for (input, output) in &files {
@@ -128,6 +136,8 @@ impl Job<'_> {
         for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
             identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
         }
+        let memory = args.memory.iter().map(|path| digest_of_file(path));
+        identity["memory"] = memory.collect::<Result<Vec<_>>>()?.into();
         // Rounding depends on the sizes of batches.
         identity["batches"] = json!([args.batch, args.chunk]);
         identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);

@@ -28,6 +28,12 @@ impl Job<'_> {
                 value["confidence"] = confidence.into();
             }
             value["second_search"] = hypothesis.is_second.into();
+            let memory = self.options.memory.as_ref();
+            if let Some(near) = memory.and_then(|memory| memory.nearest(source)) {
+                value["memory"] = json!({
+                    "source": near.source, "translation": near.translation, "score": near.score,
+                });
+            }
             if self.args.nbest.is_some() {
                 value["n_best"] = all.iter().map(to_json).collect();
             }

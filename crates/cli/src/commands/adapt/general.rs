@@ -1,0 +1,91 @@
+//! The general text, which the model must not unlearn.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use burnformer_data::corpus::{CorpusPaths, is_tsv, read_text};
+use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_infer::Translator;
+
+use super::guard::{Reference, translations};
+use super::memory::Memory;
+use super::write;
+use crate::embedded;
+use crate::output::note;
+use crate::translation_memory::Pair;
+
+/// The general text that is measured and, if the model writes it, learned from.
+const MOST_GENERAL: usize = 500;
+const MOST_TRANSLATED: usize = 2000;
+
+/// A general text.
+pub(super) struct General {
+    /// The files to learn from, sources and translations.
+    pub(super) learned: Vec<PathBuf>,
+    /// The pairs to measure with.
+    pub(super) held: Vec<Pair>,
+    /// The origin of their translations.
+    pub(super) reference: Reference,
+}
+
+impl General {
+    /// The text of the `files` of the command line, the corpus inside the program where it has both
+    /// languages, or one of the source language that the model `base` translates.
+    pub(super) fn new(
+        files: &[PathBuf],
+        memory: &Memory,
+        base: &Translator,
+        languages: [Option<&str>; 2],
+        work: &Path,
+    ) -> Result<Self> {
+        let corpus = |part: &str| {
+            languages.map(|it| format!("embedded:tatoeba-de-en/{part}.{}", it.unwrap_or_default()))
+        };
+        let has = languages.map(|it| matches!(it, Some("de" | "en")));
+        let (mut held, reference) = match files {
+            [] if has == [true; 2] && languages[0] != languages[1] => {
+                let [source, target] =
+                    corpus("test").map(|name| embedded::text_file(Path::new(&name)));
+                let mut held = pairs(&CorpusPaths::pair(&source?, &target?))?;
+                held.truncate(MOST_GENERAL);
+                let learned = corpus("train").map(PathBuf::from).to_vec();
+                return Ok(Self { learned, held, reference: Reference::People });
+            }
+            [source, target] => (pairs(&CorpusPaths::pair(source, target))?, Reference::People),
+            [table] if is_tsv(table) => (pairs(&CorpusPaths::tsv(table))?, Reference::People),
+            [text] => (self_translated(base, text)?, Reference::Model),
+            _ if has[0] => {
+                let text = embedded::text_file(Path::new(&corpus("train")[0]))?;
+                (self_translated(base, &text)?, Reference::Model)
+            }
+            _ => {
+                let sources: Vec<&str> = memory.train.iter().map(|[source, _]| &**source).collect();
+                (translated(base, &sources)?, Reference::Memory)
+            }
+        };
+        let rest = held.split_off((held.len() / 5).min(MOST_GENERAL));
+        let path = work.join("general.tsv");
+        write(&path, &rest)?;
+        Ok(Self { learned: vec![path], held, reference })
+    }
+}
+
+/// The translations of a text by the model itself.
+fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
+    translated(base, &read_text(text)?.0.lines().collect::<Vec<_>>())
+}
+
+fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
+    // Sentences from everywhere in the text.
+    let step = sources.len().div_ceil(MOST_TRANSLATED).max(1);
+    let sources: Vec<&str> = sources.iter().copied().step_by(step).collect();
+    note(format_args!("general text: translating {} sentences by the model itself", sources.len()));
+    let found = translations(base, &sources)?;
+    let pairs = sources.iter().zip(found).map(|(source, target)| [source.to_string(), target]);
+    Ok(pairs.filter(|[_, target]| !target.trim().is_empty()).collect())
+}
+
+fn pairs(paths: &CorpusPaths) -> Result<Vec<Pair>> {
+    let pairs = ParallelReader::open(paths, Utf8Policy::Error)?;
+    Ok(pairs.map(|pair| pair.map(|pair| [pair.source, pair.target])).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,185 @@
+//! TMX 1.4, read from its beginning to its end with one unit in memory.
+
+use std::io::{BufRead, Read};
+use std::mem::take;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use burnformer_data::corpus::open_text;
+use quick_xml::Reader;
+use quick_xml::escape::{partial_escape, unescape};
+use quick_xml::events::{BytesStart, Event};
+
+use super::read::Pair;
+
+/// The elements in a segment whose content is code and not text.
+const CODES: [&str; 5] = ["bpt", "ept", "it", "ph", "ut"];
+/// The most bytes of a unit.
+const LONGEST: usize = 16 << 20;
+/// The most languages that a message names.
+const MOST_NAMED: usize = 12;
+
+/// Passes the pairs of the TMX file `path` to `add`, with the time of their last change. `languages`
+/// are the codes of the two languages; where they are not known, the file's source and its first
+/// other language.
+///
+/// # Errors
+/// If the file cannot be read, is no TMX, is broken, or has no pair in these languages.
+pub(super) fn read(
+    path: &Path,
+    languages: [Option<&str>; 2],
+    add: &mut dyn FnMut(Pair, String),
+) -> Result<()> {
+    let mut reader = Reader::from_reader(open_text(path)?);
+    let mut units = Units { languages, ..Units::default() };
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer);
+        let end = matches!(event, Ok(Event::Eof));
+        let fault = match event {
+            Err(error) => Some(format!("the XML is broken: {error}; `xmllint --noout` shows more")),
+            Ok(event) => units.take(event, add).err().map(|fault| fault.to_string()),
+        };
+        if let Some(fault) = fault {
+            let at = reader.error_position().max(reader.buffer_position());
+            return Err(anyhow!("{}: line {}: {fault}", path.display(), line(path, at)?));
+        }
+        if end {
+            return units.check(path);
+        }
+    }
+}
+
+/// The number of the line of the byte `at` in `path`, from 1.
+fn line(path: &Path, at: u64) -> Result<usize> {
+    let ends = open_text(path)?.take(at).split(b'\n').count();
+    Ok(ends.max(1))
+}
+
+/// What is known of the file so far, and the unit that is read.
+#[derive(Default)]
+struct Units<'a> {
+    languages: [Option<&'a str>; 2],
+    /// The language of the sources in the file, in small letters.
+    source: Option<String>,
+    /// The languages of the file, some of them.
+    named: Vec<String>,
+    /// The names of the elements that are open.
+    open: Vec<String>,
+    /// The languages and texts of the unit, its time, and the size of its texts.
+    variants: Vec<(String, String)>,
+    time: String,
+    size: usize,
+    pairs: usize,
+}
+
+impl Units<'_> {
+    fn take(&mut self, event: Event<'_>, add: &mut dyn FnMut(Pair, String)) -> Result<()> {
+        match event {
+            Event::Start(tag) => {
+                self.begin(&tag)?;
+                self.open.push(tag.local_name().as_ref().into());
+            }
+            Event::Empty(tag) => self.begin(&tag)?,
+            Event::Text(text) => self.text(&text)?,
+            Event::CData(text) => self.text(&partial_escape(&*text))?,
+            Event::GeneralRef(name) => self.text(&format!("&{};", &*name))?,
+            Event::End(_) if self.open.pop().is_some_and(|name| name == "tu") => self.finish(add),
+            Event::Eof => {
+                if let Some(name) = self.open.last() {
+                    bail!("the element `{name}` is not closed; the file may be cut off");
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, tag: &BytesStart<'_>) -> Result<()> {
+        let name = tag.local_name();
+        if self.open.is_empty() && name.as_ref() != "tmx" {
+            bail!("the file is no TMX: its first element is `{}`, not `tmx`", name.as_ref());
+        }
+        let value = |name: &str| {
+            let mut all = tag.attributes();
+            let mut all = all.with_checks(false).flatten();
+            let found = all.find(|attribute| attribute.key.local_name().as_ref() == name);
+            found.map(|attribute| attribute.value.to_string())
+        };
+        match name.as_ref() {
+            "header" => self.source = value("srclang").filter(|source| source != "*all*"),
+            "tu" | "tuv" => {
+                let time = ["changedate", "creationdate"].into_iter().find_map(value);
+                self.time = take(&mut self.time).max(time.unwrap_or_default());
+            }
+            _ => {}
+        }
+        if name.as_ref() == "tuv" {
+            let language = value("lang").unwrap_or_default();
+            if !self.named.contains(&language) && self.named.len() < MOST_NAMED {
+                self.named.push(language.clone());
+            }
+            self.variants.push((language, String::new()));
+        }
+        Ok(())
+    }
+
+    /// Adds the XML text `raw` to the segment, if it is one of it.
+    fn text(&mut self, raw: &str) -> Result<()> {
+        let segment = self.open.iter().rposition(|name| name == "seg");
+        let is_code = |name: &String| CODES.contains(&name.as_str());
+        let is_text = segment.is_some_and(|segment| {
+            // Text within code is that of its last subflow.
+            let within = &self.open[segment..];
+            within.iter().rposition(|name| name == "sub") > within.iter().rposition(is_code)
+                || !within.iter().any(is_code)
+        });
+        if let Some((_, text)) = self.variants.last_mut().filter(|_| is_text) {
+            self.size += raw.len();
+            if self.size > LONGEST {
+                bail!("the unit has more than 16 MB of text; divide it");
+            }
+            text.push_str(raw);
+        }
+        Ok(())
+    }
+
+    /// Passes on the unit that has ended.
+    fn finish(&mut self, add: &mut dyn FnMut(Pair, String)) {
+        let (variants, time) = (take(&mut self.variants), take(&mut self.time));
+        self.size = 0;
+        let [from, to] = self.languages;
+        let of = |language: &str| variants.iter().position(|(known, _)| is_same(known, language));
+        let source = from.or(self.source.as_deref()).map_or(Some(0), of);
+        let other = || (0..variants.len()).find(|&index| Some(index) != source);
+        let target = to.map_or_else(other, of);
+        if let (Some(source), Some(target)) = (source, target.filter(|_| source != target)) {
+            self.pairs += 1;
+            let text = |index: usize| {
+                let raw = variants.get(index).map_or("", |(_, text)| text);
+                unescape(raw).map_or(raw.into(), |text| text.into_owned())
+            };
+            add([text(source), text(target)], time);
+        }
+    }
+
+    /// Checks that there was a pair.
+    fn check(&self, path: &Path) -> Result<()> {
+        if self.pairs > 0 {
+            return Ok(());
+        }
+        let (path, named) = (path.display(), self.named.join(", "));
+        let [from, to] = self.languages.map(|language| language.unwrap_or("another language"));
+        bail!(
+            "{path}: no unit has a text in {from} and one in {to}; the file's languages are {named}; take a model of \
+             two of these, or name the languages with --languages"
+        )
+    }
+}
+
+/// Returns whether two codes (`de`, `DE-at`) name one language.
+fn is_same(one: &str, other: &str) -> bool {
+    let base = |code: &str| code.split(['-', '_']).next().map(str::to_ascii_lowercase);
+    base(one) == base(other)
+}

@@ -1,0 +1,241 @@
+//! Translation memories: segments with translations that people made, found exactly or nearly.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::words::{is_in_word, is_letter};
+
+/// The entries of the index that a search visits, those of the rarest words first, and the pairs
+/// that it compares word by word.
+const MOST_VISITED: usize = 20_000;
+const MOST_COMPARED: usize = 32;
+/// Segments of more words are compared up to here.
+const LONGEST: usize = 200;
+/// A pair that is less alike is no match, and one that is not equal is less alike than this.
+const LEAST: f64 = 0.6;
+const MOST: f64 = 0.99;
+
+/// A translation memory, which answers segments that it has and finds those that are like others.
+///
+/// ```
+/// use burnformer_glossary::TranslationMemory;
+///
+/// let memory = TranslationMemory::from_iter([("The house is red.", "Das Haus ist rot.")]);
+/// assert_eq!(memory.translation("The house  is red."), Some("Das Haus ist rot."));
+/// let near = memory.nearest("The house is blue.").unwrap();
+/// assert_eq!((near.source, near.score), ("The house is red.", 0.8));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TranslationMemory {
+    /// The source and the translation of each pair, one behind the other.
+    text: String,
+    /// The ends of both in `text`.
+    ends: Vec<[usize; 2]>,
+    /// The last pair of each source, by the hash of the source.
+    exact: HashMap<u64, u32>,
+    /// The pairs that have each word, by the hash of the word.
+    words: HashMap<u64, Vec<u32>>,
+}
+
+/// A pair of a memory whose source is like a segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryMatch<'a> {
+    /// The source of the pair.
+    pub source: &'a str,
+    /// Its translation.
+    pub translation: &'a str,
+    /// The share of words and signs that are the same, from 0 to 1; 1 if the segments are equal.
+    pub score: f64,
+}
+
+impl TranslationMemory {
+    /// The number of pairs.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds a pair. Of pairs with one source the last counts; a pair without text is left out.
+    pub fn push(&mut self, source: &str, translation: &str) {
+        let key = hash(&normal(source));
+        let index = self.ends.len() as u32;
+        let is_known = |&known: &u32| self.pair(known) == [source, translation];
+        if [source, translation].iter().any(|side| side.trim().is_empty())
+            || self.exact.get(&key).is_some_and(is_known)
+        {
+            return;
+        }
+        self.text += source;
+        let middle = self.text.len();
+        self.text += translation;
+        self.ends.push([middle, self.text.len()]);
+        self.exact.insert(key, index);
+        for word in words(source).iter().filter(|word| word.starts_with(is_letter)) {
+            let pairs = self.words.entry(hash(word)).or_default();
+            if pairs.last() != Some(&index) {
+                pairs.push(index);
+            }
+        }
+    }
+
+    /// The translation of `source`, if the memory has it. Spaces and Unicode's forms of a letter
+    /// may differ.
+    pub fn translation(&self, source: &str) -> Option<&str> {
+        let source = normal(source);
+        let [known, translation] = self.pair(*self.exact.get(&hash(&source))?);
+        (normal(known) == source).then_some(translation)
+    }
+
+    /// The pair whose source is most like `source`, if one is like it. The time does not grow with
+    /// the memory.
+    pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
+        if let Some(index) = self.exact.get(&hash(&normal(source))) {
+            let [source, translation] = self.pair(*index);
+            return Some(MemoryMatch { source, translation, score: 1.0 });
+        }
+        let sought = words(source);
+        let mut distinct: Vec<u64> = sought.iter().map(|word| hash(word)).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut lists: Vec<&Vec<u32>> =
+            distinct.iter().filter_map(|word| self.words.get(word)).collect();
+        lists.sort_by_key(|pairs| pairs.len());
+        let mut shared: HashMap<u32, usize> = HashMap::new();
+        for &index in lists.into_iter().flatten().take(MOST_VISITED) {
+            *shared.entry(index).or_default() += 1;
+        }
+        let mut candidates: Vec<(u32, usize)> = shared.into_iter().collect();
+        candidates.sort_by_key(|&(index, count)| {
+            (Reverse(count), self.pair(index)[0].len().abs_diff(source.len()), index)
+        });
+        let matches = candidates.into_iter().take(MOST_COMPARED).map(|(index, _)| {
+            let [source, translation] = self.pair(index);
+            MemoryMatch { source, translation, score: likeness(&sought, &words(source)).min(MOST) }
+        });
+        let best = matches.max_by(|a, b| a.score.total_cmp(&b.score));
+        best.filter(|best| best.score >= LEAST)
+    }
+
+    /// The source and the translation of the pair `index`.
+    fn pair(&self, index: u32) -> [&str; 2] {
+        let index = index as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before][1]);
+        let [middle, end] = self.ends[index];
+        [&self.text[start..middle], &self.text[middle..end]]
+    }
+}
+
+impl<S: AsRef<str>, T: AsRef<str>> FromIterator<(S, T)> for TranslationMemory {
+    fn from_iter<I: IntoIterator<Item = (S, T)>>(pairs: I) -> Self {
+        let mut memory = Self::default();
+        pairs
+            .into_iter()
+            .for_each(|(source, target)| memory.push(source.as_ref(), target.as_ref()));
+        memory
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// `text` with single spaces, in Unicode's composed form.
+fn normal(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    if text.is_ascii() { text } else { text.nfc().collect() }
+}
+
+/// The words of `text` in small letters, and its other signs. A character of a script without
+/// spaces is a word.
+fn words(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut continues = false;
+    for c in normal(text).chars() {
+        if continues && is_in_word(c) {
+            all.last_mut().expect("a word was begun").extend(c.to_lowercase());
+            continue;
+        }
+        continues = is_in_word(c);
+        if all.len() == LONGEST {
+            break;
+        }
+        if c != ' ' {
+            all.push(c.to_lowercase().collect());
+        }
+    }
+    all
+}
+
+/// One less the edits from one list of words to the other for each word of the longer.
+fn likeness(one: &[String], other: &[String]) -> f64 {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, word) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, known) in other.iter().enumerate() {
+            let edit = diagonal + usize::from(word != known);
+            diagonal = row[j + 1];
+            row[j + 1] = edit.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    1.0 - row[other.len()] as f64 / one.len().max(other.len()).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_answers_what_it_has_and_finds_what_is_like_it() {
+        let more = (0..3000).map(|i| (format!("The other {i}"), format!("Das andere {i}")));
+        let mut memory = TranslationMemory::from_iter(more);
+        for (source, target) in [
+            ("The house is red", "Alt"),
+            ("The  house is red", "Das Haus ist rot"),
+            ("A dog", "Ein Hund"),
+            ("Empty", " "),
+            ("Cafe\u{301}", "Kaffeehaus"),
+            ("私は猫が好きです", "Ich mag Katzen"),
+        ] {
+            memory.push(source, target);
+        }
+        for (source, target) in [
+            ("The house is  red", Some("Das Haus ist rot")),
+            ("the house is red", None),
+            ("Empty", None),
+            ("Café", Some("Kaffeehaus")),
+            ("The other 2999", Some("Das andere 2999")),
+        ] {
+            assert_eq!(memory.translation(source), target, "{source}");
+        }
+        for (source, score) in [
+            ("The house is red", 1.0),
+            ("the house is red", 0.99),
+            ("The house is not red", 0.8),
+            ("The house is blue", 0.75),
+            ("The house is red.", 0.8),
+            ("私は犬が好きです", 7.0 / 8.0),
+        ] {
+            let found = memory.nearest(source).unwrap();
+            assert!(found.source.ends_with(['d', 'す']), "{source}");
+            assert!((found.score - score).abs() < 1e-9, "{source}: {}", found.score);
+        }
+        assert!(memory.nearest("No cat").is_none() && memory.nearest("").is_none());
+    }
+
+    #[test]
+    fn the_likeness_is_that_of_word_edits() {
+        let score = |one: &str, other: &str| likeness(&words(one), &words(other));
+        assert_eq!(score("a b c d", "a x c"), 0.5);
+        assert_eq!((score("", ""), score("a", ""), score("a b", "a b")), (1.0, 0.0, 1.0));
+    }
+}

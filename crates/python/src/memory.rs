@@ -1,0 +1,62 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burnformer::translation_memory;
+use burnformer_infer::{MemoryMatch, TranslationMemory};
+use pyo3::prelude::*;
+
+use crate::compute::compute;
+
+/// A translation memory, for the keyword `memory` of a translation.
+#[pyclass(module = "burnformer", frozen)]
+pub struct Memory {
+    pub inner: Arc<TranslationMemory>,
+}
+
+/// The source of a memory.
+#[derive(FromPyObject)]
+enum Segments {
+    Pairs(BTreeMap<String, String>),
+    File(PathBuf),
+    Files(Vec<PathBuf>),
+}
+
+#[pymethods]
+impl Memory {
+    /// The memory of a dictionary, or of files as `translate --memory` reads them. The languages
+    /// choose among those of a TMX file.
+    #[new]
+    #[pyo3(signature = (segments, source_language = None, target_language = None))]
+    fn new(
+        py: Python<'_>,
+        segments: Segments,
+        source_language: Option<String>,
+        target_language: Option<String>,
+    ) -> PyResult<Self> {
+        let files = match segments {
+            Segments::Pairs(pairs) => {
+                return Ok(Self { inner: Arc::new(pairs.into_iter().collect()) });
+            }
+            Segments::File(file) => vec![file],
+            Segments::Files(files) => files,
+        };
+        let inner = compute(py, move |_| {
+            translation_memory::load(
+                &files,
+                [source_language.as_deref(), target_language.as_deref()],
+            )
+        })?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The pair that is most like `text`, with its likeness from 0 to 1, if one is like it.
+    fn nearest(&self, text: &str) -> Option<(String, String, f64)> {
+        let MemoryMatch { source, translation, score } = self.inner.nearest(text)?;
+        Some((source.into(), translation.into(), score))
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+}
