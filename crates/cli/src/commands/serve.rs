@@ -37,8 +37,8 @@ pub struct Args {
     /// of the pair and with which a large vocabulary is faster; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
-    /// A translation memory, such as `de-en=memory.tmx`, in the forms of `translate --memory`; may be
-    /// given several times for a pair of languages. A segment that it has is translated as there
+    /// A translation memory, such as `de-en=memory.tmx`, in the forms of `translate --memory`; a
+    /// pair may have several. A segment that it has is translated as there
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     memory: Vec<(LanguagePair, PathBuf)>,
     /// The address on which to listen: an address and a port, or a port of this machine alone; port

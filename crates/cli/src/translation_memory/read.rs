@@ -163,7 +163,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes on a segment and its translation. Where they have not as many sentences, they are one.
+    /// Passes on a segment and its translation. Without as many sentences, they are one.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);

@@ -19,9 +19,8 @@ const LONGEST: usize = 16 << 20;
 /// The most languages that a message names.
 const MOST_NAMED: usize = 12;
 
-/// Passes the pairs of the TMX file `path` to `add`, with the time of their last change. `languages`
-/// are the codes of the two languages; where they are not known, the file's source and its first
-/// other language.
+/// Passes the pairs of the TMX file `path` to `add`, with the time of their last change. Of
+/// `languages` that are not known, the first is the file's source, and the second the unit's next.
 ///
 /// # Errors
 /// If the file cannot be read, is no TMX, is broken, or has no pair in these languages.
@@ -57,7 +56,7 @@ fn line(path: &Path, at: u64) -> Result<usize> {
     Ok(ends.max(1))
 }
 
-/// What is known of the file so far, and the unit that is read.
+/// The state of the file so far, and the unit that is read.
 #[derive(Default)]
 struct Units<'a> {
     languages: [Option<&'a str>; 2],

@@ -90,9 +90,9 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole files
-    /// if there are many, else by the hash of the source. What was learned before is not held out
-    /// when the memory grows.
+    /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole
+    /// files if there are many, else by the hash of the source. What was learned before is not held
+    /// out when the memory grows.
     fn divide(&mut self, entries: Vec<Entry>, role: impl Fn(usize) -> Role) {
         let count = entries.len() as f64;
         // The share never rises with the number of pairs.

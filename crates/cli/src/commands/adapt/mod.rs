@@ -73,7 +73,7 @@ fn positive() -> impl TypedValueParser<Value = f64> {
     })
 }
 
-/// What an adaptation begins with.
+/// The models that an adaptation begins with, and its folder.
 struct Start {
     /// The model whose general text must not become worse.
     base: PathBuf,
