@@ -10,8 +10,6 @@ use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, unescape};
 use quick_xml::events::{BytesStart, Event};
 
-use super::read::Pair;
-
 /// The elements in a segment whose content is code and not text.
 const CODES: [&str; 5] = ["bpt", "ept", "it", "ph", "ut"];
 /// The most bytes of a unit.
@@ -27,7 +25,7 @@ const MOST_NAMED: usize = 12;
 pub(super) fn read(
     path: &Path,
     languages: [Option<&str>; 2],
-    add: &mut dyn FnMut(Pair, String),
+    add: &mut dyn FnMut([String; 2], String),
 ) -> Result<()> {
     let mut reader = Reader::from_reader(open_text(path)?);
     let mut units = Units { languages, ..Units::default() };
@@ -74,7 +72,7 @@ struct Units<'a> {
 }
 
 impl Units<'_> {
-    fn take(&mut self, event: Event<'_>, add: &mut dyn FnMut(Pair, String)) -> Result<()> {
+    fn take(&mut self, event: Event<'_>, add: &mut dyn FnMut([String; 2], String)) -> Result<()> {
         match event {
             Event::Start(tag) => {
                 self.begin(&tag)?;
@@ -145,7 +143,7 @@ impl Units<'_> {
     }
 
     /// Passes on the unit that has ended.
-    fn finish(&mut self, add: &mut dyn FnMut(Pair, String)) {
+    fn finish(&mut self, add: &mut dyn FnMut([String; 2], String)) {
         let (variants, time) = (take(&mut self.variants), take(&mut self.time));
         self.size = 0;
         let [from, to] = self.languages;

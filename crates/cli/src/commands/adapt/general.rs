@@ -8,8 +8,7 @@ use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::Translator;
 
 use super::guard::{Reference, translations};
-use super::memory::Memory;
-use super::write;
+use super::memory::{Memory, write};
 use crate::embedded;
 use crate::output::note;
 use crate::translation_memory::Pair;

@@ -9,9 +9,10 @@ use burnformer_train::TrainError;
 use clap::Parser;
 use serde_json::Value;
 
+use super::args::Args;
 use super::general::General;
-use super::memory::Memory;
-use super::{Args, Start, write};
+use super::memory::{Memory, write};
+use super::start::Start;
 use crate::commands::train;
 
 /// `train` as a command line.
@@ -19,11 +20,6 @@ use crate::commands::train;
 struct Training {
     #[command(flatten)]
     args: train::Args,
-}
-
-/// Forty pairs of the memory are in an update; each is learned about 48 times.
-pub(super) fn updates(args: &Args, memory: &Memory) -> usize {
-    args.updates.unwrap_or((memory.train.len() * 48 / 40).clamp(300, 3000))
 }
 
 /// Trains, or goes on, in the folder of the work.
@@ -34,7 +30,7 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     line.extend(["--train".into(), text.into(), "--mix".into()]);
     line.extend(general.learned.iter().map(OsString::from));
     line.extend([args.mix.to_string().into(), "--out".into(), run.clone().into()]);
-    let updates = updates(args, memory);
+    let updates = memory.updates(args.updates);
     let mut settings = vec![
         format!("training.max_updates={updates}"),
         format!("schedule.warmup={}", (updates / 10).clamp(1, 50)),

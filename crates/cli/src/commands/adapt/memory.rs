@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::translation_memory::{Counts, Pair, read};
@@ -90,6 +91,12 @@ impl Memory {
         Ok(memory)
     }
 
+    /// The updates that are asked for, or so many that each pair is learned about 48 times, forty
+    /// in an update.
+    pub(super) fn updates(&self, asked: Option<usize>) -> usize {
+        asked.unwrap_or((self.train.len() * 48 / 40).clamp(300, 3000))
+    }
+
     /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole
     /// files if there are many, else by the hash of the source. What was learned before is not held
     /// out when the memory grows.
@@ -134,6 +141,16 @@ impl Memory {
         let train = train.into_iter().map(|(entry, _)| entry.pair);
         self.train = train.filter(|pair| !sources.contains(&key(&pair[0]))).collect();
     }
+}
+
+/// Writes `pairs` as a table.
+pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
+    let line = |[source, target]: &Pair| {
+        let [source, target] = [source, target].map(|side| side.replace(['\t', '\n', '\r'], " "));
+        format!("{source}\t{target}\n")
+    };
+    fs::write(path, pairs.iter().map(line).collect::<String>())
+        .with_context(|| path.display().to_string())
 }
 
 /// Marks the `wanted` entries of the lowest ranks, with those that have the rank of the last;
@@ -210,8 +227,6 @@ fn key(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// The memory of files with these names and texts, from English into German.

@@ -1,0 +1,148 @@
+//! The models of an adaptation, its folder and its card.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use burnformer_core::model_dir;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::args::Args;
+use super::guard::Comparison;
+use super::memory::{Memory, Role, write};
+use crate::conversion::copy_files;
+use crate::output::{check_new, note};
+
+/// The card of an adapted model, in its directory.
+const CARD: &str = "adaptation.json";
+
+/// The models that an adaptation begins with, and its folder.
+pub(super) struct Start {
+    /// The model whose general text must not become worse.
+    pub(super) base: PathBuf,
+    /// The model that learns: the base, or what was made of it before.
+    pub(super) model: PathBuf,
+    /// The card of the model that learns, if it was adapted before.
+    pub(super) card: Option<Value>,
+    /// The folder of what is done so far.
+    pub(super) work: PathBuf,
+}
+
+/// The JSON of the file `path`, if it is there and whole.
+fn read_json(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Each of `paths` with its hash.
+fn hashes(paths: &[PathBuf]) -> Result<Value> {
+    let hash = |path: &PathBuf| -> Result<Value> {
+        let name = path.display().to_string();
+        let bytes = fs::read(path).with_context(|| name.clone())?;
+        Ok(json!({ "file": name, "sha256": format!("{:x}", Sha256::digest(bytes)) }))
+    };
+    paths.iter().map(hash).collect()
+}
+
+impl Start {
+    /// The start of the adaptation that `args` ask for.
+    ///
+    /// # Errors
+    /// If `--out` is there and no adaptation of the model, or one to the same memory.
+    pub(super) fn of(args: &Args) -> Result<Self> {
+        let (out, work) = (&args.out, args.out.with_added_extension("work"));
+        let (base, old) = (args.model.clone(), work.join("old"));
+        if !out.exists() && old.exists() {
+            fs::rename(&old, out).with_context(|| old.display().to_string())?;
+        }
+        let Some(card) = read_json(&out.join(CARD)) else {
+            check_new(out)?;
+            return Ok(Self { model: base.clone(), base, card: None, work });
+        };
+        let name = out.display();
+        ensure!(
+            card["base"] == hashes(&[base.join("manifest.json")])?[0]["sha256"],
+            "{name}: is an adaptation of another model than --model; choose another --out"
+        );
+        ensure!(
+            card["memory"] != hashes(&args.memory)?,
+            "{name}: exists already, and learned from this memory; name a longer one, or choose another --out"
+        );
+        note(format_args!("{name}: is adapted further"));
+        Ok(Self { model: out.clone(), base, card: Some(card), work })
+    }
+
+    /// The role of the file `path` in the adaptation before.
+    pub(super) fn role(&self, path: &Path) -> Role {
+        let name = path.display().to_string();
+        let files = self.card.iter().flat_map(|card| card["memory"].as_array()).flatten();
+        let is_held = self.card.iter().flat_map(|card| card["held_files"].as_array()).flatten();
+        match () {
+            () if is_held.into_iter().any(|held| *held == name) => Role::HeldOut,
+            () if files.into_iter().any(|file| file["file"] == name) => Role::Learned,
+            () => Role::New,
+        }
+    }
+
+    /// Makes the folder of the work, or keeps it if it is that of the same command, and returns the
+    /// card of the model so far.
+    pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
+        let work = &self.work;
+        let manifest = |model: &Path| {
+            Ok::<_, anyhow::Error>(hashes(&[model.join("manifest.json")])?[0]["sha256"].take())
+        };
+        let held = memory.held_files.iter().map(|file| args.memory[*file].display().to_string());
+        let card = json!({
+            "base": manifest(&self.base)?, "model": manifest(&self.model)?,
+            "memory": hashes(&args.memory)?, "general": hashes(&args.general)?,
+            "mix": args.mix, "updates": memory.updates(args.updates), "minutes": args.minutes,
+            "pairs": { "learned": memory.train.len(), "held_out": memory.held.len(), "by": memory.division },
+            "held_files": held.collect::<Vec<_>>(),
+        });
+        let path = work.join(CARD);
+        if read_json(&path).as_ref() != Some(&card) {
+            if path.exists() {
+                fs::remove_dir_all(work).with_context(|| work.display().to_string())?;
+            }
+            check_new(work)?;
+            fs::create_dir_all(work).with_context(|| work.display().to_string())?;
+            fs::write(&path, serde_json::to_string_pretty(&card)?)
+                .with_context(|| path.display().to_string())?;
+        }
+        Ok(card)
+    }
+
+    /// Writes the new model with its card and its terms, and removes the folder of the work.
+    pub(super) fn finish(
+        &self,
+        args: &Args,
+        memory: &Memory,
+        mut card: Value,
+        scores: &[Comparison],
+    ) -> Result<()> {
+        let (out, done) = (&args.out, self.work.join("model"));
+        let name = |path: &Path| path.display().to_string();
+        fs::create_dir_all(&done).with_context(|| name(&done))?;
+        copy_files(&self.work.join("run/last"), &done, &["manifest.json"])?;
+        card["scores"] = scores.iter().map(Comparison::to_json).collect();
+        card["before"] = self.card.clone().unwrap_or_default();
+        fs::write(done.join(CARD), serde_json::to_string_pretty(&card)?)
+            .with_context(|| name(&done))?;
+        if !memory.terms.is_empty() {
+            write(&done.join("terms.tsv"), &memory.terms)?;
+            note(format_args!(
+                "{}: {} terms that the memory always translates alike; `translate --glossary` takes them",
+                name(&out.join("terms.tsv")),
+                memory.terms.len()
+            ));
+        }
+        model_dir::seal(&done)?;
+        if self.card.is_some() {
+            fs::rename(out, self.work.join("old")).with_context(|| name(out))?;
+        }
+        fs::rename(&done, out).with_context(|| name(out))?;
+        fs::remove_dir_all(&self.work).with_context(|| name(&self.work))?;
+        note(format_args!("to go on: burnformer translate --model {} --input FILE", name(out)));
+        Ok(())
+    }
+}
