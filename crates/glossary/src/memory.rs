@@ -10,7 +10,7 @@ use crate::words::{is_in_word, is_letter};
 
 /// The entries of the index that a search visits, those of the rarest words first, and the pairs
 /// that it compares word by word.
-const MOST_VISITED: usize = 20_000;
+const MOST_VISITED: usize = 10_000;
 const MOST_COMPARED: usize = 32;
 /// Segments of more words are compared up to here.
 const LONGEST: usize = 200;
@@ -112,8 +112,10 @@ impl TranslationMemory {
             *shared.entry(index).or_default() += 1;
         }
         let mut candidates: Vec<(u32, usize)> = shared.into_iter().collect();
-        candidates.sort_by_key(|&(index, count)| {
-            (Reverse(count), self.pair(index)[0].len().abs_diff(source.len()), index)
+        candidates.sort_unstable_by_key(|&(index, count)| (Reverse(count), index));
+        candidates.truncate(8 * MOST_COMPARED);
+        candidates.sort_by_cached_key(|&(index, count)| {
+            (Reverse(count), self.pair(index)[0].len().abs_diff(source.len()))
         });
         let matches = candidates.into_iter().take(MOST_COMPARED).map(|(index, _)| {
             let [source, translation] = self.pair(index);

@@ -48,8 +48,10 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     })
 }
 
-/// The settings of every adaptation: no validation, and a learning rate that falls to zero.
-const SETTINGS: [&str; 4] = [
+/// The settings of every adaptation: no validation, a learning rate that falls to zero, and small
+/// updates, of which more fit in the same time: as many tokens in four times as few taught less.
+const SETTINGS: [&str; 5] = [
+    "training.budget=512",
     "schedule.shape=constant",
     "schedule.cooldown=1",
     "validation.every=0",

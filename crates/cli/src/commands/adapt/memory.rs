@@ -91,10 +91,10 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The updates that are asked for, or so many that each pair is learned about 48 times, forty
-    /// in an update.
+    /// The updates that are asked for, or so many that each pair is learned about twenty times,
+    /// ten in an update.
     pub(super) fn updates(&self, asked: Option<usize>) -> usize {
-        asked.unwrap_or((self.train.len() * 48 / 40).clamp(300, 3000))
+        asked.unwrap_or((self.train.len() * 2).clamp(600, 4000))
     }
 
     /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole
