@@ -3,12 +3,12 @@
 
 use rayon::prelude::*;
 
+use super::found::Found;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use crate::calibration::probability;
 use crate::doubt::repeats;
-use crate::hypothesis::Hypothesis;
-use crate::search::{Request, search_counting};
+use crate::search::Request;
 
 impl Translator {
     /// The number of searches for a translation of `source`: the two forms of one in capitals are
@@ -42,50 +42,40 @@ impl Translator {
         };
         requests.par_iter().enumerate().filter_map(small).flatten_iter().collect()
     }
+}
 
-    /// Searches for the `small` requests, and puts what is more probable than the hypotheses at its
-    /// place into `all`. If that fails, they stay.
-    pub(super) fn try_small_letters(
-        &self,
-        requests: &[Request],
-        small: &[(usize, Request)],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
-        let small = small.iter().filter(|(place, _)| *place < all.len()).cloned();
+impl Found<'_> {
+    /// Searches for the `small` requests, and takes what is more probable than the hypotheses of
+    /// its request. If that fails, they stay.
+    pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
+        let options = self.options;
+        let small = small.iter().filter(|(place, _)| *place < self.all.len()).cloned();
         let (places, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
         let truncated = TranslateOptions { long_sources: LongSources::Truncate, ..options.clone() };
-        self.prepare(&mut forms, &truncated);
-        let found =
-            search_counting(&*self.model, &forms, &options.search, &options.batching, &|_| ());
-        for ((place, form), mut found) in
-            places.into_iter().zip(&forms).zip(found.unwrap_or_default())
-        {
-            let [small, given] = [&found[0], &all[place][0]];
+        self.translator.prepare(&mut forms, &truncated);
+        let found = self.again(&forms, &options.search).all;
+        for ((place, form), mut found) in places.into_iter().zip(&forms).zip(found) {
+            let [small, given] = [&found[0], &self.all[place][0]];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
                 found.iter_mut().for_each(|own| own.is_raised = true);
-                all[place] = found;
+                self.all[place] = found;
             }
         }
-        self.score_raised(requests, options, all);
+        self.score_raised();
     }
 
-    /// Gives the raised hypotheses of `all` the scores of their texts in capitals.
-    fn score_raised(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
-        let pairs = requests.iter().zip(all);
+    /// Gives the raised hypotheses the scores of their texts in capitals.
+    fn score_raised(&mut self) {
+        let Self { translator, requests, options, .. } = *self;
+        let pairs = requests.iter().zip(&mut self.all);
         let raised =
             pairs.flat_map(|(request, found)| found.iter_mut().map(move |own| (request, own)));
         let raised: Vec<_> = raised.filter(|(_, own)| own.is_raised).collect();
         let sources: Vec<_> = raised.iter().map(|(request, _)| request.source.clone()).collect();
-        let texts: Vec<_> = raised.iter().map(|(_, own)| self.text_of(own)).collect();
-        let targets = self.tokenizers.target.encode_batch(&texts);
-        let (scores, _) = self.score_ids_until_error(&sources, &targets, options);
+        let texts: Vec<_> = raised.iter().map(|(_, own)| translator.text_of(own)).collect();
+        let targets = translator.tokenizers.target.encode_batch(&texts);
+        let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
         for ((_, own), score) in raised.into_iter().zip(scores) {
             own.score = score.score;
         }

@@ -8,12 +8,12 @@ use burnformer_glossary::{
 };
 use rayon::prelude::*;
 
+use super::found::{Found, is_loop, sort};
 use super::load::Translator;
 use super::options::TranslateOptions;
-use super::translate::{is_loop, sort};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::score::TargetScore;
-use crate::search::{Request, Terms, check, search_counting};
+use crate::search::{Request, Terms, check};
 use crate::settings::SearchSettings;
 
 /// The most parts of a sentence that are asked for, which bounds the second search.
@@ -22,23 +22,12 @@ const MOST_PARTS: usize = 24;
 /// unknown.
 const MOST_SEARCHES: usize = 9;
 
-impl Translator {
-    /// The number of further searches for a translation of `source` that keeps its numbers and
-    /// placeholders.
-    pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
-        let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
-        options.search.keep_parts.then_some(()).map_or(0, count)
-    }
-
+impl Found<'_> {
     /// Searches again for the requests whose best hypothesis changes the value of a number or loses
     /// a placeholder or an address: with the numbers as terms first, and then for the sentence
     /// without these parts, which are put back by attention. Where that fails, the hypotheses stay.
-    pub(super) fn keep_parts(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
+    pub(super) fn keep_parts(&mut self) {
+        let Self { translator, requests, options, .. } = *self;
         if !options.search.keep_parts || options.search.sampling.is_some() {
             return;
         }
@@ -46,12 +35,13 @@ impl Translator {
             let request = requests.get(place).filter(|request| !request.cancel.is_cancelled())?;
             Some(Lost {
                 place,
-                ..self.lost_parts(request, options.languages.source.len(), &found[0])?
+                ..translator.lost_parts(request, options.languages.source.len(), &found[0])?
             })
         };
-        let again: Vec<Lost> = all.par_iter().enumerate().filter_map(again).collect();
-        let with_terms = |own: &Lost| self.with_parts(&requests[own.place], own.numbers.clone());
-        let again = self.keep_by(again, with_terms, |_, text| text, requests, options, all);
+        let again: Vec<Lost> = self.all.par_iter().enumerate().filter_map(again).collect();
+        let with_terms =
+            |own: &Lost| translator.with_parts(&requests[own.place], own.numbers.clone());
+        let again = self.keep_by(again, with_terms, |_, text| text);
         let gapped = |own: &Lost| {
             let Request { terms, prefix, .. } = &requests[own.place];
             // Prescribed words have their places in the whole sentence.
@@ -59,33 +49,30 @@ impl Translator {
                 return None;
             }
             let text = own.gapped().text;
-            let source = self.tokenizers.source.encode(&text);
+            let source = translator.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
             Some(Request { terms: Terms::default(), source, text, ..requests[own.place].clone() })
         };
-        self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
+        self.keep_by(again, gapped, |own, text| translator.filled(own, &text));
     }
 
     /// Writes the amounts of all hypotheses as their language does.
-    pub(super) fn write_amounts(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
+    pub(super) fn write_amounts(&mut self) {
+        let Self { translator, requests, options, .. } = *self;
         let writing = options.languages.writing().filter(|_| options.search.keep_parts);
         let Some(writing) = writing.filter(|_| options.search.sampling.is_none()) else { return };
-        all.par_iter_mut().zip(requests).for_each(|(found, request)| {
-            let source = self.source_text(request, options.languages.source.len());
+        self.all.par_iter_mut().zip(requests).for_each(|(found, request)| {
+            let source = translator.source_text(request, options.languages.source.len());
             let is_whole =
                 |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
             for hypothesis in found.iter_mut().filter(is_whole) {
                 let is_raised = std::mem::take(&mut hypothesis.is_raised);
-                let text = self.text_of(hypothesis);
+                let text = translator.text_of(hypothesis);
                 hypothesis.is_raised = is_raised;
                 let changes = writing.changes(&source, &text);
                 let text = (!changes.is_empty()).then(|| changed(&text, &changes));
-                if let Some(new) = text.and_then(|text| self.scored(request, &text, options)) {
+                if let Some(new) = text.and_then(|text| translator.scored(request, &text, options))
+                {
                     let score = if is_raised { hypothesis.score } else { new.score };
                     let Hypothesis { is_second, .. } = *hypothesis;
                     *hypothesis = Hypothesis { score, is_second, is_raised, ..new };
@@ -93,6 +80,62 @@ impl Translator {
             }
             sort(&mut found[1..]);
         });
+    }
+
+    /// Searches for the request that `ask` makes of each of `again`, makes a text of its
+    /// translation by `write`, and takes that if nothing is lost in it. Returns the others.
+    fn keep_by(
+        &mut self,
+        again: Vec<Lost>,
+        ask: impl Fn(&Lost) -> Option<Request> + Sync,
+        write: impl Fn(&Lost, String) -> String + Sync,
+    ) -> Vec<Lost> {
+        let Self { translator, requests, options, .. } = *self;
+        let (model, settings) = (&*translator.model, &options.search);
+        let fits = |request: &Request| check(model, from_ref(request), settings).is_ok();
+        let (asked, mut rest): (Vec<_>, Vec<_>) = again
+            .into_par_iter()
+            .map(|own| (ask(&own).filter(fits), own))
+            .partition(|(request, _)| request.is_some());
+        let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
+        let mut found = self.again(&asks, settings).all;
+        translator.copy_unknown(&asks, &mut found);
+        let mut found = found.into_iter();
+        for (_, own) in asked {
+            let Some(found) = found.next() else { break };
+            let request = &requests[own.place];
+            let whole = |hypothesis: Hypothesis| {
+                let first = translator.text_of(&hypothesis);
+                let text = write(&own, first.clone());
+                match lost(&own.source, &own.symbols, &text) {
+                    None if text == first => Some(hypothesis),
+                    None => translator.scored(request, &text, options),
+                    Some(_) => None,
+                }
+            };
+            let mut kept = found.into_iter().map(whole);
+            let Some(best) = kept.next().flatten() else {
+                rest.push((None, own));
+                continue;
+            };
+            // The best translation is that of a list of one, too.
+            let mut others: Vec<Hypothesis> =
+                kept.flatten().filter(|other| other.score <= best.score).collect();
+            others.sort_by(|a, b| b.score.total_cmp(&a.score));
+            let mut found = [vec![best], others].concat();
+            found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
+            self.all[own.place] = found;
+        }
+        rest.into_iter().map(|(_, own)| own).collect()
+    }
+}
+
+impl Translator {
+    /// The number of further searches for a translation of `source` that keeps its numbers and
+    /// placeholders.
+    pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
+        let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
+        options.search.keep_parts.then_some(()).map_or(0, count)
     }
 
     /// The parts of the source of `request`, behind its first `skipped` tokens, if `best` has lost
@@ -115,56 +158,6 @@ impl Translator {
     pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
         by.second_search && is_loop(request, best)
             || by.keep_parts && self.lost_parts(request, 0, best).is_some()
-    }
-
-    /// Searches for the request that `ask` makes of each of `again`, makes a text of its
-    /// translation by `write`, and takes that if nothing is lost in it. Returns the others.
-    fn keep_by(
-        &self,
-        again: Vec<Lost>,
-        ask: impl Fn(&Lost) -> Option<Request> + Sync,
-        write: impl Fn(&Lost, String) -> String + Sync,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) -> Vec<Lost> {
-        let settings = &options.search;
-        let fits = |request: &Request| check(&*self.model, from_ref(request), settings).is_ok();
-        let (asked, mut rest): (Vec<_>, Vec<_>) = again
-            .into_par_iter()
-            .map(|own| (ask(&own).filter(fits), own))
-            .partition(|(request, _)| request.is_some());
-        let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
-        let found = search_counting(&*self.model, &asks, settings, &options.batching, &|_| ());
-        let mut found = found.unwrap_or_default();
-        self.copy_unknown(&asks, &mut found);
-        let mut found = found.into_iter();
-        for (_, own) in asked {
-            let Some(found) = found.next() else { break };
-            let request = &requests[own.place];
-            let whole = |hypothesis: Hypothesis| {
-                let first = self.text_of(&hypothesis);
-                let text = write(&own, first.clone());
-                match lost(&own.source, &own.symbols, &text) {
-                    None if text == first => Some(hypothesis),
-                    None => self.scored(request, &text, options),
-                    Some(_) => None,
-                }
-            };
-            let mut kept = found.into_iter().map(whole);
-            let Some(best) = kept.next().flatten() else {
-                rest.push((None, own));
-                continue;
-            };
-            // The best translation is that of a list of one, too.
-            let mut others: Vec<Hypothesis> =
-                kept.flatten().filter(|other| other.score <= best.score).collect();
-            others.sort_by(|a, b| b.score.total_cmp(&a.score));
-            let mut found = [vec![best], others].concat();
-            found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
-            all[own.place] = found;
-        }
-        rest.into_iter().map(|(_, own)| own).collect()
     }
 
     /// `translation` of the sentence without its parts, with these in the places that attention

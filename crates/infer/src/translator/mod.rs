@@ -3,6 +3,7 @@
 mod attention;
 mod capitals;
 mod files;
+mod found;
 mod kept;
 mod languages;
 mod links;

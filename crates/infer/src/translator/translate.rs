@@ -1,38 +1,15 @@
 //! Translation of sentences.
 
-use std::collections::HashSet;
-
 use rayon::prelude::*;
 
+use super::found::Found;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::translation::{Translation, text_of};
-use crate::doubt::repeats;
 use crate::error::{InferError, until_error};
-use crate::hypothesis::{FinishReason, Hypothesis};
+use crate::hypothesis::Hypothesis;
 use crate::ids::check_lengths;
 use crate::search::{Request, check, search_counting};
-use crate::settings::{BeamRule, SearchSettings};
-
-/// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
-pub(super) fn sort(all: &mut [Hypothesis]) {
-    let is_cut = |own: &Hypothesis| own.finish == FinishReason::Limit;
-    all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
-}
-
-/// Returns whether `found` is a loop of the search for `request`: neither the source nor a forced
-/// prefix repeats a sequence.
-pub(super) fn is_loop(Request { source, prefix, .. }: &Request, found: &Hypothesis) -> bool {
-    repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
-}
-
-/// The number of tokens of which no sequence occurs twice in the second search for a translation
-/// that was a loop.
-const WITHOUT_LOOPS: usize = 3;
-
-/// The widths, as multiples of the first, of the searches that fill a list in which texts were
-/// repeated.
-const WIDER: [usize; 3] = [2, 4, 8];
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
@@ -185,106 +162,21 @@ impl Translator {
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
         self.check_lengths(requests, options)?;
-        let mut all =
+        let all =
             search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
-        self.try_small_letters(requests, small, options, &mut all);
-        if options.search.second_search {
-            self.leave_loops(requests, options, &mut all);
-        }
-        self.copy_unknown(requests, &mut all);
-        self.keep_parts(requests, options, &mut all);
-        self.write_amounts(requests, options, &mut all);
-        self.make_distinct(requests, options, &mut all);
-        for (Request { memory, .. }, found) in requests.iter().zip(&mut all) {
+        let mut found = Found { translator: self, requests, options, all };
+        found.try_small_letters(small);
+        found.leave_loops();
+        self.copy_unknown(requests, &mut found.all);
+        found.keep_parts();
+        found.write_amounts();
+        found.make_distinct();
+        for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some(text) = memory {
                 *found = vec![Hypothesis::from_memory(text.clone())];
             }
         }
-        Ok(all)
-    }
-
-    /// The searches, as multiples of the first, that fill a list in which texts were repeated.
-    pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
-        if Self::may_repeat(&options.search) { WIDER.iter().sum() } else { 0 }
-    }
-
-    /// Returns whether a search can find a text twice and has to look for others.
-    fn may_repeat(search: &SearchSettings) -> bool {
-        // The list of transformers is that of its search.
-        let is_theirs = search.beam_rule == BeamRule::Transformers;
-        search.n_best > 1 && search.sampling.is_none() && !is_theirs
-    }
-
-    /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
-    /// and eight times the beam find others behind the best one, until there are `n_best` texts or
-    /// no further hypotheses.
-    fn make_distinct(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
-        let n_best = options.search.n_best;
-        if !Self::may_repeat(&options.search) {
-            return;
-        }
-        let loses = |found: &mut Vec<Hypothesis>| {
-            let count = found.len();
-            self.remove_repeated(found);
-            found.len() < count && !found[0].is_second && !found[0].is_raised
-        };
-        let mut indices: Vec<usize> = (0..all.len()).filter(|&i| loses(&mut all[i])).collect();
-        for factor in WIDER {
-            let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
-            let mut wider = options.search.clone();
-            (wider.n_best, wider.beam_size) = (factor * n_best, factor * wider.beam_size);
-            let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
-            let mut found = found.unwrap_or_default();
-            self.copy_unknown(&again, &mut found);
-            self.write_amounts(&again, options, &mut found);
-            let mut found = found.into_iter();
-            indices.retain(|&i| {
-                let (own, found) = (&mut all[i], found.next().unwrap_or_default());
-                let is_full = found.len() == wider.n_best;
-                let best = own[0].score;
-                own.extend(found.into_iter().filter(|new| new.score <= best));
-                sort(&mut own[1..]);
-                self.remove_repeated(own);
-                own.truncate(n_best);
-                is_full && own.len() < n_best
-            });
-        }
-    }
-
-    /// Removes the hypotheses behind the first of each text.
-    fn remove_repeated(&self, found: &mut Vec<Hypothesis>) {
-        let mut texts = HashSet::new();
-        found.retain(|own| texts.insert(self.text_of(own)));
-    }
-
-    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If
-    /// that fails, loops stay.
-    fn leave_loops(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-        all: &mut [Vec<Hypothesis>],
-    ) {
-        let settings = &options.search;
-        if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
-            return;
-        }
-        let is_loop = |&index: &usize| is_loop(&requests[index], &all[index][0]);
-        let indices: Vec<usize> = (0..all.len()).filter(is_loop).collect();
-        let again: Vec<Request> = indices.iter().map(|&index| requests[index].clone()).collect();
-        let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
-        let found = search_counting(&*self.model, &again, &settings, &options.batching, &|_| ());
-        for (index, mut found) in indices.into_iter().zip(found.unwrap_or_default()) {
-            if !repeats(&found[0].tokens) {
-                found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
-                all[index] = found;
-            }
-        }
+        Ok(found.all)
     }
 
     fn check_lengths(
