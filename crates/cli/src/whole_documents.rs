@@ -1,41 +1,32 @@
 //! Documents, translated by a model.
 
-use burnformer_documents::{Document, Format, PendingSentence, Translated};
+use burnformer_documents::{Document, PendingSentence, Translated, WholeFile};
 use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translation, Translator};
 
-/// The source of a translated document: its text, its format, and the language by whose
-/// abbreviations it is split into sentences.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The whole document.
-    pub text: &'a str,
-    /// The format, whose markup is kept.
-    pub format: Format,
-    /// The language, such as `de`; English if there is none.
-    pub language: Option<&'a str>,
-}
-
-/// The document `source`, translated. Sentences that are too long for the model are cut at clauses.
-/// Once `cancel` says so, no further sentence is translated, and the result is worth nothing.
+/// The bytes of `file`, translated. It is split into sentences by the abbreviations of `language`,
+/// such as `de`; English if there is none. Sentences that are too long for the model are cut at
+/// clauses. Once `cancel` says so, no further sentence is translated, and the result is worth
+/// nothing.
 ///
 /// # Errors
 /// The errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.
 pub fn translate(
     translator: &Translator,
-    source: Source,
+    file: &WholeFile,
+    language: Option<&str>,
     options: &TranslateOptions,
     cancel: &Cancel,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Vec<u8>> {
     let limit = translator.longest_source(options);
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
-    let document = Document::try_parse(source.text, source.format, source.language, &fits)?;
+    let document = Document::try_parse(&file.text, file.format, language, &fits)?;
     let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
     let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
     loop {
         let pending = document.pending();
         if pending.is_empty() {
-            return Ok(document.finish());
+            return Ok(file.write(document.finish()));
         }
         document.accept(translated(translator, &pending, options, cancel)?);
     }

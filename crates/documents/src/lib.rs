@@ -59,6 +59,7 @@ mod protect;
 mod render;
 mod restore;
 mod split;
+mod whole_file;
 mod words;
 mod xml;
 
@@ -67,6 +68,7 @@ pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 pub use office::{BrokenOffice, Office, OfficeKind};
+pub use whole_file::WholeFile;
 
 /// Plain text for the model: one sentence, or a clause of a sentence that is too long for the
 /// model. It has no markup and neither leading nor trailing white space.

@@ -7,7 +7,7 @@ use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
 use burnformer::{named, values, whole_documents};
 use burnformer_core::ComputeType;
-use burnformer_documents::Format;
+use burnformer_documents::WholeFile;
 use burnformer_hub::ModelName;
 use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
 use burnformer_view::Sentence;
@@ -61,6 +61,13 @@ pub struct Translator {
 pub enum Models {
     One(PathBuf),
     Several(Vec<PathBuf>),
+}
+
+/// A document: its text, or the bytes of its file.
+#[derive(FromPyObject, IntoPyObject)]
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
 }
 
 #[pymethods]
@@ -137,28 +144,34 @@ impl Translator {
         Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
     }
 
-    /// Translates a whole document ("text", "html", "markdown", "srt" or "po") and keeps its
-    /// markup.
-    /// Texts are split into sentences by the abbreviations of `language`: by default the source
-    /// language, or English if that is not known.
+    /// Translates a whole document and keeps its markup: a text, or the bytes of a file, which
+    /// gives bytes. `format` is the name of a format ("text", "html", "markdown") or the extension
+    /// of files ("docx"). Texts are split into sentences by the abbreviations of `language`: by
+    /// default the source language, or English if that is not known.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
     fn translate_document(
         &self,
         py: Python<'_>,
-        text: String,
+        text: Content,
         format: &str,
         language: Option<String>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<String> {
-        let format: Format = format.parse().map_err(|error| exception(&Error::new(error)))?;
+    ) -> PyResult<Content> {
+        let (is_text, bytes) = match text {
+            Content::Text(text) => (true, text.into_bytes()),
+            Content::Bytes(bytes) => (false, bytes),
+        };
+        let file = WholeFile::read(bytes, format).map_err(|error| exception(&Error::new(error)))?;
         let options = self.options(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
-        compute(py, move |cancel| {
-            let options = options.resolve(&inner)?;
-            let language = language.as_deref();
-            let source = whole_documents::Source { text: &text, format, language };
-            whole_documents::translate(&inner, source, &options, cancel)
+        let translated = compute(py, move |cancel| {
+            let (options, language) = (options.resolve(&inner)?, language.as_deref());
+            whole_documents::translate(&inner, &file, language, &options, cancel)
+        })?;
+        Ok(match is_text {
+            true => Content::Text(String::from_utf8(translated)?),
+            false => Content::Bytes(translated),
         })
     }
 

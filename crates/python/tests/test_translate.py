@@ -1,8 +1,10 @@
 """The results of the translator, which are those that the program prints."""
 
+import io
 import os
 import pickle
 import subprocess
+import zipfile
 from types import MappingProxyType
 
 import pytest
@@ -156,6 +158,26 @@ def test_a_document_keeps_its_markup(translator):
     page = translator.translate_document("<p id=x>Guten <b>Morgen</b>!</p>\n<hr>", "html", language="de")
     assert page.startswith("<p id=x>") and page.endswith("</p>\n<hr>") and "<b>" in page
     assert translator.translate_document("") == ""
+    assert translator.translate_document("Guten Morgen!".encode()) == b"Good morning!"
+
+
+def test_a_file_of_an_office_program_is_bytes(translator):
+    """Every format that the program reads is read here, and a broken file says what to do."""
+    content = (
+        '<office:document-content xmlns:office="o" xmlns:text="t"><office:body>'
+        "<text:p>Guten Morgen!</text:p></office:body></office:document-content>"
+    )
+    odt = io.BytesIO()
+    with zipfile.ZipFile(odt, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", content)
+    translated = translator.translate_document(odt.getvalue(), "odt")
+    with zipfile.ZipFile(io.BytesIO(translated)) as archive:
+        assert archive.read("content.xml").decode() == content.replace("Guten Morgen!", "Good morning!")
+    with pytest.raises(BurnformerError, match="no whole archive"):
+        translator.translate_document(b"no archive", "docx")
+    with pytest.raises(BurnformerError, match="not UTF-8"):
+        translator.translate_document(b"\xe4", "txt")
 
 
 def test_scores_are_those_of_the_search(translator):

@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::error::Error;
+use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -189,6 +191,8 @@ pub fn run(args: Args) -> Result<()> {
     let result = runtime.block_on(server.run(stopped()));
     // Threads that still compute do not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    // The last lines of the log are on their way.
+    std::thread::sleep(Duration::from_millis(50));
     Ok(result?)
 }
 
@@ -294,11 +298,43 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
     Ok(keys)
 }
 
+/// The lines of the log that wait for whoever reads it. More are dropped: no request waits for a
+/// reader.
+const MOST_LINES: usize = 4096;
+
+/// A writer of lines of the log, which never blocks.
+struct Lines(SyncSender<Vec<u8>>);
+
+impl Lines {
+    fn start() -> Self {
+        let (sender, lines) = sync_channel::<Vec<u8>>(MOST_LINES);
+        std::thread::spawn(move || {
+            for line in lines {
+                // A reader that has gone is no fault of the server.
+                let _ = std::io::stderr().write_all(&line);
+            }
+        });
+        Self(sender)
+    }
+}
+
+impl Write for &Lines {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let _ = self.0.try_send(line.to_vec());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn start_log(log: Log) {
     if is_quiet() {
         return;
     }
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt().with_writer(Arc::new(Lines::start()));
+    let lines = lines.with_target(false);
     let lines = lines.with_max_level(tracing_subscriber::filter::LevelFilter::INFO);
     match log {
         Log::Text => lines.with_ansi(false).init(),

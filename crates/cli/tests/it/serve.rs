@@ -15,8 +15,12 @@ struct Server {
 
 impl Server {
     fn start(options: &[&str]) -> Self {
+        Self::logging(options, Stdio::null())
+    }
+
+    fn logging(options: &[&str], log: Stdio) -> Self {
         let mut command = burnformer(&[&["serve", "--listen", "0"], options].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening at http://").expect(&line).to_owned();
@@ -60,6 +64,18 @@ fn a_memory_answers_what_it_has_for_its_pair() {
     let marks = [0, 1].map(|index| answer["sentences"][index][0]["memory"].as_bool());
     assert_eq!(marks, [Some(true), None], "{answer}");
     refused(&["serve", "--memory", "de-fr=a.tsv"], 2, &["--memory de-fr: no --model"]);
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_no_request() {
+    // More than the 64 KiB that a pipe holds, and more lines than wait.
+    let server = Server::logging(&["--lazy"], Stdio::piped());
+    let started = std::time::Instant::now();
+    for _ in 0..5000 {
+        let (status, _) = server.post("/v1/sentences", &json!({}));
+        assert_eq!(status, 400);
+    }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
 #[test]

@@ -38,9 +38,15 @@ struct Part {
     paragraphs: Vec<Paragraph>,
 }
 
-/// The reason for which a document cannot be read, as a sentence with a remedy.
+/// The reason for which a file cannot be read, as a sentence with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenOffice(String);
+
+impl BrokenOffice {
+    pub(crate) fn new(fault: impl Into<String>) -> Self {
+        Self(fault.into())
+    }
+}
 
 impl fmt::Display for BrokenOffice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

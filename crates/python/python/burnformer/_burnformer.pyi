@@ -113,14 +113,24 @@ class Translator:
         alignment: bool = False,
         **options: Unpack[Options],
     ) -> Translations: ...
+    @overload
     def translate_document(
         self,
         text: str,
-        format: Literal["text", "html", "markdown", "srt", "po"] = "text",
+        format: str = "text",
         *,
         language: str | None = None,
         **options: Unpack[DocumentOptions],
     ) -> str: ...
+    @overload
+    def translate_document(
+        self,
+        text: bytes,
+        format: str = "text",
+        *,
+        language: str | None = None,
+        **options: Unpack[DocumentOptions],
+    ) -> bytes: ...
     @overload
     def score(  # type: ignore[overload-overlap]
         self, source: str, target: str, **options: Unpack[ScoreOptions]

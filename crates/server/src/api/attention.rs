@@ -38,39 +38,12 @@ pub(crate) struct AttentionRequest {
     pub api_key: Option<String>,
 }
 
-/// The answer to `/v1/attention`.
-#[derive(ToSchema)]
-#[allow(dead_code)]
-pub(crate) struct AttentionResponse {
-    /// The sentence.
-    source: String,
-    /// The translation.
-    target: String,
-    /// Pairs of a word of the sentence and the word of the translation that comes from it, both
-    /// counted from 0.
-    alignment: Vec<[usize; 2]>,
-    /// Each kind of attention that the model has.
-    panels: Vec<AttentionPanel>,
-}
-
-/// One kind of attention in every layer and head.
-#[derive(ToSchema)]
-#[allow(dead_code)]
-pub(crate) struct AttentionPanel {
-    /// `encoder` or `decoder` for self-attention, `cross` for attention of the decoder to the
-    /// encoder.
-    kind: String,
-    /// The tokens that attend, one per row.
-    queries: Vec<String>,
-    /// The tokens that are attended to, one per column.
-    keys: Vec<String>,
-    /// The weights by layer, head, row and column; each row sums to 1.
-    layers: Vec<Vec<Vec<Vec<f32>>>>,
-}
-
-/// Tells the attention weights of every layer and head behind a translation.
+/// Tells the attention weights of every layer and head behind a translation: `source` and `target`
+/// are the texts, `alignment` has pairs of a word of the sentence and the word of the translation
+/// that comes from it, and each of the `panels` is one `kind` of attention (`encoder`, `decoder` or
+/// `cross`) with its `queries`, its `keys` and the weights of its `layers` by head, row and column.
 #[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
-    responses((status = 200, body = AttentionResponse), Refused))]
+    responses((status = 200, body = Object), Refused))]
 pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -92,21 +65,32 @@ pub(crate) async fn view(
     Ok(page::html(compute(&client.sender, LARGE, draw).await?))
 }
 
+/// The bytes from which on a sentence may be too long to be shown.
+const LONG: usize = 100;
+
 async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, ApiError> {
     let AttentionRequest { sentence, translation, source, target, .. } = request;
     let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
     client.check_texts("sentence", 1, texts)?;
     let pair = client.pair(&source, &target)?;
-    let translation = match translation.filter(|text| !text.is_empty()) {
-        Some(translation) => translation,
-        None => translated(client, &sentence, &pair).await?,
-    };
     let weights = async {
         let path = client.path(&pair, Choice::default(), Arc::default()).await?;
         let engine = path.queue().await?.engine().clone();
-        let look = move |_: &Waits| engine.attention(&sentence, &translation);
-        let found = compute(&client.sender, LARGE, look).await.map_err(QueueError::from)?;
-        Ok(found.map_err(QueueError::from)?)
+        let look = async |translation: String| {
+            let (engine, sentence) = (engine.clone(), sentence.clone());
+            let look = move |_: &Waits| engine.attention(&sentence, &translation);
+            let found = compute(&client.sender, LARGE, look).await.map_err(QueueError::from)?;
+            found.map_err(|error| ApiError::from(QueueError::from(error)))
+        };
+        let mut translation = translation.unwrap_or_default();
+        if translation.is_empty() {
+            // A sentence that is too long is refused before it is translated.
+            if sentence.len() >= LONG {
+                look(String::new()).await?;
+            }
+            translation = translated(client, &sentence, &pair).await?;
+        }
+        look(translation).await
     };
     client.in_time(weights).await
 }

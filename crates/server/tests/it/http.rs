@@ -116,6 +116,18 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
 }
 
 #[test]
+fn attention_that_is_not_shown_costs_no_translation() {
+    let engine = Arc::new(Shouting::default());
+    let server = Running::start(engine.clone(), |_| {});
+    for (sentence, translation) in [("a ".repeat(300), None), ("a".into(), Some("b".repeat(500)))] {
+        let body = json!({"sentence": sentence, "source": "de", "target": "en", "translation": translation});
+        let (status, answer) = server.post("/v1/attention", body);
+        assert_eq!((status, &answer["error"]), (400, &json!("too long to be shown")));
+    }
+    assert_eq!(engine.sentences.load(Ordering::SeqCst), 0);
+}
+
+#[test]
 fn glossaries_of_requests_go_before_that_of_the_server() {
     let terms = [("Haus", "house|houses"), ("Hund", "dog")];
     let glossary = Arc::new(burnformer_glossary::Glossary::from_pairs(terms).unwrap());

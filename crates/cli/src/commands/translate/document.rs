@@ -4,33 +4,27 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::read_text;
-use burnformer_documents::{Catalogue, Format, Message, MessageState, Office, OfficeKind};
+use burnformer_documents::{Catalogue, Format, Message, MessageState, WholeFile};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
 use crate::output::{Output, note, say};
-use crate::whole_documents::{Source, translate};
+use crate::whole_documents::translate;
 
 impl Job<'_> {
     /// Translates the input as one document in `format`, or as an office document of this kind.
-    pub fn document(&self, format: Format, kind: Option<OfficeKind>) -> Result<()> {
+    pub fn document(&self, format: Format, office: Option<&str>) -> Result<()> {
         let Self { args, translator, options, input, output } = *self;
         let name = || input.display().to_string();
-        let read = |kind| Office::read(fs::read(input)?, kind).map_err(anyhow::Error::from);
-        let office = kind.map(read).transpose().with_context(name)?;
-        let (text, format) = match &office {
-            Some(office) => (office.html(), Format::Html),
-            None => (self.text(format)?, format),
+        let read = |kind| anyhow::Ok(WholeFile::read(fs::read(input)?, kind)?);
+        let file = match office {
+            Some(kind) => read(kind).with_context(name)?,
+            None => WholeFile::of_text(self.text(format)?, format),
         };
         let mut output = Output::create(output, &[input])?;
         let language = args.language.as_deref().or(options.languages.source());
-        let source = Source { text: &text, format, language };
-        let translated = translate(translator, source, options, &Cancel::default());
-        let translated = translated.with_context(name)?;
-        output.text(match office {
-            Some(office) => office.write(&translated),
-            None => translated.into_bytes(),
-        })?;
+        let translated = translate(translator, &file, language, options, &Cancel::default());
+        output.text(translated.with_context(name)?)?;
         output.flush()
     }
 

@@ -52,9 +52,10 @@ pub fn run(args: Args) -> Result<()> {
         let (translator, output) = (&translator, output.as_deref());
         let job = Job { args: &args, translator, options: &options, input, output };
         let extension = job.input.extension().and_then(|name| name.to_str());
-        match (extension.and_then(OfficeKind::from_extension), args.format) {
+        let office = extension.filter(|name| OfficeKind::from_extension(name).is_some());
+        match (office, args.format) {
             (None, None) => job.lines(&mut shared)?,
-            (kind, format) => job.document(format.unwrap_or_default(), kind)?,
+            (office, format) => job.document(format.unwrap_or_default(), office)?,
         }
     }
     Ok(())

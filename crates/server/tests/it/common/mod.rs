@@ -58,6 +58,9 @@ impl Engine for Shouting {
     /// Each word of the translation attends to the word in its place, and to the last one where
     /// there is none.
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
+        if sentence.len().max(translation.len()) >= 500 {
+            return Err(EngineError::Request("too long to be shown".into()));
+        }
         let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
         let (keys, queries) = (words(sentence), words(translation));
         let columns = keys.len();

@@ -1,0 +1,91 @@
+//! Whole files of every format, as a text to translate and what it is written into.
+
+use crate::{BrokenOffice, Format, Office, OfficeKind};
+
+/// A file as every door takes it: its bytes and its format go in, and a text to translate in a
+/// [`Format`] comes out.
+#[derive(Clone, Debug)]
+pub struct WholeFile {
+    /// The text to translate.
+    pub text: String,
+    /// The format of the text.
+    pub format: Format,
+    /// The document of which the text is a page of HTML.
+    office: Option<Office>,
+}
+
+impl WholeFile {
+    /// Reads `bytes`, whose format is `kind`: the name of a [`Format`], or the extension of a file
+    /// without its dot.
+    ///
+    /// # Errors
+    /// If there is no such format, or if the file is broken.
+    pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenOffice> {
+        if let Some(kind) = OfficeKind::from_extension(kind) {
+            let office = Office::read(bytes, kind)?;
+            return Ok(Self { text: office.html(), format: Format::Html, office: Some(office) });
+        }
+        let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
+        let format = format.ok_or_else(|| {
+            let known = Self::extensions().collect::<Vec<_>>().join(", ");
+            let error =
+                format!("there is no document format `{kind}`; a file extension is one of {known}");
+            BrokenOffice::new(error)
+        })?;
+        let broken = |_| BrokenOffice::new("the file is not UTF-8; convert it to UTF-8");
+        let text = String::from_utf8(bytes).map_err(broken)?;
+        Ok(Self::of_text(text, format))
+    }
+
+    /// The file of a text.
+    pub fn of_text(text: String, format: Format) -> Self {
+        Self { text, format, office: None }
+    }
+
+    /// The bytes of the file with `translated`, the translation of its text.
+    pub fn write(&self, translated: String) -> Vec<u8> {
+        match &self.office {
+            Some(office) => office.write(&translated),
+            None => translated.into_bytes(),
+        }
+    }
+
+    /// The extensions of all files that are read, without their dots.
+    pub fn extensions() -> impl Iterator<Item = &'static str> {
+        let texts = Format::EXTENSIONS.iter().map(|(extension, _)| *extension);
+        texts.chain(OfficeKind::EXTENSIONS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_by_the_name_of_its_format_or_by_its_extension() {
+        for kind in ["markdown", "md", "MARKDOWN", "MD"] {
+            let file = WholeFile::read(b"# a".to_vec(), kind).unwrap();
+            assert_eq!((&*file.text, file.format), ("# a", Format::Markdown), "{kind}");
+            assert_eq!(file.write("# b".into()), b"# b");
+        }
+        for (bytes, kind, fault) in
+            [("\u{e4}", "txt", "not UTF-8"), ("", "docx", "no whole archive")]
+        {
+            let bytes: Vec<u8> = bytes.chars().map(|c| c as u8).collect();
+            let error = WholeFile::read(bytes, kind).unwrap_err().to_string();
+            assert!(error.contains(fault), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_extension_is_known_and_no_other() {
+        for extension in WholeFile::extensions() {
+            let error = WholeFile::read(Vec::new(), extension).map(drop).err();
+            assert!(error.is_none_or(|it| !it.to_string().contains("no document format")));
+        }
+        for kind in ["", "pdf", ".txt", "doc"] {
+            let message = WholeFile::read(Vec::new(), kind).unwrap_err().to_string();
+            assert!(message.contains(kind) && message.contains("docx"), "{message}");
+        }
+    }
+}
