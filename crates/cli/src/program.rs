@@ -72,8 +72,7 @@ enum Command {
     Score(commands::score::Args),
     /// Explain the keys of configurations: type, default, presets, and when to change them.
     Config(commands::config::Args),
-    /// Train the variations of the paper's Table 3 and compare them; test on longer sentences;
-    /// switch attention heads off.
+    /// Train the variations of the paper's Table 3 and compare them; test on longer sentences.
     Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),

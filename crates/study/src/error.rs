@@ -40,14 +40,6 @@ pub enum StudyError {
         /// The problem and its remedy.
         what: String,
     },
-    /// A model has no attention heads that could be switched off.
-    #[error("{}: a model of the architecture {architecture:?} has no attention heads; give a Transformer", path.display())]
-    NoHeads {
-        /// The model directory.
-        path: PathBuf,
-        /// The architecture of the model.
-        architecture: &'static str,
-    },
     /// A row has a configuration that cannot be trained.
     #[error(
         "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"

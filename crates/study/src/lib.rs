@@ -1,6 +1,5 @@
-//! The paper's comparisons: the costs of layers ([`table_1`]), the variations of [`table3()`],
-//! [`extrapolation()`] beyond the lengths that were trained on, and what each attention head of a
-//! trained model is worth ([`HeadStudy`]).
+//! The paper's comparisons: the costs of layers ([`table_1`]), the variations of [`table3()`], and
+//! [`extrapolation()`] beyond the lengths that were trained on.
 //!
 //! Only the programs depend on this crate.
 //!
@@ -10,7 +9,6 @@
 
 mod error;
 mod extrapolation;
-mod heads;
 mod measure;
 mod row;
 mod study;
@@ -19,7 +17,6 @@ pub mod table_1;
 
 pub use error::StudyError;
 pub use extrapolation::{extrapolation, extrapolation_table};
-pub use heads::{AttentionUse, Head, HeadMeasure, HeadResult, HeadStudy, heads_table};
 pub use measure::Measure;
 pub use row::{Paper, Row, RowResult};
 pub use study::Study;

@@ -120,29 +120,3 @@ fn curves_of_a_run_are_drawn() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("no/such/run"), "{}", stderr(&missing));
 }
-
-/// The toy model has a layer of 4 heads in each of the three uses, of which some matter.
-#[test]
-fn every_head_is_switched_off_once_and_the_changes_are_those_of_bleu() {
-    let trained = Trained::get();
-    let [source, target] = trained.corpus.test.each_ref().map(|path| path.display().to_string());
-    let model = trained.model();
-    let test = ["study", "heads", "--model", &model, "--test", &source, &target];
-    let more = ["--beam", "1", "--lines", "20", "--json"];
-    let json: Value = serde_json::from_str(&stdout(&run(&[&test[..], &more].concat()))).unwrap();
-    let results = json["without"].as_array().unwrap();
-    assert_eq!(results.len(), 12);
-    let number = |result: &Value, key: &str| result[key].as_f64().unwrap();
-    for result in results {
-        let difference = number(result, "bleu") - json["bleu"].as_f64().unwrap();
-        assert!((difference - number(result, "change")).abs() < 1e-9, "{result}");
-        assert!(number(result, "interval") >= 0.0, "{result}");
-    }
-    for part in ["encoder", "decoder", "cross"] {
-        assert_eq!(results.iter().filter(|result| result["part"] == part).count(), 4, "{part}");
-    }
-    let changes = results.iter().map(|result| number(result, "change"));
-    assert!(changes.fold(f64::INFINITY, f64::min) < -10.0, "{results:?}");
-    let refused = run(&["study", "heads", "--model", &model]);
-    assert_eq!(refused.status.code(), Some(2), "a model of one's own needs a text");
-}

@@ -129,7 +129,6 @@ fn three_files_of_one_text_are_to_be_joined() {
         ["train", "--train"],
         ["train", "--valid"],
         ["study table3", "--valid"],
-        ["study heads", "--test"],
         ["shortlist --out x", "--train"],
         ["attention", "--input"],
     ] {

@@ -77,7 +77,7 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
     if resting > 0 {
         note(format_args!(
             "heads that rest on separators: {resting} of {}; such a head often does nothing there, and its weights say little \
-             about what matters (Clark et al., 2019); `study heads` measures what a head is worth",
+             about what matters (Clark et al., 2019)",
             habits.len()
         ));
     }

@@ -1,5 +1,3 @@
-mod heads;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -35,8 +33,6 @@ enum What {
     /// Sinusoidal against learned positions, in training on short sentences and testing on longer
     /// ones
     Extrapolation(Extrapolation),
-    /// BLEU of a trained model with each attention head off, one at a time (Michel et al., 2019)
-    Heads(heads::Args),
 }
 
 #[derive(clap::Args)]
@@ -127,7 +123,6 @@ const COLUMNS: [&str; 10] = [
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::allocator::share_freed_memory();
     match args.what {
-        What::Heads(args) => heads::run(&args),
         What::Table3(Table3 { common, rows: wanted, seeds, out }) => {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);
