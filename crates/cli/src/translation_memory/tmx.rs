@@ -35,7 +35,9 @@ pub(super) fn read(
         let event = reader.read_event_into(&mut buffer);
         let end = matches!(event, Ok(Event::Eof));
         let fault = match event {
-            Err(error) => Some(format!("the XML is broken: {error}; `xmllint --noout` shows more")),
+            Err(error) => Some(format!(
+                "the XML is broken: {error}; `xmllint --noout` shows more, and `iconv` makes UTF-8 of other text"
+            )),
             Ok(event) => units.take(event, add).err().map(|fault| fault.to_string()),
         };
         if let Some(fault) = fault {
@@ -64,7 +66,7 @@ struct Units<'a> {
     named: Vec<String>,
     /// The names of the elements that are open.
     open: Vec<String>,
-    /// The languages and texts of the unit, its time, and the size of its texts.
+    /// The languages and texts of the unit, its time, and its bytes so far.
     variants: Vec<(String, String)>,
     time: String,
     size: usize,
@@ -73,15 +75,19 @@ struct Units<'a> {
 
 impl Units<'_> {
     fn take(&mut self, event: Event<'_>, add: &mut dyn FnMut([String; 2], String)) -> Result<()> {
+        self.size += event.len();
+        if self.size > LONGEST {
+            bail!("a unit has more than 16 MB; divide it");
+        }
         match event {
             Event::Start(tag) => {
                 self.begin(&tag)?;
                 self.open.push(tag.local_name().as_ref().into());
             }
             Event::Empty(tag) => self.begin(&tag)?,
-            Event::Text(text) => self.text(&text)?,
-            Event::CData(text) => self.text(&partial_escape(&*text))?,
-            Event::GeneralRef(name) => self.text(&format!("&{};", &*name))?,
+            Event::Text(text) => self.text(&text),
+            Event::CData(text) => self.text(&partial_escape(&*text)),
+            Event::GeneralRef(name) => self.text(&format!("&{};", &*name)),
             Event::End(_) if self.open.pop().is_some_and(|name| name == "tu") => self.finish(add),
             Event::Eof => {
                 if let Some(name) = self.open.last() {
@@ -123,23 +129,12 @@ impl Units<'_> {
     }
 
     /// Adds the XML text `raw` to the segment, if it is one of it.
-    fn text(&mut self, raw: &str) -> Result<()> {
-        let segment = self.open.iter().rposition(|name| name == "seg");
-        let is_code = |name: &String| CODES.contains(&name.as_str());
-        let is_text = segment.is_some_and(|segment| {
-            // Text within code is that of its last subflow.
-            let within = &self.open[segment..];
-            within.iter().rposition(|name| name == "sub") > within.iter().rposition(is_code)
-                || !within.iter().any(is_code)
-        });
+    fn text(&mut self, raw: &str) {
+        let mut within = self.open.iter().skip_while(|name| *name != "seg");
+        let is_text = within.next().is_some() && !within.any(|name| CODES.contains(&&**name));
         if let Some((_, text)) = self.variants.last_mut().filter(|_| is_text) {
-            self.size += raw.len();
-            if self.size > LONGEST {
-                bail!("the unit has more than 16 MB of text; divide it");
-            }
             text.push_str(raw);
         }
-        Ok(())
     }
 
     /// Passes on the unit that has ended.
@@ -169,8 +164,7 @@ impl Units<'_> {
         let (path, named) = (path.display(), self.named.join(", "));
         let [from, to] = self.languages.map(|language| language.unwrap_or("another language"));
         bail!(
-            "{path}: no unit has a text in {from} and one in {to}; the file's languages are {named}; take a model of \
-             two of these, or name the languages with --languages"
+            "{path}: no unit has a text in {from} and one in {to}, but in {named}; take a memory of the model's languages"
         )
     }
 }

@@ -14,8 +14,9 @@ use crate::translation_memory::Pair;
 /// A difference that chance makes more often is none.
 const LIKELY: f64 = 0.05;
 
-/// The least score of translations of a general text by what the model wrote before.
-const LEAST_AGREEMENT: f64 = 50.0;
+/// The least score of translations of a general text by what the model wrote before. Models that
+/// had lost 1.1 and 1.7 BLEU by people's translations had 72.9 and 71.5.
+const LEAST_AGREEMENT: f64 = 65.0;
 /// The pairs that are translated in the other direction, and the score, as a multiple of the other,
 /// by which it is the right one.
 const MOST_TURNED: usize = 60;

@@ -391,7 +391,7 @@ mod tests {
             (vec![("a.po", fuzzy)], "30 fuzzy"),
             (
                 vec![("a.tmx", tmx([1; 30].into_iter()).replace("DE", "fr"))],
-                "languages are en-GB, fr",
+                "but in en-GB, fr; take",
             ),
             (
                 vec![("a.tmx", tmx([1; 30].into_iter()).replace("</tu>\n</body>", "</body>"))],
