@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -86,14 +86,17 @@ fn an_adaptation_that_was_killed_goes_on_to_the_same_weights() {
     let out = |name: &str| folder.path().join(name);
     let arguments = |name| adapt(&memory, &out(name), &["--updates", "150", "--mix", "1"]);
     stdout(&run(&arguments("whole")));
-    let mut child = burnformer(&arguments("killed")).stderr(Stdio::null()).spawn().unwrap();
-    let (checkpoint, start) = (out("killed.work/run/checkpoints/step-000060"), Instant::now());
-    while !checkpoint.exists() && start.elapsed() < Duration::from_secs(300) {
-        sleep(Duration::from_millis(5));
+    for (signal, step) in [("-INT", 30), ("-KILL", 90)] {
+        let mut child = burnformer(&arguments("killed")).stderr(Stdio::null()).spawn().unwrap();
+        let checkpoint = out(&format!("killed.work/run/checkpoints/step-{step:06}"));
+        let start = Instant::now();
+        while !checkpoint.exists() && start.elapsed() < Duration::from_secs(300) {
+            sleep(Duration::from_millis(5));
+        }
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(!child.wait().unwrap().success() && checkpoint.exists());
+        assert!(!out("killed").exists());
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(checkpoint.exists() && !out("killed").exists());
     let output = run(&arguments("killed"));
     assert!(stderr(&output).contains("after update "), "{}", stderr(&output));
     let weights = |name| fs::read(out(name).join("model.safetensors")).unwrap();
