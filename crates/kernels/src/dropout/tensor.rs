@@ -5,13 +5,13 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use super::mask::DropoutMask;
 use crate::random::philox::{MULTIPLIERS, WEYL};
 
-/// One of the four words of every block, in unsigned 32 bits, `[blocks, 1]`.
+/// One of the four words of every block, in unsigned 32 bits, `[rows, width]`.
 type Words = Tensor<2, Int>;
 
 impl DropoutMask {
     /// The factors of dropout for every element of `x`, as a tensor with the shape and the device
     /// of `x`. They have the same bits on every device. Devices without fused operations draw them
-    /// in tensor arithmetic, so that nothing is uploaded.
+    /// in tensor arithmetic, so that none is uploaded.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
         let (device, count) = (x.device(), x.shape().num_elements());
         let factors = if crate::is_fused_on(&device) || count == 0 {
@@ -24,20 +24,26 @@ impl DropoutMask {
 
     /// The factors of the first `count` elements in tensor arithmetic, `[count]`.
     fn factors_on(self, device: &Device, count: usize) -> Tensor<1> {
-        let blocks = count.div_ceil(8);
-        let words = Tensor::cat(blocks_of(self.key().words(), device, blocks).to_vec(), 1);
-        let words: Tensor<3, Int> = words.unsqueeze_dim(2);
+        let words = blocks_of(self.key().words(), device, count.div_ceil(8)).to_vec();
+        let words: Tensor<3, Int> = Tensor::stack(words, 2);
         let low = words.clone().bitwise_and_scalar(0xffff_u32);
-        let halves = Tensor::cat(vec![low, words.bitwise_right_shift_scalar(16_u32)], 2);
+        let high = words.bitwise_right_shift_scalar(16_u32);
+        let halves: Tensor<4, Int> = Tensor::stack(vec![low, high], 3);
         let is_kept = halves.greater_equal_elem(self.drop_threshold());
-        (is_kept.float() * self.keep_value()).reshape([8 * blocks]).slice([0..count])
+        let all = is_kept.float() * self.keep_value();
+        let len = all.shape().num_elements();
+        all.reshape([len]).slice([0..count])
     }
 }
 
-/// The words of the first `count` blocks of Philox-4x32-10 under `key`.
+/// The words of at least the first `count` blocks of Philox-4x32-10 under `key`. Their numbers are
+/// the sums of two short ranges: Burn uploads a range.
 fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
-    let numbers = Tensor::<1, Int>::arange(0..count as i64, (device, DType::U32));
-    let c0: Words = numbers.unsqueeze_dim(1);
+    let width = count.isqrt().max(1);
+    let range = |end: usize, step: usize| {
+        Tensor::<1, Int>::arange_step(0..end as i64, step, (device, DType::U32))
+    };
+    let c0 = range(count, width).unsqueeze_dim::<2>(1) + range(width, 1).unsqueeze_dim(0);
     let zeros = c0.zeros_like();
     let mut words = [c0, zeros.clone(), zeros.clone(), zeros];
     for _ in 0..10 {
