@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::number::ENDINGS;
-use super::words::{month_beside, with_units};
+use super::words::{month_beside, scale_word, with_units};
 use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
 
 /// The most letters of a word that is kept with a part because it is glued to it.
@@ -28,14 +28,16 @@ pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
     range
 }
 
-/// `part` with its month, or its unit, currency or percentage, which may have a space between, or a
-/// full stop.
+/// `part` with its month, or with the word that multiplies it and its unit, currency or percentage,
+/// which may have a space between, or a full stop.
 fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
     if !source[part.clone()].ends_with(|c: char| c.is_numeric()) {
         return part;
     }
     let month = month_beside(source, &part).map_or(part.clone(), |(_, month)| month);
-    let (Range { mut start, mut end }, _) = with_units(source, part);
+    let (scale, powers) = scale_word(&source[part.end..]);
+    let wider = if powers.is_empty() { part.end } else { part.end + scale.end };
+    let (Range { mut start, mut end }, _) = with_units(source, part.start..wider);
     (start, end) = (start.min(month.start), end.max(month.end));
     let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
     if source[end..].strip_prefix(". ").is_some_and(is_ordinal) {

@@ -139,8 +139,12 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     let (letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
     let is_name = letters && units.is_empty() && scale.is_empty() && !is_clock(after);
-    if is_name && text[word.clone()].contains(|c: char| c.is_ascii_uppercase()) {
-        values = vec![text[word.clone()].into()];
+    let is_house = |word: &str| word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len();
+    let own = &text[word.clone()];
+    if is_name && own.contains(|c: char| c.is_ascii_uppercase()) {
+        values = vec![own.into()];
+    } else if is_name && own.starts_with(|c: char| c.is_ascii_digit()) && is_house(own) {
+        values = vec![own.to_ascii_uppercase()];
     }
     if kind == Kind::Whole && (letters || matches!(sign, Sign::Minus | Sign::Plus)) {
         kind = Kind::Exact;

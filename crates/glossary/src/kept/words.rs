@@ -9,6 +9,9 @@ use crate::words::{floor, is_unspaced};
 const UNITS: &str = include_str!("units.tsv");
 /// The names of a month on each line, first in [`LANGUAGES`].
 const MONTHS: &str = include_str!("months.txt");
+/// The names of 10³, 10⁶, 10⁹ and 10¹² behind a number, in the same languages: behind 1,
+/// and behind others; `_` is a space.
+const SCALE_NAMES: &str = include_str!("scales.txt");
 /// Words before a number that belongs to a title, a version or an identifier.
 const LABELS: &str = include_str!("labels.txt");
 /// Words of what is often counted in fractions, beside [`UNITS`].
@@ -36,8 +39,11 @@ const NUMBERS: [&str; 12] = [
 /// letters of ASCII are whole words.
 const SCALES: &str = "thousand 3 tausend 3 mille 3 mil 3 tsd 3 тыс 3 ألف 3 हज़ार 3 千 3 천 3 พัน 3 \
     million 6 milion 6 miljoon 6 miljon 6 milyon 6 millón 6 millon 6 milhõ 6 mio 6 mln 6 милли 6 млн 6 مليون 6 ล้าน 6 \
-    milliard 9 miliard 9 miljard 9 milyar 9 mrd 9 bn 9 миллиард 9 млрд 9 مليار 9 billion 9,12 trillion 12,18 \
+    milliard 9 miliard 9 miljard 9 milyar 9 mrd 9 mld 9 bn 9 миллиард 9 млрд 9 مليار 9 billion 9,12 trillion 12,18 \
     万 4 萬 4 만 4 亿 8 億 8 억 8 लाख 5 करोड़ 7 แสน 5 หมื่น 4";
+
+/// The entries of [`SCALES`] behind which a full stop belongs to the word.
+const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", "mld", "млрд"];
 
 /// The index of percentages in [`UNITS`].
 pub(super) const PERCENT: usize = 0;
@@ -134,14 +140,39 @@ pub(super) fn is_label(before: &str) -> bool {
 
 /// The powers of ten by which the word at the beginning of `after` multiplies a number.
 pub(super) fn scales(after: &str) -> Vec<usize> {
-    let word = first_word(after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']));
+    scale_word(after).1
+}
+
+/// The bytes of the word at the beginning of `after` that multiplies a number, without the space
+/// before it but with the full stop of an abbreviation, and its powers of ten.
+pub(super) fn scale_word(after: &str) -> (Range<usize>, Vec<usize>) {
+    let rest = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
+    let word = first_word(rest);
     let (mut entries, mut best) = (SCALES.split_whitespace(), ("", ""));
     while let (Some(stem), Some(powers)) = (entries.next(), entries.next()) {
         if begins(&word, stem, 5) && stem.len() > best.0.len() {
             best = (stem, powers);
         }
     }
-    best.1.split(',').filter_map(|power| power.parse().ok()).collect()
+    let start = after.len() - rest.len();
+    let letters = rest.chars().take(word.chars().count()).map(char::len_utf8).sum::<usize>();
+    let is_abbreviated = rest[letters..].starts_with(". ") && ABBREVIATED.contains(&best.0);
+    let end = start + letters + usize::from(is_abbreviated);
+    (start..end, best.1.split(',').filter_map(|power| power.parse().ok()).collect())
+}
+
+/// The name of ten to one of `powers` behind the number `value`, in the language `into` for a word
+/// of `from`: a billion is the larger power but in English.
+pub(super) fn scale_name(
+    powers: &[usize],
+    value: &str,
+    [from, into]: [usize; 2],
+) -> Option<String> {
+    let power = if from == 0 { powers.first() } else { powers.last() };
+    let row = power.filter(|&power| power % 3 == 0)? / 3;
+    let name = SCALE_NAMES.lines().nth(row - 1)?.split(' ').nth(into)?;
+    let (one, others) = name.split_once('|').unwrap_or((name, name));
+    Some(if value == "1" { one } else { others }.replace('_', " "))
 }
 
 /// The numbers from 1 to 12 for which a text has words.

@@ -8,7 +8,9 @@ use burnformer_text::find_language;
 use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
 use super::parts::{PartKind, may_have_verbatim, parts};
 use super::scan::{Group, plain, runs};
-use super::words::{is_label, is_unit, language_of_months, month_name, scales};
+use super::words::{
+    is_label, is_unit, language_of_months, month_name, scale_name, scale_word, scales,
+};
 use crate::words::{Mark, is_letter, is_unspaced, mark};
 
 /// Decimal mark, mark of groups, and the languages, by the numbers in digits of ASCII of CLDR 48.
@@ -44,8 +46,8 @@ const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 pub struct Writing {
     from: Marks,
     into: Marks,
-    /// The languages by which months are named.
-    months: Option<[usize; 2]>,
+    /// The languages by which months, millions and the like are named.
+    names: Option<[usize; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,21 +130,21 @@ impl Writing {
         let known = MARKS.iter().flat_map(|(_, _, list)| list.split_whitespace());
         let code = |code: &str| find_language(code, known.clone()).ok();
         let (from, into) = (code(from)?, code(into)?);
-        let months = match [from, into].map(language_of_months) {
+        let names = match [from, into].map(language_of_months) {
             [Some(from), Some(into)] if from != into => Some([from, into]),
             _ => None,
         };
         let (from, into) = (Marks::of(from)?, Marks::of(into)?);
-        (from != into || months.is_some()).then_some(Self { from, into, months })
+        (from != into || names.is_some()).then_some(Self { from, into, names })
     }
 
     /// The changes after which the numbers of `translation` are written as its language does, for
-    /// those that count or measure something in `source`, and the months beside numbers: ranges of
-    /// bytes, in order, and their new texts. Dates, times, versions and other identifiers stay, and
+    /// those that count or measure something in `source`, and the months, millions and the like
+    /// beside numbers: ranges of bytes, in order, and their new texts. Dates, times, versions and other identifiers stay, and
     /// so do numbers in doubt.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
         let mut all = self.amounts(source, translation);
-        if let Some([from, into]) = self.months {
+        if let Some([from, into]) = self.names {
             let months = numbers(translation, false).into_iter().filter_map(|number| number.month);
             let is_foreign = |(month, range): &(usize, Range<usize>)| {
                 translation[range.clone()].to_lowercase() == month_name(*month, from).to_lowercase()
@@ -150,6 +152,7 @@ impl Writing {
             let new =
                 |(month, range): (usize, Range<usize>)| (range, month_name(month, into).into());
             all.extend(months.filter(is_foreign).map(new));
+            all.extend(scale_changes(source, translation, [from, into]));
             all.sort_by_key(|(range, _)| range.start);
             all.dedup_by_key(|(range, _)| range.start);
             all.retain(|(range, new)| translation[range.clone()] != *new);
@@ -158,28 +161,46 @@ impl Writing {
     }
 
     fn amounts(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
-        let (mut is_grouped, mut others) = (HashMap::new(), HashSet::new());
+        let (mut amounts, mut others) = (HashMap::<String, Vec<Amount>>::new(), HashMap::new());
         for item in items(source) {
             match self.from.read(&item.groups).filter(|_| self.is_amount(source, &item)) {
-                Some(amount) => *is_grouped.entry(amount.value()).or_default() |= amount.is_grouped,
-                None => _ = others.insert(item.text),
+                Some(amount) => amounts.entry(amount.value()).or_default().push(amount),
+                None => _ = others.insert(digits(&item.groups), item.text),
             }
         }
         let swapped = Marks { decimal: self.into.group, group: self.into.decimal, ..self.into };
         let change = |Item { range, text, groups, .. }: Item<'_>| {
-            let known = |marks: &Marks| {
-                let amount = marks.read(&groups)?;
-                is_grouped.get(&amount.value()).map(|grouped| (amount, *grouped))
-            };
-            let is_right = known(&self.into).is_some_and(|(amount, _)| {
-                let right = self.into.write(&amount, amount.is_grouped);
-                right.chars().map(plain).eq(text.chars().map(plain))
-            });
-            if groups.len() == 1 || others.contains(&text) || is_right {
+            if groups.len() == 1 {
                 return None;
             }
-            let (amount, grouped) = [self.from, swapped].iter().find_map(known)?;
-            Some((range, self.into.write(&amount, grouped || amount.is_grouped)))
+            // The marks of what is no amount in the source stay.
+            if let Some(&other) = others.get(&digits(&groups)) {
+                let is_mark = |group: &Group| matches!(group.separator, '.' | ',' | '\'');
+                let is_other = other != text && groups[1..].iter().all(is_mark);
+                return is_other.then(|| (range, other.to_owned()));
+            }
+            let known = |marks: &Marks| {
+                let amount = marks.read(&groups)?;
+                Some((amounts.get(&amount.value())?, amount))
+            };
+            let is_copy = |(_, amount): &(_, Amount)| {
+                self.from.read(&groups).is_some_and(|own| {
+                    own.value() != amount.value() && amounts.contains_key(&own.value())
+                })
+            };
+            if let Some((theirs, amount)) = known(&self.into).filter(|own| !is_copy(own)) {
+                let is_one = |own: &Amount| own.fraction == amount.fraction;
+                let fraction = match theirs.iter().any(is_one) || amount.fraction.is_none() {
+                    true => amount.fraction.clone(),
+                    false => theirs[0].fraction.clone(),
+                };
+                let right = self.into.write(&Amount { fraction, ..amount }, amount.is_grouped);
+                let is_right = right.chars().map(plain).eq(text.chars().map(plain));
+                return (!is_right).then_some((range, right));
+            }
+            let (theirs, amount) = [self.from, swapped].iter().find_map(known)?;
+            let is_grouped = amount.is_grouped || theirs.iter().any(|own| own.is_grouped);
+            Some((range, self.into.write(&amount, is_grouped)))
         };
         items(translation).into_iter().filter_map(change).collect()
     }
@@ -202,6 +223,35 @@ impl Writing {
         let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
         is_plain || is_unit || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
     }
+}
+
+/// The changes after which what multiplies a number in `source`, and stands so in `translation`, has
+/// the name that the language `into` has for it.
+fn scale_changes(
+    source: &str,
+    translation: &str,
+    languages: [usize; 2],
+) -> Vec<(Range<usize>, String)> {
+    let behind = |text: &str, run: &Range<usize>| {
+        let (word, powers) = scale_word(&text[run.end..]);
+        (!powers.is_empty()).then_some((run.end + word.start..run.end + word.end, powers))
+    };
+    let known: HashSet<&str> = runs(source, true)
+        .into_iter()
+        .filter_map(|(run, _)| behind(source, &run).map(|(word, _)| &source[word]))
+        .collect();
+    let change = |(run, _): (Range<usize>, _)| {
+        let (word, powers) = behind(translation, &run)?;
+        let new = scale_name(&powers, &translation[run], languages)?;
+        let is_copied = known.contains(&translation[word.clone()]);
+        (is_copied && translation[word.clone()] != *new).then_some((word, new))
+    };
+    runs(translation, true).into_iter().filter_map(change).collect()
+}
+
+/// The digits of all `groups`.
+fn digits(groups: &[Group]) -> String {
+    groups.iter().map(|group| &*group.digits).collect()
 }
 
 /// `text` after `changes`.

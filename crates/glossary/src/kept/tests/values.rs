@@ -102,6 +102,8 @@ fn formats_may_change() {
         ("CHF 1’234.50", "1.234,50 CHF"),
         ("Am 5. Juli waren 200 da.", "On July 5, 200 came."),
         ("Tel. 030 1234567", "Tel. 030 1234567"),
+        ("im 3d-Druck", "in 3D printing"),
+        ("Ring 12b", "ring 12B"),
         ("0044 20", "0044 20"),
     ] {
         assert!(numbers_stay(source, translation), "{source} -> {translation}");
@@ -118,6 +120,8 @@ fn values_may_not() {
         ("7.8 billion people", "78 Milliarden Menschen"),
         ("7.8 billion people", "7,8 Millionen Menschen"),
         ("7.8 billion people", "7,8 Menschen"),
+        ("Bahnhofstraße 12a", "Park Street 12"),
+        ("2,5 Mrd. Euro", "25 euros"),
         ("14:30 Uhr", "14:20"),
         ("14:30 Uhr", "2:30 a.m."),
         ("Meet me at 7:05 p.m.", "Um 7:5 Uhr"),

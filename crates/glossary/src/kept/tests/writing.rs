@@ -45,6 +45,17 @@ fn amounts_are_found_in_sentences() {
         ("de", "fr", "im März 2020", "en März 2020", "en mars 2020"),
         ("deu_Latn", "eng", "Das sind 1,5 %.", "It is 1,5 %.", "It is 1.5 %."),
         ("de-AT", "de-CH", "Das sind 1,5 %.", "Das sind 1,5 %.", "Das sind 1.5 %."),
+        ("de", "en", "1.000 g sind 1 kg.", "1.000 g are 1 kg.", "1,000 g are 1 kg."),
+        ("de", "en", "Es hat 0,00 Euro.", "It has 0.000 euros.", "It has 0.00 euros."),
+        ("de", "en", "1'250.50 Franken", "1'250,50 francs", "1'250.50 francs"),
+        ("de", "en", "am 5.6. um 8", "at 5,6 8", "at 5.6 8"),
+        ("de", "en", "2,5 Mrd. Euro.", "2,5 Mrd. euros.", "2.5 billion euros."),
+        ("en", "de", "1 million people", "1 million Leute", "1 Million Leute"),
+        ("en", "fr", "3 trillion dollars", "3 trillion dollars", "3 billions dollars"),
+        ("fr", "en", "2 milliards", "2 milliards", "2 billion"),
+        ("de", "en", "3 Billionen", "3 Billionen", "3 trillion"),
+        ("ru", "de", "5 млн рублей", "5 млн Rubel", "5 Millionen Rubel"),
+        ("de", "en", "3 Millionen", "3 million", "3 million"),
         ("de", "en", "(etwa 0,5 l)", "(about 0,5 l)", "(about 0.5 l)"),
     ] {
         assert_eq!(written(from, into, source, translation), right);
