@@ -43,11 +43,16 @@ pub(super) fn may_have_verbatim(text: &str) -> bool {
         text.match_indices(sign).any(|(at, _)| text[at + 1..].starts_with(next))
     };
     let is_sign = |c: char| !c.is_ascii() && c.is_numeric() && !is_fraction(c) || SIGNS.contains(c);
+    let is_code = |part: &[u8]| {
+        let is_in_code = |c: u8| c.is_ascii_digit() || c.is_ascii_uppercase();
+        part[1] == b'-' && is_in_code(part[0]) && is_in_code(part[2])
+    };
     text.contains(is_sign)
         || is_before(':', |c| !c.is_whitespace())
         || is_before('!', |c| c.is_ascii_alphabetic())
         || is_before('+', |c| c.is_numeric())
         || text.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS
+        || text.as_bytes().windows(3).any(is_code)
         || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
 }
 
@@ -67,6 +72,8 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         &placeholders.collect::<Vec<_>>().join("|"),
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
+        // Names of parts, orders and standards, of capitals and digits.
+        r"(?P<code>(?-u:\b)[A-Z0-9]+(?:[-/_][A-Z0-9]+)+(?-u:\b))",
         // Section signs, and words with numerals that are no digits: m², H₂O.
         r"(?P<sign>[§№]+|\w*[\p{No}--[¼-¾⅐-⅞]][\w\p{No}]*)",
         // Symbols, currencies and emoji, which many models drop.
@@ -175,6 +182,11 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
             !word_after && (range.start == last || !number && !word_before)
         }
         Some(Around::FirstGroup) => has_groups && is_group(after),
+        None if named("code") => {
+            let has = |kind: fn(&u8) -> bool| text.as_bytes()[range.clone()].iter().any(kind);
+            let is_code = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
+            is_code && !word_before && !word_after
+        }
         None => {
             !(named("url") && word_before
                 || (named("path") || named("line")) && (word_before || word_after))

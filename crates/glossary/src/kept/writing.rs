@@ -41,6 +41,11 @@ const MARKS: [(char, char, &str); 6] = [
 /// The languages that divide digits before the last three into pairs.
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 
+/// The digits of a fraction that is no part of a version.
+const LONG_FRACTION: usize = 4;
+/// The bytes of a word between two amounts, such as "and".
+const MOST_JOINING: usize = 8;
+
 /// The way in which two languages write numbers, of which one is translated into the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
@@ -162,8 +167,11 @@ impl Writing {
 
     fn amounts(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
         let (mut amounts, mut others) = (HashMap::<String, Vec<Amount>>::new(), HashMap::new());
-        for item in items(source) {
-            match self.from.read(&item.groups).filter(|_| self.is_amount(source, &item)) {
+        let items_of_source = items(source);
+        for (index, item) in items_of_source.iter().enumerate() {
+            let next = items_of_source.get(index + 1);
+            let is_amount = self.is_amount(source, item, next);
+            match self.from.read(&item.groups).filter(|_| is_amount) {
                 Some(amount) => amounts.entry(amount.value()).or_default().push(amount),
                 None => _ = others.insert(digits(&item.groups), item.text),
             }
@@ -205,8 +213,9 @@ impl Writing {
         items(translation).into_iter().filter_map(change).collect()
     }
 
-    /// Returns whether `item` of `text` counts or measures something, beyond doubt.
-    fn is_amount(&self, text: &str, item: &Item<'_>) -> bool {
+    /// Returns whether `item` of `text`, before the item `next`, counts or measures something,
+    /// beyond doubt.
+    fn is_amount(&self, text: &str, item: &Item<'_>, next: Option<&Item<'_>>) -> bool {
         let (before, after) = (&text[..item.run.start], &text[item.run.end..]);
         let is_word = |c: char| is_letter(c) && !is_unspaced(c) || "_#§@\\".contains(c);
         if !item.is_alone || before.ends_with(is_word) || is_label(before) {
@@ -219,9 +228,20 @@ impl Writing {
         let is_in_brackets = before.ends_with(|c| mark(c) == Mark::Open)
             && after.starts_with(|c| mark(c) == Mark::Close);
         // A point may divide the parts of a version or of a title.
-        let has_point = item.groups.len() == 2 && item.groups[1].separator == '.';
+        let has_point = item.groups.len() == 2
+            && item.groups[1].separator == '.'
+            && item.groups[1].digits.len() < LONG_FRACTION;
         let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
-        is_plain || is_unit || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
+        // Between 0.5 and 1.5 metres.
+        let is_joined = || {
+            next.is_some_and(|next| {
+                let between = text.get(item.run.end..next.run.start).unwrap_or_default().trim();
+                let is_word = (1..MOST_JOINING).contains(&between.len())
+                    && between.chars().all(|c| is_letter(c) && !c.is_uppercase());
+                is_word && self.is_amount(text, next, None)
+            })
+        };
+        is_plain || is_unit || is_joined() || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
     }
 }
 
@@ -274,11 +294,17 @@ fn items(text: &str) -> Vec<Item<'_>> {
     };
     let mut all = Vec::new();
     for (run, groups) in runs(text, true).into_iter().filter(|(run, _)| is_free(run)) {
+        // No time has groups of thousands, but a ratio may: 1:10,000.
+        let sides = groups.chunk_by(|_, next| next.separator != ':');
+        let is_ratio = sides.into_iter().any(|side| side.len() > 1 && are_thousands(side));
+        let divides = |c: char| plain(c) == '-' || is_ratio && plain(c) == ':';
         let is_alone = !is_date(&groups)
             && !is_address(&groups)
-            && groups[1..].iter().all(|next| !is_between(next.separator) || next.separator == '-');
+            && groups[1..]
+                .iter()
+                .all(|next| !is_between(next.separator) || divides(next.separator));
         let mut start = run.start;
-        for side in text[run.clone()].split(|c| plain(c) == '-') {
+        for side in text[run.clone()].split(divides) {
             let range = start..start + side.len();
             start = range.end + text[range.end..].chars().next().map_or(0, char::len_utf8);
             let groups = runs(side, true).into_iter().next().map(|(_, groups)| groups);

@@ -39,6 +39,14 @@ fn numbers_of_telephones_and_accounts_are_kept_in_their_order() {
 }
 
 #[test]
+fn names_of_parts_and_standards_are_kept() {
+    let text = "007-AB-99, XK-4470-B, ISO-8859-1, M6/W9, F-16-Kampfjet, LN_42 und 2024-W07.";
+    let right = ["007-AB-99", "XK-4470-B", "ISO-8859-1", "M6/W9", "F-16", "LN_42", "2024-W07"];
+    assert_eq!(found(text), right);
+    assert!(found("U-Bahn 2-3, Typ-2-Diabetes, A-B, X/Y, I/O, 12/24/1985, 2-mal").is_empty());
+}
+
+#[test]
 fn paths_are_found_and_alternatives_are_not() {
     assert_eq!(
         found("In /usr/bin or ~/x/y or src/main.rs or C:\\a\\b."),

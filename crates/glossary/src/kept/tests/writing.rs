@@ -56,6 +56,10 @@ fn amounts_are_found_in_sentences() {
         ("de", "en", "3 Billionen", "3 Billionen", "3 trillion"),
         ("ru", "de", "5 млн рублей", "5 млн Rubel", "5 Millionen Rubel"),
         ("de", "en", "3 Millionen", "3 million", "3 million"),
+        ("en", "de", "0.5 to 1.5 m", "0.5 bis 1.5 m", "0,5 bis 1,5 m"),
+        ("en", "de", "It is 3.14159.", "Es ist 3.14159.", "Es ist 3,14159."),
+        ("en", "de", "a scale of 1:10,000", "Maßstab 1:10,000", "Maßstab 1:10.000"),
+        ("de", "en", "1:25.000", "1:25.000", "1:25,000"),
         ("de", "en", "(etwa 0,5 l)", "(about 0,5 l)", "(about 0.5 l)"),
     ] {
         assert_eq!(written(from, into, source, translation), right);
@@ -76,6 +80,8 @@ fn what_may_be_no_amount_stays() {
         ("de", "en", "3.5 oder 1.23"),
         ("de", "nl", "Das kostet 1,5 Euro."),
         ("de", "xx", "Das kostet 1,5 Euro."),
+        ("en", "de", "Version 0.5 and 1.5 are old."),
+        ("en", "de", "at 14:30.5 and 2:05:30.500"),
         ("fa", "de", "۱٫۵ یورو"),
         ("en", "de", "Version 1.5 kostet 1.5 Euro."),
         ("en", "de", "{0:1.5} euros, https://a.org/1.5 and `1.5 euros`"),
