@@ -26,7 +26,8 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let months = sides.concat().into_iter().filter_map(|number| Some(number.month?.0 + 1));
     let months: BTreeSet<String> = months.map(|month| month.to_string()).collect();
     let [missing, extra] = unmatched(sides);
-    let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|own| own.kind == kind));
+    let has =
+        |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|number| number.kind == kind));
     // 3:2 is not 2:3.
     if has(Kind::Sequence) == [true, true] {
         return false;
@@ -35,8 +36,8 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let [missing, extra] = unmatched([missing, extra].map(flat));
     let words = |side: &[Number], text| (!side.is_empty()).then(|| Spelled::new(text));
     let [after, before] = [words(&missing, texts[1]), words(&extra, texts[0])];
-    let lost = missing.iter().filter(|own| !own.is_spelled(after.as_ref(), false));
-    let new = extra.iter().filter(|own| !own.is_spelled(before.as_ref(), true));
+    let lost = missing.iter().filter(|number| !number.is_spelled(after.as_ref(), false));
+    let new = extra.iter().filter(|number| !number.is_spelled(before.as_ref(), true));
     let rest: Vec<&Number> = lost.chain(new).collect();
     // A month may have a name on one side.
     let is_month =
@@ -83,18 +84,18 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     [missing, extra]
 }
 
-/// The parts of dates, times and ranges as numbers of their own.
+/// The parts of dates, times and ranges as numbers by themselves.
 fn flat(all: Vec<Number>) -> Vec<Number> {
-    let parts = |own: Number| match own.parts.is_empty() || own.kind == Kind::Fraction {
-        true => vec![own],
+    let parts = |number: Number| match number.parts.is_empty() || number.kind == Kind::Fraction {
+        true => vec![number],
         false => {
             let part = |value: &String| Number {
                 values: vec![value.clone()],
                 parts: Vec::new(),
                 kind: Kind::Whole,
-                ..own.clone()
+                ..number.clone()
             };
-            own.parts.iter().map(part).collect()
+            number.parts.iter().map(part).collect()
         }
     };
     all.into_iter().flat_map(parts).collect()

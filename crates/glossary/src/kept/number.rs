@@ -129,8 +129,10 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     add_times(groups, after, &mut values);
     let scale = scales(after);
     if !scale.is_empty() {
-        values =
-            scale.iter().flat_map(|&by| values.iter().map(move |own| scaled(own, by))).collect();
+        values = scale
+            .iter()
+            .flat_map(|&by| values.iter().map(move |value| scaled(value, by)))
+            .collect();
     }
     let sign = if items.len() == 1 { sign(before) } else { Sign::None };
     add_sign(sign, &mut values);
@@ -140,11 +142,11 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     let (wider, units) = with_units(text, start..range.end);
     let is_name = letters && units.is_empty() && scale.is_empty() && !is_clock(after);
     let is_house = |word: &str| word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len();
-    let own = &text[word.clone()];
-    if is_name && own.contains(|c: char| c.is_ascii_uppercase()) {
-        values = vec![own.into()];
-    } else if is_name && own.starts_with(|c: char| c.is_ascii_digit()) && is_house(own) {
-        values = vec![own.to_ascii_uppercase()];
+    let name = &text[word.clone()];
+    if is_name && name.contains(|c: char| c.is_ascii_uppercase()) {
+        values = vec![name.into()];
+    } else if is_name && name.starts_with(|c: char| c.is_ascii_digit()) && is_house(name) {
+        values = vec![name.to_ascii_uppercase()];
     }
     if kind == Kind::Whole && (letters || matches!(sign, Sign::Minus | Sign::Plus)) {
         kind = Kind::Exact;
@@ -198,7 +200,7 @@ fn values_of(groups: &[Group]) -> Vec<String> {
         |groups: &[Group]| integer(&groups.iter().map(|group| &*group.digits).collect::<String>());
     let mark = last.separator;
     let mut values = Vec::new();
-    let is_free = middle.iter().all(|own| own.separator != mark);
+    let is_free = middle.iter().all(|group| group.separator != mark);
     let is_thousands = mark != '٫' && are_thousands(groups);
     let is_fraction = matches!(mark, '.' | ',' | '٫') && is_free;
     let none_but_zeros = is_thousands && last.digits == "000";

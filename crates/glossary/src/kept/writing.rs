@@ -145,8 +145,8 @@ impl Writing {
 
     /// The changes after which the numbers of `translation` are written as its language does, for
     /// those that count or measure something in `source`, and the months, millions and the like
-    /// beside numbers: ranges of bytes, in order, and their new texts. Dates, times, versions and other identifiers stay, and
-    /// so do numbers in doubt.
+    /// beside numbers: ranges of bytes, in order, and their new texts. Dates, times, versions and
+    /// other identifiers stay, and so do numbers in doubt.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
@@ -192,12 +192,12 @@ impl Writing {
                 Some((amounts.get(&amount.value())?, amount))
             };
             let is_copy = |(_, amount): &(_, Amount)| {
-                self.from.read(&groups).is_some_and(|own| {
-                    own.value() != amount.value() && amounts.contains_key(&own.value())
+                self.from.read(&groups).is_some_and(|copy| {
+                    copy.value() != amount.value() && amounts.contains_key(&copy.value())
                 })
             };
-            if let Some((theirs, amount)) = known(&self.into).filter(|own| !is_copy(own)) {
-                let is_one = |own: &Amount| own.fraction == amount.fraction;
+            if let Some((theirs, amount)) = known(&self.into).filter(|found| !is_copy(found)) {
+                let is_one = |other: &Amount| other.fraction == amount.fraction;
                 let fraction = match theirs.iter().any(is_one) || amount.fraction.is_none() {
                     true => amount.fraction.clone(),
                     false => theirs[0].fraction.clone(),
@@ -207,7 +207,7 @@ impl Writing {
                 return (!is_right).then_some((range, right));
             }
             let (theirs, amount) = [self.from, swapped].iter().find_map(known)?;
-            let is_grouped = amount.is_grouped || theirs.iter().any(|own| own.is_grouped);
+            let is_grouped = amount.is_grouped || theirs.iter().any(|other| other.is_grouped);
             Some((range, self.into.write(&amount, is_grouped)))
         };
         items(translation).into_iter().filter_map(change).collect()
@@ -245,8 +245,8 @@ impl Writing {
     }
 }
 
-/// The changes after which what multiplies a number in `source`, and stands so in `translation`, has
-/// the name that the language `into` has for it.
+/// The changes after which a word that multiplies a number in `source`, and stands so in
+/// `translation`, has the name of the language into which it is translated.
 fn scale_changes(
     source: &str,
     translation: &str,
