@@ -44,7 +44,7 @@ pub struct Unnamed(Vec<Source>);
 /// The source of each such text, and the path of its copy in the run's folder.
 struct Source {
     from: PathBuf,
-    own: PathBuf,
+    copy: PathBuf,
 }
 
 impl Unnamed {
@@ -58,10 +58,10 @@ impl Unnamed {
         let all = all.iter().flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
         check_pipes(all)?;
         let mut unnamed = Vec::new();
-        for (place, (key, paths)) in data.texts_mut().into_iter().enumerate() {
+        for (index, (key, paths)) in data.texts_mut().into_iter().enumerate() {
             let part = match key.rsplit('.').next().unwrap_or(key) {
                 // There may be several texts of this kind.
-                "mix" => format!("mix-{}", place - 2),
+                "mix" => format!("mix-{}", index - 2),
                 part => part.to_string(),
             };
             let sides: &[&str] = if paths.len() == 1 { &["tsv"] } else { &["source", "target"] };
@@ -69,9 +69,9 @@ impl Unnamed {
                 let is_named = matches!(TextName::parse(key, path)?, TextName::File(_));
                 if is_named && (path.to_str().is_none() || is_pipe(path)) {
                     // With `/` on every system, for the run may move to another.
-                    let own = PathBuf::from(format!("corpus/{part}.{side}"));
-                    let from = std::mem::replace(path, TextName::OfRun(own.clone()).to_entry());
-                    unnamed.push(Source { from, own });
+                    let copy = PathBuf::from(format!("corpus/{part}.{side}"));
+                    let from = std::mem::replace(path, TextName::OfRun(copy.clone()).to_entry());
+                    unnamed.push(Source { from, copy });
                 }
             }
         }
@@ -131,9 +131,9 @@ impl ReadTexts {
     pub fn locate(&self, data: &DataSettings, folder: &Path, cache: &Path) -> Result<Texts> {
         Texts::locate(data, |key, name| match name {
             TextName::File(path) => Ok(path.clone()),
-            TextName::OfRun(own) => {
-                let read = self.0.iter().find(|text| text.source.own == *own);
-                Ok(read.map_or_else(|| folder.join(own), |text| text.path().into()))
+            TextName::OfRun(copy) => {
+                let read = self.0.iter().find(|text| text.source.copy == *copy);
+                Ok(read.map_or_else(|| folder.join(copy), |text| text.path().into()))
             }
             TextName::Embedded(text) => {
                 let unknown = || {

@@ -54,9 +54,9 @@ impl SharedEmbeddingsConfig {
     /// Embeddings whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> SharedEmbeddings {
         let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
-        let embed = |vocab, place| {
+        let embed = |vocab, index| {
             let config = TokenEmbeddingConfig::new(vocab, d_model).with_scale(self.scale);
-            config.init_with_key(key.fold(place), device)
+            config.init_with_key(key.fold(index), device)
         };
         let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
         let shared = self.sharing == EmbeddingSharing::All;
@@ -167,17 +167,17 @@ impl SharedEmbeddings {
     }
 
     fn of_source(&self) -> &TokenEmbedding {
-        let own = self.source_embedding.as_ref().or(self.embedding.as_ref());
-        own.expect("the source has an embedding")
+        let embedding = self.source_embedding.as_ref().or(self.embedding.as_ref());
+        embedding.expect("the source has an embedding")
     }
 
     fn of_target(&self) -> &TokenEmbedding {
-        let own = self.target_embedding.as_ref().or(self.embedding.as_ref());
-        own.expect("the target has an embedding")
+        let embedding = self.target_embedding.as_ref().or(self.embedding.as_ref());
+        embedding.expect("the target has an embedding")
     }
 
     fn of_target_mut(&mut self) -> &mut TokenEmbedding {
-        let own = self.target_embedding.as_mut().or(self.embedding.as_mut());
-        own.expect("the target has an embedding")
+        let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
+        embedding.expect("the target has an embedding")
     }
 }

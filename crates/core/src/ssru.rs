@@ -69,8 +69,8 @@ impl Ssru {
         let start = || Tensor::zeros([rows, 1, d_model], &new.device());
         let mut cell = state.0.take().unwrap_or_else(start);
         let mut cells = Vec::with_capacity(len);
-        for place in 0..len {
-            let at = |x: &Tensor<3>| x.clone().slice([0..rows, place..place + 1, 0..d_model]);
+        for position in 0..len {
+            let at = |x: &Tensor<3>| x.clone().slice([0..rows, position..position + 1, 0..d_model]);
             cell = at(&keep) * cell + at(&new);
             cells.push(cell.clone());
         }

@@ -5,10 +5,10 @@ use rand::SeedableRng;
 
 use crate::hash::key_of;
 
-/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same
+/// A generator for one `purpose` and one epoch. The same arguments always give the same
 /// stream, on every machine.
-pub(crate) fn generator(place: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
-    let seed = key_of(&[place.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
+pub(crate) fn generator(purpose: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
+    let seed = key_of(&[purpose.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
     ChaCha8Rng::from_seed(seed)
 }
 

@@ -32,12 +32,12 @@ impl Batching {
         Ok(())
     }
 
-    /// Divides `places` into batches of similar `lengths` (`lengths` is indexed by place), the
+    /// Divides `indices` into batches of similar `lengths`, which they are indices of, the
     /// longest first: if the memory is too small, that shows at once.
-    pub(crate) fn group(&self, mut places: Vec<usize>, lengths: &[usize]) -> Vec<Vec<usize>> {
-        places.sort_by(|&a, &b| lengths[b].cmp(&lengths[a]).then(a.cmp(&b)));
+    pub(crate) fn group(&self, mut indices: Vec<usize>, lengths: &[usize]) -> Vec<Vec<usize>> {
+        indices.sort_by(|&a, &b| lengths[b].cmp(&lengths[a]).then(a.cmp(&b)));
         let mut batches = Vec::new();
-        let mut rest = &places[..];
+        let mut rest = &indices[..];
         while let Some(&longest) = rest.first() {
             let fitting = (self.max_tokens / lengths[longest].max(1)).max(1);
             let (batch, tail) = rest.split_at(fitting.min(self.max_sentences).min(rest.len()));
@@ -58,7 +58,7 @@ mod tests {
         let batching = Batching { max_sentences: 7, max_tokens: 120 };
         let batches = batching.group((0..100).collect(), &lengths);
         for batch in &batches {
-            let longest = batch.iter().map(|&place| lengths[place]).max().expect("no empty batch");
+            let longest = batch.iter().map(|&index| lengths[index]).max().expect("no empty batch");
             assert!(batch.len() <= 7 && longest * batch.len() <= 120);
         }
         let mut all = batches.concat();

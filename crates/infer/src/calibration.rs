@@ -87,7 +87,7 @@ mod tests {
     /// Translations at 40 probabilities whose quality is that of `truth`.
     fn fitted(truth: Calibration) -> Option<Calibration> {
         let all: Vec<_> = (1..=40).map(|i| hypothesis(i as f32 / 40.0)).collect();
-        Calibration::fit(all.iter().map(|own| (own, truth.confidence(own))))
+        Calibration::fit(all.iter().map(|hypothesis| (hypothesis, truth.confidence(hypothesis))))
     }
 
     #[test]
@@ -103,9 +103,12 @@ mod tests {
         let all: Vec<_> = (1..=9)
             .map(|i| (hypothesis(i as f32 / 10.0), f64::from(i % 4) / 4.0 + 0.02 * f64::from(i)))
             .collect();
-        let found = Calibration::fit(all.iter().map(|(own, quality)| (own, *quality))).unwrap();
+        let found =
+            Calibration::fit(all.iter().map(|(hypothesis, quality)| (hypothesis, *quality)))
+                .unwrap();
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / 9.0;
-        let confidence = mean(all.iter().map(|(own, _)| found.confidence(own)).collect());
+        let confidence =
+            mean(all.iter().map(|(hypothesis, _)| found.confidence(hypothesis)).collect());
         let quality = mean(all.iter().map(|(_, quality)| quality.clamp(0.0, 1.0)).collect());
         assert!((confidence - quality).abs() < 1e-9, "{confidence} {quality}");
     }

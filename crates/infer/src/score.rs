@@ -64,18 +64,18 @@ pub fn force_score(
     let mut scores = vec![None; sources.len()];
     for batch in batching.group((0..sources.len()).collect(), &lengths) {
         let log_probs = model.force(&pick(&sources, &batch), &pick(&targets, &batch));
-        for (&place, log_probs) in batch.iter().zip(log_probs) {
+        for (&index, log_probs) in batch.iter().zip(log_probs) {
             if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
-                return Err(SentenceError::NotFinite(step).of(place + 1));
+                return Err(SentenceError::NotFinite(step).of(index + 1));
             }
-            scores[place] = Some(TargetScore::new(log_probs, penalty));
+            scores[index] = Some(TargetScore::new(log_probs, penalty));
         }
     }
     Ok(scores.into_iter().map(|score| score.expect("every place is in a batch")).collect())
 }
 
-fn pick<'a>(all: &'a [Vec<u32>], places: &[usize]) -> Vec<&'a [u32]> {
-    places.iter().map(|&place| &all[place][..]).collect()
+fn pick<'a>(all: &'a [Vec<u32>], indices: &[usize]) -> Vec<&'a [u32]> {
+    indices.iter().map(|&index| &all[index][..]).collect()
 }
 
 #[cfg(test)]

@@ -80,11 +80,11 @@ impl TokenizedCorpus {
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
     pub fn from_pairs<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: &[(S, T)]) -> Self {
-        let (mut ids, mut places, mut lengths) = (Vec::new(), vec![0], Vec::new());
+        let (mut ids, mut offsets, mut lengths) = (Vec::new(), vec![0], Vec::new());
         for (source, target) in pairs {
             for side in [source.as_ref(), target.as_ref()] {
                 ids.extend_from_slice(side);
-                places.push(ids.len() as u64);
+                offsets.push(ids.len() as u64);
                 lengths.push(side.len() as u32);
             }
         }
@@ -93,7 +93,7 @@ impl TokenizedCorpus {
         let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(&lengths)];
         let hash = hex(&key_of(&[&content, &lengths]));
-        let tokens = Tokens::Memory(ids, places);
+        let tokens = Tokens::Memory(ids, offsets);
         Self { tokens, pairs: pairs.len(), hash, report, parts: vec![] }
     }
 
@@ -146,14 +146,14 @@ impl TokenizedCorpus {
             let part = self.parts.partition_point(|part| part.pairs.end as usize <= i);
             return corpora[part].pair(i - self.parts[part].pairs.start as usize);
         }
-        let places = self.places(i..i + 1)?;
-        let (start, end) = (places[0], places[2]);
+        let offsets = self.offsets(i..i + 1)?;
+        let (start, end) = (offsets[0], offsets[2]);
         let mut ids = match &self.tokens {
             Tokens::File(file) => file.read(start, (end - start) as usize)?,
             Tokens::Memory(ids, _) => ids[start as usize..end as usize].to_vec(),
             Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
         };
-        let target = ids.split_off((places[1] - start) as usize);
+        let target = ids.split_off((offsets[1] - start) as usize);
         Ok((ids, target))
     }
 
@@ -166,15 +166,17 @@ impl TokenizedCorpus {
     /// If `pairs` reach beyond [`TokenizedCorpus::len`].
     pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let Tokens::Mixed(corpora) = &self.tokens else {
-            let places = self.places(pairs)?;
-            let length = |i: usize| (places[i + 1] - places[i]) as u32;
-            return Ok((0..places.len() / 2).map(|i| [length(2 * i), length(2 * i + 1)]).collect());
+            let offsets = self.offsets(pairs)?;
+            let length = |i: usize| (offsets[i + 1] - offsets[i]) as u32;
+            return Ok((0..offsets.len() / 2)
+                .map(|i| [length(2 * i), length(2 * i + 1)])
+                .collect());
         };
         let mut all = Vec::with_capacity(pairs.len());
         for (corpus, part) in corpora.iter().zip(&self.parts) {
             let within = |i: usize| i.clamp(part.pairs.start as usize, part.pairs.end as usize);
-            let own = |i: usize| within(i) - part.pairs.start as usize;
-            all.extend(corpus.lengths(own(pairs.start)..own(pairs.end))?);
+            let within_part = |i: usize| within(i) - part.pairs.start as usize;
+            all.extend(corpus.lengths(within_part(pairs.start)..within_part(pairs.end))?);
         }
         Ok(all)
     }
@@ -190,11 +192,11 @@ impl TokenizedCorpus {
     }
 
     /// The positions at which each sentence of `pairs` begins and the last one ends, in tokens.
-    fn places(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
+    fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         assert!(pairs.end <= self.pairs, "pairs {pairs:?} of {}", self.pairs);
         match &self.tokens {
-            Tokens::File(file) => file.places(pairs),
-            Tokens::Memory(_, places) => Ok(places[2 * pairs.start..=2 * pairs.end].to_vec()),
+            Tokens::File(file) => file.offsets(pairs),
+            Tokens::Memory(_, offsets) => Ok(offsets[2 * pairs.start..=2 * pairs.end].to_vec()),
             Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
         }
     }
@@ -225,13 +227,14 @@ impl TokenFile {
     }
 
     /// Reads the places of the sentences of `pairs`.
-    fn places(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
+    fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         let from = self.header.before_offsets() + 16 * pairs.start as u64;
         let bytes = self.bytes(from, 16 * pairs.len() + 8)?;
-        let places: Vec<u64> =
-            bytes.as_chunks().0.iter().map(|&place| u64::from_le_bytes(place)).collect();
-        let sound = places.is_sorted() && places.iter().all(|&place| place <= self.header.tokens);
-        sound.then_some(places).ok_or_else(|| self.changed("was overwritten"))
+        let offsets: Vec<u64> =
+            bytes.as_chunks().0.iter().map(|&offset| u64::from_le_bytes(offset)).collect();
+        let sound =
+            offsets.is_sorted() && offsets.iter().all(|&offset| offset <= self.header.tokens);
+        sound.then_some(offsets).ok_or_else(|| self.changed("was overwritten"))
     }
 
     fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {

@@ -66,15 +66,15 @@ impl EpochPlan {
 /// batches.
 pub(super) fn cut(entries: &[Entry], settings: &SamplerSettings) -> EpochPlan {
     let multiple = settings.multiple;
-    let key = |(place, entry): (usize, &Entry)| (shape(entry.lengths, multiple), place as u32);
+    let key = |(index, entry): (usize, &Entry)| (shape(entry.lengths, multiple), index as u32);
     let mut keys: Vec<((u32, i32), u32)> = entries.iter().enumerate().map(key).collect();
     keys.par_sort_unstable();
     let (mut plan, mut rows) = (EpochPlan::default(), Vec::new());
-    for ((cost, _), place) in keys {
+    for ((cost, _), index) in keys {
         if (rows.len() + 1) * cost as usize > settings.budget {
             plan.close(&mut rows, multiple);
         }
-        rows.push(entries[place as usize]);
+        rows.push(entries[index as usize]);
     }
     if !rows.is_empty() {
         plan.close(&mut rows, multiple);

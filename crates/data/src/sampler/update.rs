@@ -16,9 +16,9 @@ impl Rank {
     /// A process that is alone.
     pub const ALONE: Self = Self { number: 0, count: 1 };
 
-    /// Returns whether the batch with number `place` of an update belongs to this process.
-    pub fn has(self, place: usize) -> bool {
-        place % self.count == self.number
+    /// Returns whether the batch with number `index` of an update belongs to this process.
+    pub fn has(self, index: usize) -> bool {
+        index % self.count == self.number
     }
 }
 

@@ -83,9 +83,9 @@ impl BatchSampler {
         if windows > 1 {
             blocks.shuffle(&mut generator("blocks", seed, epoch));
         }
-        let place = |window: usize| blocks.len() * window / windows;
-        let own = &blocks[place(number)..place(number + 1)];
-        own.iter().map(|&block| self.corpus.block(block as usize)).collect()
+        let end = |window: usize| blocks.len() * window / windows;
+        let of_window = &blocks[end(number)..end(number + 1)];
+        of_window.iter().map(|&block| self.corpus.block(block as usize)).collect()
     }
 
     /// The pairs of an epoch of a mixture, which the weights of its `parts` draw.
@@ -93,8 +93,8 @@ impl BatchSampler {
         let all: f64 = parts.iter().map(|part| part.weight).sum();
         let share = |weight: f64| (self.fitting as f64 * weight / all).round().max(1.0);
         let draw = |(number, part): (usize, &MixedPart)| {
-            let place = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
-            let pairs = &self.mixture[place(part.pairs.start)..place(part.pairs.end)];
+            let index = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
+            let pairs = &self.mixture[index(part.pairs.start)..index(part.pairs.end)];
             draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
         };
         parts.iter().enumerate().flat_map(draw).collect()
@@ -102,8 +102,8 @@ impl BatchSampler {
 }
 
 /// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each
-/// epoch takes the next `count`. `place` names the row.
-fn draw(pairs: &[Entry], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<Entry> {
+/// epoch takes the next `count`. `domain` names the row.
+fn draw(pairs: &[Entry], count: u64, domain: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {
         return Vec::new();
@@ -111,7 +111,7 @@ fn draw(pairs: &[Entry], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<
     let (mut drawn, mut next) = (Vec::with_capacity(count as usize), epoch * count);
     while (drawn.len() as u64) < count {
         let mut order = pairs.to_vec();
-        order.shuffle(&mut generator(place, seed, next / all));
+        order.shuffle(&mut generator(domain, seed, next / all));
         let left = count as usize - drawn.len();
         drawn.extend(order.into_iter().skip((next % all) as usize).take(left));
         next = epoch * count + drawn.len() as u64;

@@ -114,7 +114,7 @@ impl Text {
 #[derive(Default)]
 struct Occurrences {
     count: u64,
-    places: Vec<u32>,
+    positions: Vec<u32>,
 }
 
 struct Learner {
@@ -161,7 +161,7 @@ impl Learner {
             if let Some(pair) = self.text.pair(slot, slot + 1) {
                 let found = self.pairs.entry(pair).or_default();
                 found.count += self.text.count(slot);
-                found.places.push(slot);
+                found.positions.push(slot);
             }
         }
         self.heap.extend(self.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))));
@@ -201,12 +201,12 @@ impl Learner {
         if self.merged.insert(pair) {
             self.merges.push(pair);
         }
-        let mut places = self.pairs.remove(&pair).unwrap_or_default().places;
-        places.sort_unstable();
-        self.visits += places.len() as u64;
+        let mut positions = self.pairs.remove(&pair).unwrap_or_default().positions;
+        positions.sort_unstable();
+        self.visits += positions.len() as u64;
         let mut risen = HashSet::new();
-        for place in places {
-            self.merge_at(place, pair, token, &mut risen);
+        for position in positions {
+            self.merge_at(position, pair, token, &mut risen);
         }
         for pair in risen {
             self.heap.push((self.count_of(pair), Reverse(pair)));
@@ -242,13 +242,13 @@ impl Learner {
             }
         }
         self.text.join(left, right, token);
-        for (place, come) in
+        for (position, come) in
             [(before, self.text.pair(before, left)), (left, self.text.pair(left, after))]
         {
             if let Some(come) = come {
                 let found = self.pairs.entry(come).or_default();
                 found.count += count;
-                found.places.push(place);
+                found.positions.push(position);
                 risen.insert(come);
             }
         }

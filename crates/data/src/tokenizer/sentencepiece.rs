@@ -166,12 +166,12 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     }
     let mut tokens = vec![String::new(); size];
     for (token, &id) in ids {
-        let place = &mut tokens[id as usize];
-        if !place.is_empty() {
-            let (one, other) = (token.min(place), token.max(place));
+        let slot = &mut tokens[id as usize];
+        if !slot.is_empty() {
+            let (one, other) = (token.min(slot), token.max(slot));
             return Err(format!("the tokens {one:?} and {other:?} both have the id {id}"));
         }
-        place.clone_from(token);
+        slot.clone_from(token);
     }
     Ok(tokens)
 }

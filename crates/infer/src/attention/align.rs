@@ -72,7 +72,7 @@ fn word_count(pieces: &[Piece]) -> usize {
 
 /// The index of the first of the largest weights.
 pub(crate) fn strongest<T: PartialOrd>(row: &[T]) -> Option<usize> {
-    (0..row.len()).reduce(|best, place| if row[place] > row[best] { place } else { best })
+    (0..row.len()).reduce(|best, index| if row[index] > row[best] { index } else { best })
 }
 
 /// Formats links as the Pharaoh decoder does, `source-target` separated by spaces: `0-0 2-1`.

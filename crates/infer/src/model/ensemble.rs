@@ -22,8 +22,8 @@ impl Ensemble {
     /// ids differ.
     pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, InferError> {
         let first = members.first().ok_or(InferError::EmptyEnsemble)?;
-        for (place, member) in members.iter().enumerate() {
-            let differs = |what| Err(InferError::Ensemble { member: place + 1, what });
+        for (index, member) in members.iter().enumerate() {
+            let differs = |what| Err(InferError::Ensemble { member: index + 1, what });
             if member.source_vocab() != first.source_vocab() {
                 return differs("source vocabulary");
             }
@@ -74,11 +74,11 @@ impl StepModel for Ensemble {
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let members = self.members.iter().map(|member| member.force(sources, targets));
         let members: Vec<Vec<Vec<f32>>> = members.collect();
-        let mean = |row: usize, place: usize| {
-            log_mean_exp(members.iter().map(|scored| f64::from(scored[row][place])))
+        let mean = |row: usize, index: usize| {
+            log_mean_exp(members.iter().map(|scored| f64::from(scored[row][index])))
         };
         let rows = targets.iter().enumerate();
-        rows.map(|(row, target)| (0..target.len()).map(|place| mean(row, place)).collect())
+        rows.map(|(row, target)| (0..target.len()).map(|index| mean(row, index)).collect())
             .collect()
     }
 

@@ -51,11 +51,11 @@ pub(super) fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>)
     let mut is_in = vec![false; vocab];
     lists.iter().copied().flatten().for_each(|&id| is_in[id as usize] = true);
     let all: Vec<u32> = (0..vocab as u32).filter(|&id| is_in[id as usize]).collect();
-    let mut places = vec![0; vocab];
-    for (place, &id) in (0..).zip(&all) {
-        places[id as usize] = place;
+    let mut positions = vec![0; vocab];
+    for (position, &id) in (0..).zip(&all) {
+        positions[id as usize] = position;
     }
-    let columns = |list: &&[u32]| list.iter().map(|&id| places[id as usize]).collect();
+    let columns = |list: &&[u32]| list.iter().map(|&id| positions[id as usize]).collect();
     (all, lists.iter().map(columns).collect())
 }
 

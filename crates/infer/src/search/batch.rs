@@ -9,23 +9,23 @@ use crate::hypothesis::Hypothesis;
 use crate::model::{Decoding, StepModel};
 use crate::settings::SearchSettings;
 
-/// Decodes the sentences at `places` together. Finished sentences leave the batch.
+/// Decodes the sentences at `indices` together. Finished sentences leave the batch.
 pub(super) fn search_batch(
     model: &dyn StepModel,
     requests: &[Request],
     sources: &[Vec<u32>],
-    places: &[usize],
+    indices: &[usize],
     settings: &SearchSettings,
 ) -> Result<Vec<(usize, Vec<Hypothesis>)>, InferError> {
-    if places.iter().all(|&place| requests[place].cancel.is_cancelled()) {
+    if indices.iter().all(|&index| requests[index].cancel.is_cancelled()) {
         return Ok(Vec::new());
     }
-    let task = |&place: &usize| Task::new(place, &requests[place], settings, model);
-    let mut active: Vec<_> = places.iter().map(task).map(SentenceSearch::new).collect();
-    let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();
+    let task = |&index: &usize| Task::new(index, &requests[index], settings, model);
+    let mut active: Vec<_> = indices.iter().map(task).map(SentenceSearch::new).collect();
+    let batch: Vec<&[u32]> = indices.iter().map(|&index| &sources[index][..]).collect();
     let mut decoding = start(model, &batch, &active);
     let mut plan = Plan::first(active.len(), model.special().bos);
-    let mut results = Vec::with_capacity(places.len());
+    let mut results = Vec::with_capacity(indices.len());
     loop {
         let (mut waiting, mut advanced) = (active.iter_mut(), Ok(()));
         decoding.step_in_parts(&plan.tokens, plan.width, &mut |mut logits| {
@@ -39,7 +39,7 @@ pub(super) fn search_batch(
         advanced?;
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
-            results.push((sentence.task.place, sentence.into_hypotheses()));
+            results.push((sentence.task.index, sentence.into_hypotheses()));
         }
         if active.is_empty() {
             return Ok(results);
@@ -97,10 +97,10 @@ impl Plan {
         self.rows.clear();
         self.kept.clear();
         self.tokens.clear();
-        for (place, sentence) in lasting() {
-            self.kept.push(place);
+        for (index, sentence) in lasting() {
+            self.kept.push(index);
             for (row, token) in (0..width).map(|slot| sentence.continuation(slot)) {
-                self.rows.push(place * self.width + row);
+                self.rows.push(index * self.width + row);
                 self.tokens.push(token);
             }
         }

@@ -43,18 +43,18 @@ impl Choices {
     }
 
     /// The index of the logit of the token `id` in a row, if it is a choice.
-    pub fn place(&self, id: u32) -> Option<usize> {
+    pub fn position(&self, id: u32) -> Option<usize> {
         match self {
-            Self::All(vocab) => Some(id as usize).filter(|place| place < vocab),
+            Self::All(vocab) => Some(id as usize).filter(|position| position < vocab),
             Self::Listed(ids) => ids.binary_search(&id).ok(),
         }
     }
 
-    /// The token whose logit is at `place` in a row.
-    pub fn id(&self, place: u32) -> u32 {
+    /// The token whose logit is at `position` in a row.
+    pub fn id(&self, position: u32) -> u32 {
         match self {
-            Self::All(_) => place,
-            Self::Listed(ids) => ids[place as usize],
+            Self::All(_) => position,
+            Self::Listed(ids) => ids[position as usize],
         }
     }
 }
@@ -78,14 +78,14 @@ mod tests {
         let choices = Choices::of(&request, SPECIAL, 9);
         assert_eq!(*choices.ids(), [2, 3, 5, 7, 8]);
         assert_eq!((choices.len(), choices.id(3)), (5, 7));
-        assert_eq!([5, 6].map(|id| choices.place(id)), [Some(2), None]);
+        assert_eq!([5, 6].map(|id| choices.position(id)), [Some(2), None]);
     }
 
     #[test]
     fn without_a_shortlist_every_token_is_a_choice() {
         let choices = Choices::of(&Request::new(vec![4]), SPECIAL, 4);
         assert_eq!((choices.len(), choices.id(3)), (4, 3));
-        assert_eq!([3, 4].map(|id| choices.place(id)), [Some(3), None]);
+        assert_eq!([3, 4].map(|id| choices.position(id)), [Some(3), None]);
         assert_eq!(*choices.ids(), [0, 1, 2, 3]);
     }
 }

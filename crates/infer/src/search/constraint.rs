@@ -15,8 +15,8 @@ pub(crate) fn constrain(
     choices: &Choices,
 ) {
     let mut ban = |id: u32| {
-        if let Some(place) = choices.place(id) {
-            logits[place] = f32::NEG_INFINITY;
+        if let Some(position) = choices.position(id) {
+            logits[position] = f32::NEG_INFINITY;
         }
     };
     ban(special.pad);
@@ -32,8 +32,8 @@ pub(crate) fn constrain(
 
 /// Sets the logits of the tokens that would go on with a word to −∞.
 pub(crate) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &Choices, eos: u32) {
-    for (place, logit) in (0..).zip(logits) {
-        let id = choices.id(place);
+    for (position, logit) in (0..).zip(logits) {
+        let id = choices.id(position);
         if id != eos && edges.continues(id) {
             *logit = f32::NEG_INFINITY;
         }

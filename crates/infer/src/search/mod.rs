@@ -77,7 +77,7 @@ pub(crate) fn search_counting(
     let mut results = vec![empty_translations(settings); requests.len()];
     let searcher = Searcher { model, settings, batching };
     let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
-    let filled = (0..requests.len()).filter(|&place| asks(&requests[place])).collect();
+    let filled = (0..requests.len()).filter(|&index| asks(&requests[index])).collect();
     let free = match requests.iter().any(|request| !request.terms.is_empty()) {
         true => requests.iter().map(Request::without_terms).collect(),
         false => Cow::Borrowed(requests),
@@ -123,10 +123,10 @@ impl Searcher<'_> {
                 Some((index, after_term(model, request, found, fixed[index], settings)?))
             };
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
-            let own: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
-            let mut found = vec![Vec::new(); own.len()];
+            let again: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
+            let mut found = vec![Vec::new(); again.len()];
             if round < request::MOST_ROUNDS {
-                self.decode(&own, (0..own.len()).collect(), &|_| (), &mut found)?;
+                self.decode(&again, (0..again.len()).collect(), &|_| (), &mut found)?;
             }
             for ((index, next), found) in next.into_iter().zip(found) {
                 fixed[index] = next.request.prefix.len();
@@ -143,11 +143,11 @@ impl Searcher<'_> {
         Ok(())
     }
 
-    /// Writes the hypotheses of the requests at `places` to `results`.
+    /// Writes the hypotheses of the requests at `indices` to `results`.
     fn decode(
         &self,
         requests: &[Request],
-        places: Vec<usize>,
+        indices: Vec<usize>,
         done: &(dyn Fn(usize) + Sync),
         results: &mut [Vec<Hypothesis>],
     ) -> Result<(), InferError> {
@@ -155,7 +155,7 @@ impl Searcher<'_> {
         let eos = model.special().eos;
         let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
         let threads = model.parallelism();
-        let mut parts = self.batches(places, &sources);
+        let mut parts = self.batches(indices, &sources);
         if let Some(threads) = threads {
             parts = parallel::divide(parts, threads);
         }
@@ -164,22 +164,22 @@ impl Searcher<'_> {
             found.inspect(|_| done(part.len()))
         };
         parallel::run(&parts, threads, work, |found| {
-            for (place, hypotheses) in found {
-                results[place] = hypotheses;
+            for (index, hypotheses) in found {
+                results[index] = hypotheses;
             }
         })
     }
 
-    /// Divides `places` into batches. Those of searches wider than [`FULL_ROWS`] have fewer
+    /// Divides `indices` into batches. Those of searches wider than [`FULL_ROWS`] have fewer
     /// sentences.
-    fn batches(&self, places: Vec<usize>, sources: &[Vec<u32>]) -> Vec<Vec<usize>> {
+    fn batches(&self, indices: Vec<usize>, sources: &[Vec<u32>]) -> Vec<Vec<usize>> {
         let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
         let rows = self.settings.width();
         let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
         let Batching { max_sentences, max_tokens } = *self.batching;
         let batching =
             Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };
-        batching.group(places, &lengths)
+        batching.group(indices, &lengths)
     }
 }
 

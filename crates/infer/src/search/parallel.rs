@@ -20,8 +20,8 @@ const PART: usize = 32;
 pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let threads = threads.max(1);
     let many = batches.len().saturating_sub(2 * threads);
-    let parts = |(place, batch): (usize, Vec<usize>)| {
-        let at_once = if place < many { BATCHES_AT_ONCE } else { 1 };
+    let parts = |(index, batch): (usize, Vec<usize>)| {
+        let at_once = if index < many { BATCHES_AT_ONCE } else { 1 };
         let size = (batch.len() * at_once).div_ceil(threads).clamp(1, PART);
         batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
     };
@@ -53,15 +53,15 @@ pub(super) fn run<T: Send>(
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
     let results = Mutex::new(Vec::with_capacity(parts.len()));
     let worker = || loop {
-        let place = next.fetch_add(1, Ordering::Relaxed);
-        if place >= parts.len() || place > failed.load(Ordering::Relaxed) {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        if index >= parts.len() || index > failed.load(Ordering::Relaxed) {
             return;
         }
-        let result = work(&parts[place]);
+        let result = work(&parts[index]);
         if result.is_err() {
-            failed.fetch_min(place, Ordering::Relaxed);
+            failed.fetch_min(index, Ordering::Relaxed);
         }
-        results.lock().expect("no worker panics with the lock").push((place, result));
+        results.lock().expect("no worker panics with the lock").push((index, result));
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.min(parts.len()) {
@@ -69,7 +69,7 @@ pub(super) fn run<T: Send>(
         }
     });
     let mut results = results.into_inner().expect("no worker panics with the lock");
-    results.sort_by_key(|&(place, _)| place);
+    results.sort_by_key(|&(index, _)| index);
     results.into_iter().try_for_each(|(_, result)| result.map(&mut take))
 }
 
@@ -104,7 +104,7 @@ mod tests {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         for threads in [None, Some(1), Some(2), Some(3), Some(50)] {
             let mut taken = Vec::new();
-            run(&parts, threads, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
+            run(&parts, threads, |part| Ok(part[0]), |index| taken.push(index)).unwrap();
             assert_eq!(taken, (0..20).collect::<Vec<_>>());
         }
     }
@@ -126,8 +126,8 @@ mod tests {
     fn the_first_error_is_reported() {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         let work = |part: &[usize]| match part[0] {
-            place @ (7 | 8 | 15) => Err(SentenceError::NotFinite(0).of(place)),
-            place => Ok(place),
+            index @ (7 | 8 | 15) => Err(SentenceError::NotFinite(0).of(index)),
+            index => Ok(index),
         };
         let error = run(&parts, Some(3), work, |_| ()).unwrap_err();
         assert!(matches!(error, InferError::Sentence { sentence: 7, .. }), "{error}");

@@ -55,7 +55,7 @@ fn nucleus(best: &[Placed], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64)
         sum += weight(logit);
         sum >= top_p * mass
     });
-    reached.map(|place| place + 1)
+    reached.map(|index| index + 1)
 }
 
 /// The token to which `point` belongs, where `point` is in `[0, 1)` of the sum of all weights.

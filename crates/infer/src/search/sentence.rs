@@ -160,8 +160,9 @@ impl<'a> SentenceSearch<'a> {
         match &self.task.settings.sampling {
             Some(sampling) => {
                 let drawn = self.draw(logits, sampling, parent);
-                let scored = |place: u32| (logits[place as usize], self.task.choices.id(place));
-                self.room.extensions.extend(drawn.map(|place| extension(scored(place))));
+                let scored =
+                    |position: u32| (logits[position as usize], self.task.choices.id(position));
+                self.room.extensions.extend(drawn.map(|position| extension(scored(position))));
             }
             None => {
                 let count = self.task.candidates();
@@ -178,7 +179,10 @@ impl<'a> SentenceSearch<'a> {
     /// Writes the `count` tokens with the highest of `logits` to `best`, of those above `floor`.
     fn select(&mut self, logits: &[f32], floor: f32, count: usize) {
         top_k_above(logits, floor, count, &mut self.room.best);
-        self.room.best.iter_mut().for_each(|(_, place)| *place = self.task.choices.id(*place));
+        self.room
+            .best
+            .iter_mut()
+            .for_each(|(_, position)| *position = self.task.choices.id(*position));
     }
 
     /// The place in `logits` of the token that is drawn.
@@ -278,7 +282,7 @@ impl<'a> SentenceSearch<'a> {
 
 /// Inserts `new` into `ranked`, after those with an equal score, and keeps the best `most`.
 fn insert(ranked: &mut Vec<Hypothesis>, new: Hypothesis, most: usize) {
-    let place = ranked.partition_point(|kept| kept.score >= new.score);
-    ranked.insert(place, new);
+    let position = ranked.partition_point(|kept| kept.score >= new.score);
+    ranked.insert(position, new);
     ranked.truncate(most);
 }

@@ -12,7 +12,7 @@ use crate::settings::{BeamRule, SearchSettings};
 /// The task of the search for one sentence. No step changes it.
 pub(super) struct Task<'a> {
     /// The index of the sentence in the caller's list.
-    pub place: usize,
+    pub index: usize,
     pub request: &'a Request,
     pub settings: &'a SearchSettings,
     pub special: SpecialIds,
@@ -25,9 +25,9 @@ pub(super) struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// The task of `request`, the one at `place` of the caller's list.
+    /// The task of `request`, the one at `index` of the caller's list.
     pub fn new(
-        place: usize,
+        index: usize,
         request: &'a Request,
         settings: &'a SearchSettings,
         model: &dyn StepModel,
@@ -35,7 +35,7 @@ impl<'a> Task<'a> {
         let special = model.special();
         let seed = settings.sampling.as_ref().map_or(0, |sampling| sampling.seed);
         Self {
-            place,
+            index,
             request,
             settings,
             special,
@@ -56,14 +56,14 @@ impl<'a> Task<'a> {
     /// [`SentenceError::NotFinite`].
     pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64, InferError> {
         let normaliser = log_sum_exp(logits);
-        let error = || SentenceError::NotFinite(step).of(self.place + 1);
+        let error = || SentenceError::NotFinite(step).of(self.index + 1);
         normaliser.is_finite().then_some(normaliser).ok_or_else(error)
     }
 
     /// The logit of a token that must be a choice: of the prefix or a term, or `</s>`.
     pub fn logit(&self, logits: &[f32], token: u32) -> f32 {
-        let place = self.choices.place(token);
-        logits[place.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
+        let position = self.choices.position(token);
+        logits[position.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
     }
 
     /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy

@@ -30,13 +30,13 @@ impl Translator {
         if !options.search.small_letters {
             return Vec::new();
         }
-        let small = |(place, request): (usize, &Request)| {
+        let small = |(index, request): (usize, &Request)| {
             let is_free = request.prefix.is_empty() && request.terms.is_empty();
             let is_free = is_free && !request.text.contains(is_small);
             let text = is_free.then(|| self.source_text(request, 0))?;
             let small = |text: String| {
                 let source = self.tokenizers.source.encode(&text);
-                (place, Request { source, text, ..request.clone() })
+                (index, Request { source, text, ..request.clone() })
             };
             is_in_capitals(&text).then(|| forms(&text).map(small))
         };
@@ -49,17 +49,17 @@ impl Found<'_> {
     /// its request. If that fails, they stay.
     pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
         let options = self.options;
-        let small = small.iter().filter(|(place, _)| *place < self.all.len()).cloned();
-        let (places, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
+        let small = small.iter().filter(|(index, _)| *index < self.all.len()).cloned();
+        let (indices, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
         let truncated = TranslateOptions { long_sources: LongSources::Truncate, ..options.clone() };
         self.translator.prepare(&mut forms, &truncated);
         let found = self.again(&forms, &options.search).all;
-        for ((place, form), mut found) in places.into_iter().zip(&forms).zip(found) {
-            let [small, given] = [&found[0], &self.all[place][0]];
+        for ((index, form), mut found) in indices.into_iter().zip(&forms).zip(found) {
+            let [small, given] = [&found[0], &self.all[index][0]];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
-                found.iter_mut().for_each(|own| own.is_raised = true);
-                self.all[place] = found;
+                found.iter_mut().for_each(|hypothesis| hypothesis.is_raised = true);
+                self.all[index] = found;
             }
         }
         self.score_raised();
@@ -69,15 +69,17 @@ impl Found<'_> {
     fn score_raised(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         let pairs = requests.iter().zip(&mut self.all);
-        let raised =
-            pairs.flat_map(|(request, found)| found.iter_mut().map(move |own| (request, own)));
-        let raised: Vec<_> = raised.filter(|(_, own)| own.is_raised).collect();
+        let raised = pairs.flat_map(|(request, found)| {
+            found.iter_mut().map(move |hypothesis| (request, hypothesis))
+        });
+        let raised: Vec<_> = raised.filter(|(_, hypothesis)| hypothesis.is_raised).collect();
         let sources: Vec<_> = raised.iter().map(|(request, _)| request.source.clone()).collect();
-        let texts: Vec<_> = raised.iter().map(|(_, own)| translator.text_of(own)).collect();
+        let texts: Vec<_> =
+            raised.iter().map(|(_, hypothesis)| translator.text_of(hypothesis)).collect();
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
-        for ((_, own), score) in raised.into_iter().zip(scores) {
-            own.score = score.score;
+        for ((_, hypothesis), score) in raised.into_iter().zip(scores) {
+            hypothesis.score = score.score;
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::settings::{BeamRule, SearchSettings};
 
 /// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
 pub(super) fn sort(all: &mut [Hypothesis]) {
-    let is_cut = |own: &Hypothesis| own.finish == FinishReason::Limit;
+    let is_cut = |hypothesis: &Hypothesis| hypothesis.finish == FinishReason::Limit;
     all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
 }
 
@@ -77,14 +77,14 @@ impl Found<'_> {
             found.write_amounts();
             let mut found = found.all.into_iter();
             indices.retain(|&i| {
-                let (own, found) = (&mut self.all[i], found.next().unwrap_or_default());
+                let (list, found) = (&mut self.all[i], found.next().unwrap_or_default());
                 let is_full = found.len() == wider.n_best;
-                let best = own[0].score;
-                own.extend(found.into_iter().filter(|new| new.score <= best));
-                sort(&mut own[1..]);
-                translator.remove_repeated(own);
-                own.truncate(n_best);
-                is_full && own.len() < n_best
+                let best = list[0].score;
+                list.extend(found.into_iter().filter(|new| new.score <= best));
+                sort(&mut list[1..]);
+                translator.remove_repeated(list);
+                list.truncate(n_best);
+                is_full && list.len() < n_best
             });
         }
     }
@@ -119,7 +119,7 @@ impl Translator {
     /// Removes the hypotheses behind the first of each text.
     fn remove_repeated(&self, found: &mut Vec<Hypothesis>) {
         let mut texts = HashSet::new();
-        found.retain(|own| texts.insert(self.text_of(own)));
+        found.retain(|hypothesis| texts.insert(self.text_of(hypothesis)));
     }
 }
 

@@ -31,29 +31,35 @@ impl Found<'_> {
         if !options.search.keep_parts || options.search.sampling.is_some() {
             return;
         }
-        let again = |(place, found): (usize, &Vec<Hypothesis>)| {
-            let request = requests.get(place).filter(|request| !request.cancel.is_cancelled())?;
+        let again = |(index, found): (usize, &Vec<Hypothesis>)| {
+            let request = requests.get(index).filter(|request| !request.cancel.is_cancelled())?;
             Some(Lost {
-                place,
+                index,
                 ..translator.lost_parts(request, options.languages.source.len(), &found[0])?
             })
         };
         let again: Vec<Lost> = self.all.par_iter().enumerate().filter_map(again).collect();
-        let with_terms =
-            |own: &Lost| translator.with_parts(&requests[own.place], own.numbers.clone());
+        let with_terms = |sentence: &Lost| {
+            translator.with_parts(&requests[sentence.index], sentence.numbers.clone())
+        };
         let again = self.keep_by(again, with_terms, |_, text| text);
-        let gapped = |own: &Lost| {
-            let Request { terms, prefix, .. } = &requests[own.place];
+        let gapped = |sentence: &Lost| {
+            let Request { terms, prefix, .. } = &requests[sentence.index];
             // Prescribed words have their places in the whole sentence.
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
             }
-            let text = own.gapped().text;
+            let text = sentence.gapped().text;
             let source = translator.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
-            Some(Request { terms: Terms::default(), source, text, ..requests[own.place].clone() })
+            Some(Request {
+                terms: Terms::default(),
+                source,
+                text,
+                ..requests[sentence.index].clone()
+            })
         };
-        self.keep_by(again, gapped, |own, text| translator.filled(own, &text));
+        self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
     }
 
     /// Writes the amounts of all hypotheses as their language does.
@@ -95,19 +101,19 @@ impl Found<'_> {
         let fits = |request: &Request| check(model, from_ref(request), settings).is_ok();
         let (asked, mut rest): (Vec<_>, Vec<_>) = again
             .into_par_iter()
-            .map(|own| (ask(&own).filter(fits), own))
+            .map(|sentence| (ask(&sentence).filter(fits), sentence))
             .partition(|(request, _)| request.is_some());
         let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
         let mut found = self.again(&asks, settings).all;
         translator.copy_unknown(&asks, &mut found);
         let mut found = found.into_iter();
-        for (_, own) in asked {
+        for (_, sentence) in asked {
             let Some(found) = found.next() else { break };
-            let request = &requests[own.place];
+            let request = &requests[sentence.index];
             let whole = |hypothesis: Hypothesis| {
                 let first = translator.text_of(&hypothesis);
-                let text = write(&own, first.clone());
-                match lost(&own.source, &own.symbols, &text) {
+                let text = write(&sentence, first.clone());
+                match lost(&sentence.source, &sentence.symbols, &text) {
                     None if text == first => Some(hypothesis),
                     None => translator.scored(request, &text, options),
                     Some(_) => None,
@@ -115,7 +121,7 @@ impl Found<'_> {
             };
             let mut kept = found.into_iter().map(whole);
             let Some(best) = kept.next().flatten() else {
-                rest.push((None, own));
+                rest.push((None, sentence));
                 continue;
             };
             // The best translation is that of a list of one, too.
@@ -124,9 +130,9 @@ impl Found<'_> {
             others.sort_by(|a, b| b.score.total_cmp(&a.score));
             let mut found = [vec![best], others].concat();
             found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
-            self.all[own.place] = found;
+            self.all[sentence.index] = found;
         }
-        rest.into_iter().map(|(_, own)| own).collect()
+        rest.into_iter().map(|(_, sentence)| sentence).collect()
     }
 }
 
@@ -150,7 +156,7 @@ impl Translator {
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
         let numbers = lost(&source, &symbols, &self.text_of(best))?;
-        Some(Lost { place: 0, source, symbols, numbers })
+        Some(Lost { index: 0, source, symbols, numbers })
     }
 
     /// Returns whether the best hypothesis for `request` is one for which there is a further search
@@ -189,15 +195,15 @@ impl Translator {
     /// written.
     fn with_parts(&self, request: &Request, mut wanted: Vec<Wanted>) -> Option<Request> {
         wanted.truncate(MOST_PARTS);
-        let Terms { phrases, places, edges, left_out } =
+        let Terms { phrases, spans, edges, left_out } =
             self.terms(&longest(wanted), &request.source).ok()?;
         if phrases.is_empty() {
             return None;
         }
         let mut terms = request.terms.clone();
-        terms.places.resize(terms.phrases.len(), 0..0);
+        terms.spans.resize(terms.phrases.len(), 0..0);
         terms.phrases.extend(phrases);
-        terms.places.extend(places);
+        terms.spans.extend(spans);
         (terms.edges, terms.left_out) = (edges, terms.left_out + left_out);
         Some(Request { terms, ..request.clone() })
     }
@@ -206,7 +212,7 @@ impl Translator {
 /// A sentence whose translation has lost a part.
 pub(super) struct Lost {
     /// The index of the request.
-    place: usize,
+    index: usize,
     source: String,
     /// Its symbols, if the tokeniser does not know all texts: a model cannot put words for those.
     symbols: Vec<Range<usize>>,

@@ -70,9 +70,9 @@ impl Translator {
         }
         let mut members: Vec<Box<dyn StepModel>> = vec![Box::new(model)];
         for (dir, member) in others.iter().zip(2..) {
-            let (model, own) = load_model(dir.as_ref(), device, compute)?;
+            let (model, loaded) = load_model(dir.as_ref(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
-            if hashes(&own) != hashes(&tokenizers) {
+            if hashes(&loaded) != hashes(&tokenizers) {
                 return Err(InferError::Ensemble { member, what: "tokeniser" });
             }
             members.push(Box::new(model));
@@ -180,11 +180,11 @@ fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), Inf
 }
 
 fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), InferError> {
-    let own = tokenizer.special_ids();
+    let known = tokenizer.special_ids();
     let pairs = [
-        (special::PAD_TOKEN, ids.pad, own.pad),
-        (special::BOS_TOKEN, ids.bos, own.bos.unwrap_or(ids.bos)),
-        (special::EOS_TOKEN, ids.eos, own.eos),
+        (special::PAD_TOKEN, ids.pad, known.pad),
+        (special::BOS_TOKEN, ids.bos, known.bos.unwrap_or(ids.bos)),
+        (special::EOS_TOKEN, ids.eos, known.eos),
     ];
     match pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer) {
         Some((token, model, tokenizer)) => Err(InferError::SpecialId { token, model, tokenizer }),

@@ -53,8 +53,8 @@ impl Languages {
     /// Adds the tokens to a request, unless it has nothing to translate.
     pub(super) fn add_to(&self, request: &mut Request, eos: u32) {
         if !request.is_empty(eos) {
-            for place in &mut request.terms.places {
-                *place = place.start + self.source.len()..place.end + self.source.len();
+            for span in &mut request.terms.spans {
+                *span = span.start + self.source.len()..span.end + self.source.len();
             }
             request.source.splice(0..0, self.source.iter().copied());
             request.prefix.splice(0..0, self.target.iter().copied());

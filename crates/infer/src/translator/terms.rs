@@ -40,8 +40,8 @@ impl Translator {
         };
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
         let phrases = wanted.iter().map(phrases).collect::<Result<_, _>>()?;
-        let places = places(&self.tokenizers.source, source, &wanted);
-        Ok(Terms { phrases, places, edges: Some(edges.clone()), left_out: all - wanted.len() })
+        let spans = spans(&self.tokenizers.source, source, &wanted);
+        Ok(Terms { phrases, spans, edges: Some(edges.clone()), left_out: all - wanted.len() })
     }
 
     /// The terms of a translation of `source`, whose ids are `ids`, by the glossary of `options`.
@@ -83,7 +83,7 @@ impl Translator {
 
 /// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if
 /// there is none.
-fn places(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<usize>> {
+fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<usize>> {
     let (mut text, mut ends) = (String::new(), Vec::with_capacity(source.len()));
     for &id in source {
         text.push_str(&text_of(tokenizer, id));
@@ -93,9 +93,9 @@ fn places(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range
         let last = ends.partition_point(|&end| end < at + term.len());
         ends.partition_point(|&end| end <= at)..last + 1
     };
-    let place =
+    let span =
         |term: &Wanted| find(&text, &term.source).map_or(0..0, |at| tokens(at, &term.source));
-    wanted.iter().map(place).collect()
+    wanted.iter().map(span).collect()
 }
 
 /// The first position of `term` as a whole word in `text`.
@@ -245,17 +245,17 @@ mod tests {
     fn the_place_of_a_term_is_where_it_is_a_word() {
         let tokenizer = tokenizer();
         let source = tokenizer.encode("the houses (small) see \"house\"");
-        let place = |text: &str| {
+        let span = |text: &str| {
             let wanted = Wanted { source: text.into(), targets: Vec::new() };
-            let place = places(&tokenizer, &source, &[wanted]).remove(0);
-            tokenizer.decode(&source[place]).replace(['(', ')', '"'], "").trim().to_owned()
+            let span = spans(&tokenizer, &source, &[wanted]).remove(0);
+            tokenizer.decode(&source[span]).replace(['(', ')', '"'], "").trim().to_owned()
         };
-        assert_eq!(place("house"), "house");
-        assert_eq!(place("houses"), "houses");
-        assert_eq!(place("small"), "small");
-        assert_eq!(place("dog"), "");
+        assert_eq!(span("house"), "house");
+        assert_eq!(span("houses"), "houses");
+        assert_eq!(span("small"), "small");
+        assert_eq!(span("dog"), "");
         let at =
-            places(&tokenizer, &source, &[Wanted { source: "house".into(), ..Wanted::default() }]);
+            spans(&tokenizer, &source, &[Wanted { source: "house".into(), ..Wanted::default() }]);
         assert!(at[0].start > source.len() / 2, "not that within \"houses\": {at:?}");
     }
 }

@@ -123,8 +123,8 @@ impl Translator {
         requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
         self.truncate_sources(requests, options);
         if let Some(shortlist) = &options.shortlist {
-            requests.par_iter_mut().for_each(|Request { source, shortlist: own, .. }| {
-                own.get_or_insert_with(|| shortlist.tokens_for(source));
+            requests.par_iter_mut().for_each(|Request { source, shortlist: tokens, .. }| {
+                tokens.get_or_insert_with(|| shortlist.tokens_for(source));
             });
         }
     }

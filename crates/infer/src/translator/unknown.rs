@@ -30,8 +30,9 @@ impl Translator {
     pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
-            for own in found.iter_mut().filter(|own| own.tokens.contains(&unk)) {
-                own.copies = self.copies(request, &own.tokens, unk);
+            for hypothesis in found.iter_mut().filter(|hypothesis| hypothesis.tokens.contains(&unk))
+            {
+                hypothesis.copies = self.copies(request, &hypothesis.tokens, unk);
             }
         }
     }
@@ -41,7 +42,7 @@ impl Translator {
         let (source, target) = (closed(&request.source, eos), closed(tokens, eos));
         let weights = self.model.attention(&source, &target);
         let weights =
-            weights.and_then(|weights| weights.cross.last().map(|own| HeadWeights::mean(own)));
+            weights.and_then(|weights| weights.cross.last().map(|heads| HeadWeights::mean(heads)));
         let texts = self.copied_texts(request, &source);
         let copy = |(count, query): (usize, usize)| {
             let index = match &weights {

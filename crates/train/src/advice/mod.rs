@@ -197,8 +197,8 @@ mod tests {
     /// The warnings after each of the validations, which are 100 updates apart.
     fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
         let mut adviser = Adviser::new(50, 300);
-        let measured = |(place, &(nll, ratio)): (usize, &(f64, f64))| Measured {
-            step: 100 * (place as u64 + 1),
+        let measured = |(index, &(nll, ratio)): (usize, &(f64, f64))| Measured {
+            step: 100 * (index as u64 + 1),
             nll,
             score: Some(20.0),
             length_ratio: Some(ratio),
@@ -206,10 +206,10 @@ mod tests {
         validations.iter().enumerate().map(measured).map(|one| adviser.after(one)).collect()
     }
 
-    fn one(warnings: &[Vec<String>], place: usize, part: &str) {
+    fn one(warnings: &[Vec<String>], index: usize, part: &str) {
         let counts: Vec<usize> = warnings.iter().map(Vec::len).collect();
         assert_eq!(counts.iter().sum::<usize>(), 1, "{warnings:?}");
-        assert!(warnings[place][0].contains(part), "{warnings:?}");
+        assert!(warnings[index][0].contains(part), "{warnings:?}");
     }
 
     #[test]
@@ -296,8 +296,8 @@ mod tests {
     fn a_score_that_stays_0_while_the_loss_falls_is_told() {
         let told = |losses: &[f64], score: f64| {
             let mut adviser = Adviser::new(50, 300);
-            let measured = |(place, &nll): (usize, &f64)| Measured {
-                step: 100 * (place as u64 + 1),
+            let measured = |(index, &nll): (usize, &f64)| Measured {
+                step: 100 * (index as u64 + 1),
                 nll,
                 score: Some(score),
                 length_ratio: None,

@@ -16,8 +16,8 @@ pub(crate) const START: &str = "start";
 
 /// The copy of the model that the run in the folder `run` started from, if there is one.
 pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
-    let own = run.join(START);
-    (own.is_dir() && run.join("config.toml").exists()).then_some(own)
+    let start = run.join(START);
+    (start.is_dir() && run.join("config.toml").exists()).then_some(start)
 }
 
 impl TrainConfig {
@@ -89,11 +89,11 @@ pub(super) fn resolve(
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
     let shape = model_dir::load_config(dir);
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;
-    let own = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
+    let settings = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
         let (path, found) = (dir.join("config.json"), shape.architecture().into());
         ConfigFileError::From { source: model_dir::ModelDirError::Architecture { path, found } }
     })?;
-    own.with(given.unwrap_or(&Table::new()), dir)
+    settings.with(given.unwrap_or(&Table::new()), dir)
 }
 
 fn preset_table(name: &str) -> Result<Table, ConfigFileError> {

@@ -261,12 +261,12 @@ impl ModelSettings {
     pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self, ConfigFileError> {
         let mut table = self.table();
         for (key, value) in given {
-            let own = table.get_mut(key).expect("the keys of a configuration are known");
+            let found = table.get_mut(key).expect("the keys of a configuration are known");
             if RATES.contains(&key.as_str()) {
-                own.clone_from(value);
+                found.clone_from(value);
                 continue;
             }
-            if let Some((key, value, found)) = difference(&format!("model.{key}"), value, own) {
+            if let Some((key, value, found)) = difference(&format!("model.{key}"), value, found) {
                 return Err(ConfigFileError::OtherModel { key, value, dir: dir.into(), found });
             }
         }
@@ -276,14 +276,14 @@ impl ModelSettings {
     /// The first key, dotted, that is set to something, and that something, though the architecture
     /// has no such part.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
-        let (own, default) = (self.table(), Self::default().table());
+        let (table, default) = (self.table(), Self::default().table());
         let idle = |key: &str| match self.architecture {
             Architecture::Transformer => key == RNN,
             Architecture::Rnn => {
                 ![RNN, ARCHITECTURE].contains(&key) && !SHARED_WITH_RNN.contains(&key)
             }
         };
-        let mut found = own.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
+        let mut found = table.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
         found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
     }
 
@@ -295,14 +295,14 @@ impl ModelSettings {
 
 /// The first key at or below `key` where `given` is not what the model has: the key, and both
 /// values. A `d_k` or `d_v` of 0 leaves it to the model.
-fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, String)> {
-    match (given, own) {
-        (Value::Table(given), Value::Table(own)) => given
-            .iter()
-            .find_map(|(name, value)| difference(&format!("{key}.{name}"), value, own.get(name)?)),
+fn difference(key: &str, given: &Value, model: &Value) -> Option<(String, String, String)> {
+    match (given, model) {
+        (Value::Table(given), Value::Table(model)) => given.iter().find_map(|(name, value)| {
+            difference(&format!("{key}.{name}"), value, model.get(name)?)
+        }),
         (Value::Integer(0), _) if ["model.d_k", "model.d_v"].contains(&key) => None,
-        (Value::Integer(whole), Value::Float(own)) if *whole as f64 == *own => None,
-        _ if given == own => None,
-        _ => Some((key.into(), given.to_string(), own.to_string())),
+        (Value::Integer(whole), Value::Float(model)) if *whole as f64 == *model => None,
+        _ if given == model => None,
+        _ => Some((key.into(), given.to_string(), model.to_string())),
     }
 }

@@ -123,7 +123,8 @@ impl Moments {
     pub fn named(&self) -> BTreeMap<String, TensorData> {
         let named = |(name, Moment { kinds, tensors }): (&String, &Moment)| {
             let all = kinds.iter().zip(tensors.clone());
-            all.map(|(kind, own)| (format!("{kind}.{name}"), data_now(own))).collect::<Vec<_>>()
+            all.map(|(kind, moment)| (format!("{kind}.{name}"), data_now(moment)))
+                .collect::<Vec<_>>()
         };
         self.names.iter().zip(&self.moments).flat_map(named).collect()
     }
@@ -136,10 +137,10 @@ impl Moments {
         device: &Device,
     ) -> Option<Self> {
         for (name, Moment { kinds, tensors }) in self.names.iter().zip(&mut self.moments) {
-            for (kind, own) in kinds.iter().zip(tensors) {
+            for (kind, moment) in kinds.iter().zip(tensors) {
                 let data = all.remove(&format!("{kind}.{name}"))?;
-                let fits = data.shape().to_vec() == own.dims();
-                *own = fits.then(|| Tensor::<1>::from_data(data, device).inner())?;
+                let fits = data.shape().to_vec() == moment.dims();
+                *moment = fits.then(|| Tensor::<1>::from_data(data, device).inner())?;
             }
         }
         all.is_empty().then_some(self)

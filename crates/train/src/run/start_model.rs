@@ -79,16 +79,16 @@ impl StartModel {
         settings.with_rates(&self.config)
     }
 
-    /// Copies the directory to `place`, unless it is already there, and reads the weights from
+    /// Copies the directory to `folder`, unless it is already there, and reads the weights from
     /// there from now on.
     ///
     /// # Errors
     /// [`TrainError::NotSaved`] if a file cannot be copied.
-    pub(crate) fn keep(&mut self, place: &Path) -> Result<(), TrainError> {
-        if !place.exists() {
-            save_folder(place, |folder| copy_files(&self.dir, folder, &[]))?;
+    pub(crate) fn keep(&mut self, folder: &Path) -> Result<(), TrainError> {
+        if !folder.exists() {
+            save_folder(folder, |folder| copy_files(&self.dir, folder, &[]))?;
         }
-        self.dir = place.into();
+        self.dir = folder.into();
         Ok(())
     }
 }

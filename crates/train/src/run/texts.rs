@@ -96,8 +96,8 @@ impl Texts {
                 let name = TextName::parse(key, name)?;
                 let path = find(key, &name)?;
                 texts.of_key(key).push(path.clone());
-                if let TextName::OfRun(own) = name {
-                    texts.kept.push((path, own));
+                if let TextName::OfRun(name_in_run) = name {
+                    texts.kept.push((path, name_in_run));
                 }
             }
         }
@@ -126,8 +126,8 @@ impl Texts {
     /// # Errors
     /// [`TrainError::FolderTaken`] if it would.
     pub fn check(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
-        let in_the_way = |(from, own): &(PathBuf, PathBuf)| {
-            let to = run.join(own);
+        let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
+            let to = run.join(name_in_run);
             (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
         };
         match self.kept.iter().find_map(in_the_way) {
@@ -145,8 +145,8 @@ impl Texts {
     /// The errors of [`check`](Self::check); [`TrainError::Io`].
     pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
         self.check(run, mode)?;
-        for (from, own) in &self.kept {
-            let to = run.join(own);
+        for (from, name_in_run) in &self.kept {
+            let to = run.join(name_in_run);
             copy(from, &to).at(&to)?;
         }
         Ok(())

@@ -87,10 +87,10 @@ impl Replicas {
         batches: &[Batch],
         objective: Objective,
     ) -> GradientSums {
-        let own = self.own_sums(model, batches, objective);
+        let sums = self.own_sums(model, batches, objective);
         match &self.ranks {
-            Some((ranks, exchange)) => ranks::sum_over(&**ranks, own, *exchange),
-            None => own,
+            Some((ranks, exchange)) => ranks::sum_over(&**ranks, sums, *exchange),
+            None => sums,
         }
     }
 
@@ -108,15 +108,15 @@ impl Replicas {
     ) -> GradientSums {
         let (count, Rank { number, count: ranks }) = (self.count(), self.rank());
         let placed = |(i, batch)| (number + i * ranks, batch);
-        let own =
+        let share_of =
             |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
-            let batches = own(device).map(|(index, batch)| (index, batch.clone())).collect();
+            let batches = share_of(device).map(|(index, batch)| (index, batch.clone())).collect();
             replica.ask(Share { model: model.clone(), batches, objective });
         }
         let device = &self.first;
-        let over = || GradientSums::over(model, own(0), objective, device);
+        let over = || GradientSums::over(model, share_of(0), objective, device);
         let first = among_workers(device, over);
         let first = first.expect("an update has at least one batch");
         busy.iter().map(Replica::answer).fold(first, GradientSums::plus)

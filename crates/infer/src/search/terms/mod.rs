@@ -22,7 +22,7 @@ pub struct Terms {
     pub phrases: Vec<Vec<Phrase>>,
     /// For each term the tokens of the source that it translates; empty where they are not known,
     /// also as a whole.
-    pub places: Vec<Range<usize>>,
+    pub spans: Vec<Range<usize>>,
     /// The tokens that begin and end within words. Without it, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
     /// The number of further terms, which are not asked for because there are

@@ -36,7 +36,8 @@ impl AfterTerm {
         let tokens = [&self.request.prefix[..], &self.rest].concat();
         let source = self.request.closed(model.special().eos);
         let scored = model.force(&[&source], &[&tokens]).remove(0);
-        let total = |log_probs: &[f32]| log_probs.iter().map(|&own| f64::from(own)).sum::<f64>();
+        let total =
+            |log_probs: &[f32]| log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum::<f64>();
         let is_better = |best: &Hypothesis| {
             let better = total(&scored[prefix..]) > total(&best.log_probs[prefix..]);
             better && settings.no_repeat_ngram == 0
@@ -47,9 +48,9 @@ impl AfterTerm {
             let log_probs = [&before[..prefix], &scored[prefix..]].concat();
             let score = total(&log_probs) / settings.length_penalty.divisor(tokens.len());
             let finish = FinishReason::EndOfSentence;
-            found.retain(|own| {
-                let is_better = own.finish == finish && own.score > score;
-                own.tokens != tokens && !is_better
+            found.retain(|hypothesis| {
+                let is_better = hypothesis.finish == finish && hypothesis.score > score;
+                hypothesis.tokens != tokens && !is_better
             });
             found.insert(0, Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::empty() });
             found.truncate(settings.n_best);
@@ -80,7 +81,7 @@ pub(crate) fn after_term(
     let fixed = fixed.max(request.prefix.len());
     let source = request.closed(eos);
     let words = Words::new(model, terms, &source, tokens, fixed);
-    let replaced = |&term: &usize| (words.replaced(terms.places.get(term)), term);
+    let replaced = |&term: &usize| (words.replaced(terms.spans.get(term)), term);
     let (word, term) = missing.iter().map(replaced).min_by_key(|(word, _)| word.start)?;
     // The terms that are not among the fixed tokens, and `</s>`, have to fit as well.
     let limit = request.limit(settings, model);
@@ -133,17 +134,17 @@ impl Words {
         Self { words: words(terms, tokens, first), end, weights, lengths }
     }
 
-    /// The word that a term replaces whose source tokens are `place`; empty, before the end of the
+    /// The word that a term replaces whose source tokens are `span`; empty, before the end of the
     /// sentence, if there is none.
-    fn replaced(&self, place: Option<&Range<usize>>) -> Range<usize> {
-        let Some(place) = place.filter(|place| !place.is_empty()) else {
+    fn replaced(&self, span: Option<&Range<usize>>) -> Range<usize> {
+        let Some(span) = span.filter(|span| !span.is_empty()) else {
             return self.end..self.end;
         };
         let word = match &self.weights {
-            Some(weights) => attending(weights, &self.words, place),
+            Some(weights) => attending(weights, &self.words, span),
             None => {
                 let [source, target] = self.lengths;
-                let expected = place.start * target / source;
+                let expected = span.start * target / source;
                 self.words.iter().min_by_key(|word| word.start.abs_diff(expected)).cloned()
             }
         };
@@ -154,28 +155,30 @@ impl Words {
 /// The words of `tokens` from `first` on; signs are none.
 fn words(terms: &Terms, tokens: &[u32], first: usize) -> Vec<Range<usize>> {
     let edges = terms.edges.as_deref();
-    let continues = |place: usize| edges.is_some_and(|edges| edges.continues(tokens[place]));
-    let in_word = |place: usize| {
-        edges.is_none_or(|edges| edges.is_open(tokens[place]) || edges.continues(tokens[place]))
+    let continues = |position: usize| edges.is_some_and(|edges| edges.continues(tokens[position]));
+    let in_word = |position: usize| {
+        edges.is_none_or(|edges| {
+            edges.is_open(tokens[position]) || edges.continues(tokens[position])
+        })
     };
-    let begins = (first..tokens.len()).filter(|&place| !continues(place));
+    let begins = (first..tokens.len()).filter(|&position| !continues(position));
     begins
         .map(|begin| {
-            let end = (begin + 1..tokens.len()).find(|&place| !continues(place));
+            let end = (begin + 1..tokens.len()).find(|&position| !continues(position));
             begin..end.unwrap_or(tokens.len())
         })
         .filter(|word| word.clone().any(in_word))
         .collect()
 }
 
-/// The word that attends to the source tokens `place` most, by the mean of its tokens.
+/// The word that attends to the source tokens `span` most, by the mean of its tokens.
 fn attending(
     weights: &HeadWeights,
     words: &[Range<usize>],
-    place: &Range<usize>,
+    span: &Range<usize>,
 ) -> Option<Range<usize>> {
     let share = |word: &Range<usize>| {
-        let rows = word.clone().filter_map(|query| weights.row(query).get(place.clone()));
+        let rows = word.clone().filter_map(|query| weights.row(query).get(span.clone()));
         rows.flatten().sum::<f32>() / word.len() as f32
     };
     let shares = words.iter().map(|word| (share(word), word));
@@ -201,9 +204,10 @@ fn likeliest<'a>(
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();
     let scored = model.force(&vec![&source[..]; targets.len()], &targets);
     let score = |(phrase, log_probs): (&Phrase, Vec<f32>)| {
-        let own = &log_probs[prefix.len()..prefix.len() + phrase.tokens.len()];
-        f64::from(own.iter().sum::<f32>()) / settings.length_penalty.divisor(own.len())
+        let of_phrase = &log_probs[prefix.len()..prefix.len() + phrase.tokens.len()];
+        f64::from(of_phrase.iter().sum::<f32>()) / settings.length_penalty.divisor(of_phrase.len())
     };
-    let scored = phrases.into_iter().zip(scored).map(|(own, scored)| (score((own, scored)), own));
+    let scored =
+        phrases.into_iter().zip(scored).map(|(phrase, scored)| (score((phrase, scored)), phrase));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, phrase)| phrase)
 }

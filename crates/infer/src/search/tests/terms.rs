@@ -249,8 +249,8 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
         if has_pair(&free, 7).or(has_pair(&free, 8)).is_some() || free.last() != Some(&2) {
             continue;
         }
-        let (phrases, places) = (vec![phrase(8), phrase(7)], vec![3..4, 1..2]);
-        for found in find(&Terms { phrases, places, ..Terms::default() }) {
+        let (phrases, spans) = (vec![phrase(8), phrase(7)], vec![3..4, 1..2]);
+        for found in find(&Terms { phrases, spans, ..Terms::default() }) {
             // The second term replaces the second token. The first one replaces the fourth of what
             // comes out then, unless the model says it by itself.
             assert_eq!(found.tokens[..3], [free[0], 7, 7], "{seed}: {free:?}");
