@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::{is_fraction, numbers};
-use super::placeholders::{Around, PLACEHOLDERS, message};
+use super::placeholders::{Around, PLACEHOLDERS, is_command, message};
 use crate::words::{Mark, floor, mark};
 
 /// A part of a sentence that its translation has to keep.
@@ -31,7 +31,7 @@ pub enum PartKind {
 }
 
 /// Signs that begin most addresses, placeholders and code.
-const SIGNS: &str = "{<%$#&\\[@_`/§№|";
+const SIGNS: &str = "{<%$#&\\[@_`/§№|^~";
 
 /// The least digits of an account, with which each text is searched by the patterns.
 const LEAST_DIGITS: usize = 8;
@@ -69,11 +69,13 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?P<line>[+＋]\d{1,3}[ \u{a0}./()\d-]{4,24}\d|(?-u:\b)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4}(?-u:\b))?)",
         r"``[^`\n](?:[^`\n]|`[^`\n])*``|`[^`\s](?:[^`\n]*[^`\s])?`",
         r"(?P<icu>\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,)",
+        // Files below a folder that a variable names.
+        r"(?P<env>\$(?:[A-Za-z_]\w*|\{\w+\})(?:/[\w.@+-]+)+/?|%[A-Za-z_]\w*%(?:\\[\w.@+-]+)+)",
         &placeholders.collect::<Vec<_>>().join("|"),
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
-        // Names of parts, orders and standards, of capitals and digits.
-        r"(?P<code>(?-u:\b)[A-Z0-9]+(?:[-/_][A-Z0-9]+)+(?-u:\b))",
+        // Names of parts, orders and standards, of capitals and digits; names of variables.
+        r"(?P<code>(?-u:\b)(?:[A-Z0-9]+(?:[-/_][A-Z0-9]+)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?-u:\b))",
         // Section signs, and words with numerals that are no digits: m², H₂O.
         r"(?P<sign>[§№]+|\w*[\p{No}--[¼-¾⅐-⅞]][\w\p{No}]*)",
         // Symbols, currencies and emoji, which many models drop.
@@ -175,7 +177,11 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
         Some(Around::NoDigitBefore) => {
             range.start == last || !before.ends_with(|c: char| c.is_numeric())
         }
-        Some(Around::NoSmallAfter) => !after.starts_with(char::is_lowercase),
+        Some(Around::NoCommand) => {
+            let letters = &text[range.start + 1..];
+            let end = letters.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(letters.len());
+            !is_command(&letters[..end])
+        }
         Some(Around::NoWord) => !word_before && !word_after,
         Some(Around::NoPercentage) => {
             let number = before.trim_end().ends_with(char::is_numeric);
@@ -184,7 +190,8 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
         Some(Around::FirstGroup) => has_groups && is_group(after),
         None if named("code") => {
             let has = |kind: fn(&u8) -> bool| text.as_bytes()[range.clone()].iter().any(kind);
-            let is_code = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
+            let is_code =
+                has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
             is_code && !word_before && !word_after
         }
         None => {
@@ -192,7 +199,7 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
                 || (named("path") || named("line")) && (word_before || word_after))
         }
     };
-    let closes = named("url") || named("path");
+    let closes = named("url") || named("path") || named("env");
     let end = if closes { range.start + without_closing(&text[range.clone()]) } else { range.end };
     // A long word with a footnote's number has a translation.
     let letters = text[range.clone()].chars().filter(|c| c.is_alphabetic()).count();

@@ -19,17 +19,16 @@ pub(super) enum Around {
     NoDigitBefore,
     /// No letter around it, and no number before it, which would be a percentage: `5 %ige`.
     NoPercentage,
-    /// No small letter behind it, which would make it a command of TeX.
-    NoSmallAfter,
+    /// No letters behind it that would make it a command of TeX.
+    NoCommand,
     /// A text with `$1`; others are amounts.
     FirstGroup,
 }
 
 /// Placeholders by the systems that have them, in the order of their precedence.
-pub(super) const PLACEHOLDERS: [(Around, &str); 18] = {
+pub(super) const PLACEHOLDERS: [(Around, &str); 19] = {
     use Around::{
-        Anything, FirstGroup, NoDigitBefore, NoPercentage, NoSmallAfter, NoWord, NoWordBefore,
-        Start,
+        Anything, FirstGroup, NoCommand, NoDigitBefore, NoPercentage, NoWord, NoWordBefore, Start,
     };
     [
         // Characters of HTML, Jinja, Django, Liquid, ERB.
@@ -43,7 +42,7 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 18] = {
             r"</?[A-Za-z][A-Za-z0-9_:.-]{0,40}(?:\s[^<>\n]*)?/?>|\[/?[A-Za-z]+(?:_[A-Za-z\d]+)+\]|\*\|[^|\n]{1,60}\|\*",
         ),
         // Escapes of C, JavaScript, JSON.
-        (NoSmallAfter, r#"\\(?:[nrt0"'\\]|u[\da-fA-F]{4}|x[\da-fA-F]{2})"#),
+        (NoCommand, r#"\\(?:[nrt0"'\\]|u[\da-fA-F]{4}|x[\da-fA-F]{2})"#),
         // Jinja, Vue.
         (Anything, r"\{\{[^{}\n]{0,80}\}\}"),
         // Shells, JavaScript, Ruby.
@@ -79,12 +78,25 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 18] = {
         (NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
         // Python.
         (NoWord, r"__\w+?__"),
+        // Names between signs.
+        (NoWord, r"~[A-Za-z_]\w*~|\^[A-Za-z_]\w*\^"),
         // Vue, mentions, tags.
         (NoWordBefore, r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w"),
         // Laravel, SQL, Drupal.
         (Start, r"[:!][A-Za-z_]\w*\w"),
     ]
 };
+
+/// Commands of TeX that begin like an escape; those of four letters or more with any ending.
+const COMMANDS: &str = "nabla ne nearrow neg neq newcommand newline newpage newtheorem ni noindent \
+    norm normal not notin nu rangle rceil ref renewcommand rfloor rho right rm tab table tan tanh tau \
+    text tfrac theta thin tilde times tiny title to top triangle";
+
+/// Returns whether `letters`, which follow a backslash, are a command of TeX.
+pub(super) fn is_command(letters: &str) -> bool {
+    let is_one = |name: &str| letters == name || name.len() > 3 && letters.starts_with(name);
+    COMMANDS.split_whitespace().any(is_one)
+}
 
 /// The beginning of a plural or a select in ICU's messages; the beginning of an arm.
 static ICU: LazyLock<[Regex; 2]> = LazyLock::new(|| {

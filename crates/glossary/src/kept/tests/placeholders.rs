@@ -4,7 +4,7 @@ use super::found;
 use crate::arms;
 
 /// Placeholders of one grammar on each line, as their documentation has them.
-const GRAMMARS: [&str; 40] = [
+const GRAMMARS: [&str; 42] = [
     "%s %d %5d %-5.2f %05.1f %lld %lu %zu %x %c %@ %i %+d %.3e", // C, Objective-C
     "%1$s %2$d %1$@ %3$.2f",                                     // POSIX
     "%(name)s %(count)d %(x).2f %(a-b)s",                        // Python, Babel
@@ -44,6 +44,8 @@ const GRAMMARS: [&str; 40] = [
     "[user_name] [/end_of]",
     "*|USER|* *|IF:A|*",
     "%%user%% %[name]",
+    "~user~ ^user_name^",
+    "user_name max_2_files $HOME/.config ${HOME}/a/b %APPDATA%\\app\\x",
     "\\n \\t \\u00e9 \\x41 \\\"",
 ];
 
@@ -100,7 +102,7 @@ fn prose_has_no_placeholders() {
         "It costs $5, $10.50 or $3 a day.",
         "Er sagte: gut; um 14:45 Uhr, a:b, 3:2, C# und F#, Nr. #1",
         "Oh :) :-) :D :p ;) nein!doch!",
-        "me@ or a@b, 5 @ 3, wow!! [sic] (ja) snake_case_name __ a__b",
+        "me@ or a@b, 5 @ 3, wow!! [sic] (ja) __ a__b",
         "10 %iger Anstieg; 3 % davon",
         "a < b und c > d, <3, [sic] <- [x] a<b",
     ] {
@@ -141,6 +143,9 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("%s:een, [:ss], (a:b)", vec!["%s", ":ss"]),
         ("a &amp; b&#39;c&#x2013;", vec!["&amp;", "&#39;", "&#x2013;"]),
         ("5%p, 5 %ige", vec![]),
+        ("\\nnew\\tand \\rund", vec!["\\n", "\\t", "\\r"]),
+        ("\\nu, \\tau, \\textbf, \\right and \\to", vec![]),
+        ("in $HOME/.config.", vec!["$HOME/.config"]),
     ] {
         assert_eq!(found(text), placeholders, "{text}");
     }
