@@ -53,7 +53,7 @@ impl AttentionBias {
     /// This bias, with the keys that `mask` hides hidden too.
     pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
         let mask = match self.mask() {
-            Some(own) => own.bool_or(mask),
+            Some(hidden) => hidden.bool_or(mask),
             None => mask,
         };
         match self {

@@ -49,7 +49,10 @@ impl Recorder {
     /// `[batch, heads, query_len, key_len]` each.
     pub fn weights(&self, kind: AttentionKind) -> Vec<Tensor<4>> {
         let all = self.0.borrow();
-        all.iter().filter(|(own, _)| *own == kind).map(|(_, weights)| weights.clone()).collect()
+        all.iter()
+            .filter(|(recorded, _)| *recorded == kind)
+            .map(|(_, weights)| weights.clone())
+            .collect()
     }
 }
 

@@ -100,13 +100,13 @@ impl DecoderLayerConfig {
             TargetHistory::Ssru => Ssru::cost(d_model),
         };
         let residual = ResidualNorm::cost(&self.layer_norm());
-        let own = history + self.feed_forward.cost() + residual * 2;
-        let Some(cross) = &self.cross_attention else { return [own, Cost::default()] };
+        let of_target = history + self.feed_forward.cost() + residual * 2;
+        let Some(cross) = &self.cross_attention else { return [of_target, Cost::default()] };
         let (whole, Cost { multiplications, .. }) =
             (cross.cost(source, None, precision), cross.key_value_cost());
         let at_target = Cost { multiplications: whole.multiplications - multiplications, ..whole };
         let at_source = Cost { multiplications, ..Cost::default() };
-        [own + at_target + residual, at_source]
+        [of_target + at_target + residual, at_source]
     }
 
     /// The normalisation around each sub-layer.

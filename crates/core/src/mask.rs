@@ -14,8 +14,8 @@ pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
 /// other tokens has something to attend to: `[batch, len]` → `[batch, 1, 1, len]`.
 pub fn end_mask(ids: &Tensor<2, Int>, eos: u32) -> Tensor<4, Bool> {
     let [batch, len] = ids.dims();
-    let places = Tensor::<1, Int>::arange(0..len as i64, &ids.device());
-    let later = places.greater_scalar(0).reshape([1, 1, 1, len]).expand([batch, 1, 1, len]);
+    let positions = Tensor::<1, Int>::arange(0..len as i64, &ids.device());
+    let later = positions.greater_scalar(0).reshape([1, 1, 1, len]).expand([batch, 1, 1, len]);
     padding_mask(ids, eos).bool_and(later)
 }
 

@@ -54,9 +54,9 @@ impl TransformerConfig {
 
     /// The decoder.
     pub fn decoder(&self) -> DecoderConfig {
-        let own = self.of_decoder();
-        let layer = DecoderLayerConfig::new(own.attention(), own.feed_forward())
-            .with_cross_attention(Some(own.attention().with_joint_query_norm(true)))
+        let sizes = self.of_decoder();
+        let layer = DecoderLayerConfig::new(sizes.attention(), sizes.feed_forward())
+            .with_cross_attention(Some(sizes.attention().with_joint_query_norm(true)))
             .with_history(self.conventions.target_history)
             .with_norm(self.norm)
             .with_dropout(self.dropout)

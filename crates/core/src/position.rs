@@ -208,17 +208,17 @@ mod tests {
         let device = Device::default();
         let x = Tensor::<3>::zeros([1, 4, 16], &device);
         let later = PositionalEncoding::sinusoidal().forward(x.clone(), 2);
-        let own = PositionalEncodingConfig::new(16).with_offset(2).init(&device).forward(x, 0);
-        own.into_data().assert_eq(&later.into_data(), true);
+        let shifted = PositionalEncodingConfig::new(16).with_offset(2).init(&device).forward(x, 0);
+        shifted.into_data().assert_eq(&later.into_data(), true);
     }
 
     /// Position 3 of width 8 as `MarianSinusoidalPositionalEmbedding` of transformers 5.23 and
     /// Marian's `sinusoidalPositionEmbeddings` compute it.
     #[test]
     fn halves_are_those_of_hugging_face_and_of_marian() {
-        let near = |own: &[f32], expected: [f64; 8]| {
-            let pairs = own.iter().zip(expected);
-            assert!(pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7), "{own:?}");
+        let near = |actual: &[f32], expected: [f64; 8]| {
+            let pairs = actual.iter().zip(expected);
+            assert!(pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7), "{actual:?}");
         };
         let of = |angles: [f64; 4]| {
             let [a, b, c, d] = angles;

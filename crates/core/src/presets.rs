@@ -88,8 +88,8 @@ mod tests {
     fn parameter_counts_are_those_of_table_3() {
         let millions = |c: TransformerConfig| c.parameter_count() as f64 / 1e6;
         let near = |c: TransformerConfig, printed: f64| {
-            let own = millions(c);
-            assert!((own - printed).abs() <= 0.07 * printed, "{own} against {printed}");
+            let count = millions(c);
+            assert!((count - printed).abs() <= 0.07 * printed, "{count} against {printed}");
         };
         let base = || TransformerConfig::base(37_000);
         near(base(), 65.0);

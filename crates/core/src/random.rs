@@ -19,12 +19,12 @@ impl Mode {
         Self::Training(RandomKey::new(seed).fold(update))
     }
 
-    /// The mode for part number `place` of a module; parts with different numbers get unrelated
+    /// The mode for part number `index` of a module; parts with different numbers get unrelated
     /// random numbers.
-    pub fn fold(self, place: u64) -> Self {
+    pub fn fold(self, index: u64) -> Self {
         match self {
             Self::Inference => Self::Inference,
-            Self::Training(key) => Self::Training(key.fold(place)),
+            Self::Training(key) => Self::Training(key.fold(index)),
         }
     }
 }

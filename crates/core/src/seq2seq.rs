@@ -129,8 +129,8 @@ impl dyn Seq2SeqCache {
     /// # Panics
     /// If it belongs to a model of another architecture.
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
-        let own = (self as &mut dyn Any).downcast_mut();
-        own.expect("the cache is that of a model of another architecture")
+        let cache = (self as &mut dyn Any).downcast_mut();
+        cache.expect("the cache is that of a model of another architecture")
     }
 }
 

@@ -100,12 +100,12 @@ mod tests {
         unit.gate.bias = Some(burn::module::Param::from_tensor(bias));
         let inputs = [1.0f32, -3.0, 0.5];
         let x = Tensor::<1>::from_floats(inputs, &device).reshape([1, 3, 1]);
-        let own = unit.forward(x, &mut SsruState::default()).into_data();
+        let output = unit.forward(x, &mut SsruState::default()).into_data();
         let mut cell = 0.0;
-        for (x, own) in inputs.into_iter().zip(own.iter::<f32>()) {
+        for (x, output) in inputs.into_iter().zip(output.iter::<f32>()) {
             let keep = 1.0 / (1.0 + (-(x + 0.5)).exp());
             cell = keep * cell + (1.0 - keep) * 2.0 * x;
-            assert!((own - cell.max(0.0)).abs() < 1e-6, "{own} {cell}");
+            assert!((output - cell.max(0.0)).abs() < 1e-6, "{output} {cell}");
         }
     }
 

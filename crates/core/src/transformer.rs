@@ -304,7 +304,7 @@ mod tests {
         let layer = 4 * 128 * 128 + 2 * 128 * 512;
         let source = 2 * (layer + 256 * 10) + 2 * 2 * 128 * 128;
         let target = 2 * (layer + 2 * 128 * 128 + 2 * 256 * 10) + logits;
-        let own = TransformerConfig::tiny(6_000).update_flops(1, 10, 10);
-        assert_eq!(own, 6 * 10 * (source + target) as u64);
+        let flops = TransformerConfig::tiny(6_000).update_flops(1, 10, 10);
+        assert_eq!(flops, 6 * 10 * (source + target) as u64);
     }
 }

@@ -222,10 +222,6 @@ fn set_texts<'a>(
     Ok(())
 }
 
-/// The one or two files of `option` as a corpus.
-///
-/// # Errors
-/// Wrong usage for any other number of files.
 /// The texts of the two sides, which are not one pipe.
 fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a Path, Side)>> {
     let texts = [(Some(source), Side::Source), (target, Side::Target)];
@@ -235,6 +231,10 @@ fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a P
     Ok(texts)
 }
 
+/// The one or two files of `option` as a corpus.
+///
+/// # Errors
+/// Wrong usage for any other number of files.
 fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
     corpus_paths(option, paths).map_err(wrong_usage)
 }

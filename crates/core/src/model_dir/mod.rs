@@ -171,7 +171,9 @@ pub fn load_as(
         return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
     }
     let is_same = match read_fields(architecture, &value["model"]) {
-        Some(own) => *own.map_err(|e| ModelDirError::json(&path, &e))? == *config,
+        Some(config_of_file) => {
+            *config_of_file.map_err(|e| ModelDirError::json(&path, &e))? == *config
+        }
         None => value["model"] == config.to_json(),
     };
     if is_same { build(dir, config, device) } else { Err(ModelDirError::Other { path }) }

@@ -54,9 +54,9 @@ impl UpdateStream {
     fn update(&mut self) -> Result<PlannedUpdate> {
         let from = self.state();
         let mut batches = Vec::with_capacity(self.size.div_ceil(self.rank.count));
-        for place in 0..self.size {
+        for index in 0..self.size {
             self.stream.pass()?;
-            if self.rank.has(place) {
+            if self.rank.has(index) {
                 batches.push(self.stream.read()?.batch);
             }
         }

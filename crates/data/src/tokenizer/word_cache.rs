@@ -29,7 +29,7 @@ impl WordCache {
         };
         let is_of = |split_digits| {
             let settings = TokenizerSettings { split_digits, ..TokenizerSettings::default() };
-            layout::empty(&settings).is_ok_and(|own| form(&own) == form(tokenizer))
+            layout::empty(&settings).is_ok_and(|empty| form(&empty) == form(tokenizer))
         };
         (is_of(false) || is_of(true)).then(Self::default)
     }

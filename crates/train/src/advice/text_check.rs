@@ -186,9 +186,9 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String>
 /// Tells the first block of `text` whose lines belong to others than those of the same number.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
     let blocks = text.chunks(BLOCK).filter(|block| block.len() >= FEWEST_PAIRS);
-    let (place, lag) =
-        blocks.enumerate().find_map(|(place, block)| Some((place, shift(block)?)))?;
-    let (line, lines) = (place * BLOCK + 1, lag.abs());
+    let (block_index, lag) =
+        blocks.enumerate().find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
+    let (line, lines) = (block_index * BLOCK + 1, lag.abs());
     let way = if lag > 0 { "down" } else { "up" };
     Some(format!(
         "warning: the sides of {key} look shifted: from about line {line} on, a source line seems to belong to the target \
@@ -365,10 +365,10 @@ mod tests {
         let text = text(1700);
         for (from, lag, line) in [(0, 1, 1), (0, 2, 1), (1000, 1, 1001)] {
             let said = misaligned("data.valid", &shifted(&text, from, lag)).unwrap();
-            let place = format!(
+            let lines = format!(
                 "from about line {line} on, a source line seems to belong to the target line {lag} further down"
             );
-            assert!(said.contains("data.valid") && said.contains(&place), "{said}");
+            assert!(said.contains("data.valid") && said.contains(&lines), "{said}");
         }
         let up: Vec<Pair> = shifted(&text, 0, 1).into_iter().map(|(a, b)| (b, a)).collect();
         assert!(misaligned("data.train", &up).unwrap().contains("1 further up"));

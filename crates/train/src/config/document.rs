@@ -30,30 +30,30 @@ pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let place = path.display().to_string();
+    let location = path.display().to_string();
     if bytes.len() as u64 > LONGEST_FILE {
         let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
-        return Err(ConfigFileError::Syntax { place, message });
+        return Err(ConfigFileError::Syntax { location, message });
     }
     match std::str::from_utf8(&bytes) {
-        Ok(text) => parse(&place, text),
+        Ok(text) => parse(&location, text),
         Err(error) => {
             let at = error.valid_up_to();
-            let place = format!("{place}:{}", line_at(&bytes, at));
+            let location = format!("{location}:{}", line_at(&bytes, at));
             let message = format!("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at]);
-            Err(ConfigFileError::Syntax { place, message })
+            Err(ConfigFileError::Syntax { location, message })
         }
     }
 }
 
-/// Parses and checks `text`, which error messages call `place`.
-pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError> {
+/// Parses and checks `text`, which error messages call `location`.
+pub(super) fn parse(location: &str, text: &str) -> Result<Document, ConfigFileError> {
     let at = |span: Option<Range<usize>>| match span {
-        Some(span) => format!("{place}:{}", line_at(text.as_bytes(), span.start)),
-        None => place.to_string(),
+        Some(span) => format!("{location}:{}", line_at(text.as_bytes(), span.start)),
+        None => location.to_string(),
     };
     let syntax = |error: Error| ConfigFileError::Syntax {
-        place: at(error.span()),
+        location: at(error.span()),
         message: error.message().to_string(),
     };
     let mut parsed = DeTable::parse(text).map_err(syntax)?;
@@ -65,7 +65,7 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError
         let found = first_wrong(parsed.get_ref(), &|table| table);
         let (error, span) =
             found.map_or_else(|| (whole.clone(), whole.span()), |(e, at)| (e, Some(at)));
-        ConfigFileError::Type { place: at(span), message: one_line(&error) }
+        ConfigFileError::Type { location: at(span), message: one_line(&error) }
     })?;
     let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
@@ -83,7 +83,7 @@ fn preset(
         DeValue::String(name) => Ok(Some(name.to_string())),
         _ => {
             let message = "preset must be a name in quotes, such as preset = \"small\"".into();
-            Err(ConfigFileError::Type { place: at(Some(value.span())), message })
+            Err(ConfigFileError::Type { location: at(Some(value.span())), message })
         }
     }
 }
@@ -112,29 +112,29 @@ fn joined(prefix: &str, key: &str) -> String {
 /// Every key that exists, dotted, sections included.
 pub(super) fn known_keys() -> Vec<String> {
     fn below(prefix: &str, table: &Table) -> Vec<String> {
-        let own = |(key, value): (&String, &Value)| {
+        let of_entry = |(key, value): (&String, &Value)| {
             let path = joined(prefix, key);
             let mut keys = value.as_table().map_or(vec![], |inner| below(&path, inner));
             keys.push(path);
             keys
         };
-        table.iter().flat_map(own).collect()
+        table.iter().flat_map(of_entry).collect()
     }
     below("", &Table::try_from(TrainConfig::default()).expect("a configuration is plain data"))
 }
 
-/// Checks that `key` exists, which was given at `place`.
-pub(super) fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
+/// Checks that `key` exists, which was given at `location`.
+pub(super) fn check_key(location: &str, key: &str) -> Result<(), ConfigFileError> {
     let known = known_keys();
     if known.iter().any(|name| name == key) {
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let hint = hint(key, &known);
-    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), hint })
+    Err(ConfigFileError::UnknownKey { location: location.into(), key: key.into(), hint })
 }
 
-/// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes
+/// The error of the first value in `table` that is of the wrong type, and its location. `whole` makes
 /// a configuration of a part of the table.
 fn first_wrong<'i>(
     table: &DeTable<'i>,
@@ -168,8 +168,8 @@ pub(super) fn one_line(error: &Error) -> String {
     let (keys, lines): (Vec<&str>, Vec<&str>) = whole.lines().partition(inner);
     let part = |line: &&str| line.trim().trim_start_matches("in ").replace('`', "");
     let key = keys.iter().rev().map(part).collect::<Vec<_>>().join(".");
-    let place = if key.is_empty() { key } else { format!(" in {key}") };
-    let message = lines.join(" ").trim_end().to_owned() + &place;
+    let location = if key.is_empty() { key } else { format!(" in {key}") };
+    let message = lines.join(" ").trim_end().to_owned() + &location;
     let names = [
         ("expected usize", WHOLE),
         ("expected u64", WHOLE),

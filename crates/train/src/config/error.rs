@@ -26,28 +26,28 @@ pub enum ConfigFileError {
         source: std::io::Error,
     },
     /// The file is not TOML.
-    #[error("{place}: not valid TOML: {message}; every line is a [section] or key = value")]
+    #[error("{location}: not valid TOML: {message}; every line is a [section] or key = value")]
     Syntax {
         /// The file, or the setting.
-        place: String,
+        location: String,
         /// The parser's message, with line and column.
         message: String,
     },
     /// A key that does not exist.
-    #[error("{place}: unknown key \"{key}\"{hint}; `burnformer config` lists every key")]
+    #[error("{location}: unknown key \"{key}\"{hint}; `burnformer config` lists every key")]
     UnknownKey {
         /// The file, or the setting.
-        place: String,
+        location: String,
         /// The key given, dotted.
         key: String,
         /// The key that may be meant, as the end of a sentence.
         hint: String,
     },
     /// A value of the wrong type.
-    #[error("{place}: {message}; `burnformer config KEY` explains a key and its type")]
+    #[error("{location}: {message}; `burnformer config KEY` explains a key and its type")]
     Type {
         /// The file, or the setting.
-        place: String,
+        location: String,
         /// Key, type found, type expected.
         message: String,
     },

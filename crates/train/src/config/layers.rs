@@ -138,9 +138,9 @@ fn merge(under: &mut Table, over: Table) {
     }
 }
 
-fn typed(place: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
+fn typed(location: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
     Value::Table(table.clone()).try_into().map_err(|e: toml::de::Error| ConfigFileError::Type {
-        place: place.into(),
+        location: location.into(),
         message: one_line(&e),
     })
 }

@@ -60,6 +60,6 @@ mod tests {
             }
         }
         let all = SettingsFile::ALL.map(keys).concat();
-        assert!(rows().all(|[key, ..]| key == "-" || all.iter().any(|own| own == key)));
+        assert!(rows().all(|[key, ..]| key == "-" || all.iter().any(|known| known == key)));
     }
 }

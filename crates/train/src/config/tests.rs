@@ -39,8 +39,8 @@ fn presets_agree_with_the_cores() {
         ("small", TransformerConfig::small(900).into()),
         ("tiny", TransformerConfig::tiny(900).into()),
     ];
-    for (name, own) in cores {
-        assert!(*model(&preset(name, &[]).unwrap()) == *own, "{name}");
+    for (name, expected) in cores {
+        assert!(*model(&preset(name, &[]).unwrap()) == *expected, "{name}");
     }
 }
 

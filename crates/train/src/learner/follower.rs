@@ -61,9 +61,9 @@ fn received(
     ranks.broadcast(&mut bytes);
     let mut rest = &bytes[..];
     let refilled = |(name, value): (String, TensorData)| {
-        let (own, others) = rest.split_at(value.bytes().len());
+        let (bytes, others) = rest.split_at(value.bytes().len());
         rest = others;
-        (name, TensorData::from_bytes_vec(own.to_vec(), value.shape().clone(), value.dtype()))
+        (name, TensorData::from_bytes_vec(bytes.to_vec(), value.shape().clone(), value.dtype()))
     };
     values.into_iter().map(refilled).collect()
 }

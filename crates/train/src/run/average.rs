@@ -19,7 +19,8 @@ pub fn average_models<P: AsRef<Path>>(
         return Err(TrainError::Average("no model directory given".into()));
     };
     let config = model_dir::load_config(first.as_ref())?;
-    let other = |dir: &&P| model_dir::load_config(dir.as_ref()).is_ok_and(|own| *own != *config);
+    let other =
+        |dir: &&P| model_dir::load_config(dir.as_ref()).is_ok_and(|found| *found != *config);
     if let Some(dir) = dirs.iter().find(other) {
         let (a, b) = (first.as_ref().display(), dir.as_ref().display());
         let message = format!("{a} and {b} have different configurations");

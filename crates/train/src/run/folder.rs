@@ -109,7 +109,7 @@ pub(crate) fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), Tra
     for entry in fs::read_dir(from).at(from)? {
         let path = entry.at(from)?.path();
         let name = path.file_name().unwrap_or_default();
-        if path.is_file() && !but.iter().any(|own| name == *own) {
+        if path.is_file() && !but.iter().any(|kept| name == *kept) {
             fs::copy(&path, to.join(name)).at(&path)?;
         }
     }

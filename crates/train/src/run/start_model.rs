@@ -126,7 +126,7 @@ impl FirstModel {
             }
         };
         shape.validate()?;
-        let own = SearchSettings {
+        let search = SearchSettings {
             beam_size: config.validation.test_beam,
             length_penalty: LengthPenalty::Gnmt(config.validation.test_alpha),
             beam_rule: BeamRule::Near,
@@ -135,7 +135,7 @@ impl FirstModel {
             keep_parts: true,
             ..SearchSettings::default()
         };
-        let search = start.as_ref().map_or(own, |start| SearchSettings {
+        let search = start.as_ref().map_or(search, |start| SearchSettings {
             // Training changes the calibration; a validation fits it anew.
             calibration: None,
             ..start.search.clone()

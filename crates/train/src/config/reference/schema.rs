@@ -63,7 +63,7 @@ pub(super) fn sections<T: JsonSchema>() -> Vec<Section> {
 
 /// Adds the table `schema` at `path`, then those below it.
 fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
-    let place = sections.len();
+    let section = sections.len();
     let description = description(schema);
     sections.push(Section { path: path.into(), description, keys: vec![] });
     for (name, property) in properties(schema).into_iter().flatten() {
@@ -72,11 +72,11 @@ fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
             // A table that may be missing is a key too: its default says so.
             Some((inner, optional)) => {
                 if optional {
-                    sections[place].keys.push(key(&path, property, "table or null".into()));
+                    sections[section].keys.push(key(&path, property, "table or null".into()));
                 }
                 collect(&path, inner, sections);
             }
-            None => sections[place].keys.push(key(&path, property, kind(property))),
+            None => sections[section].keys.push(key(&path, property, kind(property))),
         }
     }
 }

@@ -119,8 +119,8 @@ pub(super) fn json(settings: &impl Serialize) -> Value {
 }
 
 fn differing(key: &Key, presets: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
-    let own = presets.iter().map(|(name, whole)| (*name, at(whole, &key.path).clone()));
-    own.filter(|(_, value)| Some(value) != key.default.as_ref()).collect()
+    let values = presets.iter().map(|(name, whole)| (*name, at(whole, &key.path).clone()));
+    values.filter(|(_, value)| Some(value) != key.default.as_ref()).collect()
 }
 
 /// The value at a dotted path; null if there is none.

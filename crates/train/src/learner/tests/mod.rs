@@ -99,8 +99,8 @@ impl Toy {
     fn resumed(&self, run: &str, settings: &[&str]) -> Result<Learner, TrainError> {
         let folder = self.folder.path().join(run);
         let settings: Vec<_> = settings.iter().map(ToString::to_string).collect();
-        let own = folder.join("config.toml");
-        let config = TrainConfig::resolve(None, Some(&own), &settings).unwrap();
+        let config_file = folder.join("config.toml");
+        let config = TrainConfig::resolve(None, Some(&config_file), &settings).unwrap();
         let devices = [Device::default()];
         Learner::new(config, &self.corpora, &folder, RunMode::Resume, Verbosity::Quiet, &devices)
     }

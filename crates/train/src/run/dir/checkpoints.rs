@@ -47,8 +47,8 @@ impl RunDir {
         let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
         // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
         let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
-        let places = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
-        let surplus = staying.len().saturating_sub(places);
+        let stay = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
+        let surplus = staying.len().saturating_sub(stay);
         for &step in staying[..surplus].iter().chain(&going) {
             let path = self.checkpoint(step);
             remove(&path).at(&path)?;
