@@ -134,8 +134,8 @@ pub(super) fn check_key(location: &str, key: &str) -> Result<(), ConfigFileError
     Err(ConfigFileError::UnknownKey { location: location.into(), key: key.into(), hint })
 }
 
-/// The error of the first value in `table` that is of the wrong type, and its location. `whole` makes
-/// a configuration of a part of the table.
+/// The error of the first value in `table` that is of the wrong type, and its location. `whole`
+/// makes a configuration of a part of the table.
 fn first_wrong<'i>(
     table: &DeTable<'i>,
     whole: &dyn Fn(DeTable<'i>) -> DeTable<'i>,
