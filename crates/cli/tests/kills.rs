@@ -175,7 +175,7 @@ fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
             let timed = ["metrics.jsonl", "train.log", "run.lock", "state.json", "manifest.json"];
             if path.is_dir() {
                 folders.push(path);
-            } else if !name.starts_with("events.") && !timed.iter().any(|end| name.ends_with(end)) {
+            } else if !timed.iter().any(|end| name.ends_with(end)) {
                 files.insert(name, fs::read(&path).unwrap());
             }
         }

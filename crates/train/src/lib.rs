@@ -13,7 +13,7 @@
 //! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
 //! | [`learner`] | [`Learner`]: the loop |
 //! | [`checkpoint`] | all a run needs to go on |
-//! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
+//! | [`report`] | log lines, `metrics.jsonl`, the bar |
 
 // Lines of a run go through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]

@@ -3,7 +3,6 @@
 //! | file | for | written |
 //! |---|---|---|
 //! | `metrics.jsonl` | scripts and plots: one JSON object per line, see [`Record`] | appended, one complete line at a time |
-//! | `events.out.tfevents.*` | TensorBoard: the same numbers as curves | a new file each start, as TensorBoard expects |
 //! | `train.log` | people: every line that was printed, with its UTC time | appended, across resumes |
 //!
 //! On a terminal, a bar shows the progress and the lines scroll above it; otherwise the lines go to
@@ -14,7 +13,6 @@
 
 mod clock;
 mod console;
-mod events;
 mod line;
 mod log_file;
 mod metrics;

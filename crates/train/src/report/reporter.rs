@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::console::{Console, Verbosity};
-use super::events::EventsFile;
 use super::line;
 use super::log_file::LogFile;
 use super::metrics::{MetricsFile, ResumePoint};
@@ -35,39 +34,35 @@ pub struct ReporterOptions {
 pub struct Reporter {
     dir: PathBuf,
     metrics: MetricsFile,
-    events: EventsFile,
     log: LogFile,
     console: Console,
 }
 
 impl Reporter {
     /// Opens the reports in the run directory `dir`, which is created if necessary. What a killed
-    /// run reported after `resume` is removed from `metrics.jsonl` and hidden in TensorBoard;
-    /// `train.log` keeps it.
+    /// run reported after `resume` is removed from `metrics.jsonl`; `train.log` keeps
+    /// it.
     ///
     /// # Errors
     /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
-    /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`] and
-    /// [`TrainError::Io`].
+    /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`].
     pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, TrainError> {
         fs::create_dir_all(dir).at(dir)?;
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
             dir: dir.to_path_buf(),
             metrics: MetricsFile::open(dir, options.resume)?,
-            events: EventsFile::create(dir, options.resume.map(|point| point.step))?,
             log: LogFile::open(dir)?,
             console: Console::new(options.verbosity, pace),
         })
     }
 
-    /// Reports training numbers: a log line, a record, a point on each curve.
+    /// Reports training numbers: a log line and a record.
     ///
     /// # Errors
     /// [`TrainError::Io`].
     pub fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Train(point.clone()))?;
-        self.events.train(point)?;
         self.note(&line::train_line(point))?;
         self.console.progress(point);
         Ok(())
@@ -79,7 +74,6 @@ impl Reporter {
     /// [`TrainError::Io`].
     pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Valid(point.clone()))?;
-        self.events.valid(point)?;
         self.note(&line::valid_line(point))
     }
 
@@ -98,7 +92,6 @@ impl Reporter {
     /// The errors of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<(), TrainError> {
         self.metrics = MetricsFile::open(&self.dir, Some(point))?;
-        self.events = EventsFile::create(&self.dir, Some(point.step))?;
         Ok(())
     }
 
@@ -107,8 +100,7 @@ impl Reporter {
     /// # Errors
     /// [`TrainError::Io`].
     pub fn sync(&self) -> Result<(), TrainError> {
-        self.metrics.sync()?;
-        self.events.sync()
+        self.metrics.sync()
     }
 
     /// Reports a message in words, on the terminal and in `train.log`.
@@ -169,7 +161,7 @@ mod tests {
         assert!(
             log[0].starts_with("epoch 1 | step 100 | ") && log[1].starts_with("valid | step 0")
         );
-        assert_eq!(fs::read_dir(&run).unwrap().count(), 3);
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 2);
     }
 
     #[test]

@@ -27,7 +27,7 @@ const TESTED: &str = "test-score.txt";
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
-/// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
+/// | `metrics.jsonl`, `train.log` | what happened |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
 /// | `test-score.txt` | the score of the test text, once it has been translated after the end |
