@@ -29,7 +29,6 @@ struct Line {
     name: String,
     part: String,
     driver: Option<String>,
-    memory_bytes: Option<u64>,
     precision: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<Result<Verdict, String>>,
@@ -61,8 +60,8 @@ fn line(found: Found, args: &Args) -> Line {
     let test = args.test.then(|| in_child(&found.name));
     let fails = matches!(test, Some(Err(_)));
     let precision = if fails { Vec::new() } else { precision(found.device()) };
-    let Found { name, part, driver, memory: memory_bytes, .. } = found;
-    Line { name: name.to_string(), part, driver, memory_bytes, precision, test }
+    let Found { name, part, driver, .. } = found;
+    Line { name: name.to_string(), part, driver, precision, test }
 }
 
 /// The floating-point types in which `device` can compute.
@@ -74,7 +73,6 @@ fn precision(device: &Device) -> Vec<&'static str> {
 }
 
 fn describe(line: &Line) -> String {
-    let memory = line.memory_bytes.map(|bytes| format!(", {:.1} GB", bytes as f64 / 1e9));
     let driver = line.driver.as_ref().map(|driver| format!(" ({driver})"));
     let test = line.test.as_ref().map(|test| match test {
         Ok(Verdict { difference, gflops }) => {
@@ -82,8 +80,8 @@ fn describe(line: &Line) -> String {
         }
         Err(cause) => format!("\n    FAILS: {cause}"),
     });
-    let [memory, driver, test] = [memory, driver, test].map(Option::unwrap_or_default);
-    format!("{:<10} {}{driver}{memory}, {}{test}", line.name, line.part, line.precision.join(" "))
+    let [driver, test] = [driver, test].map(Option::unwrap_or_default);
+    format!("{:<10} {}{driver}, {}{test}", line.name, line.part, line.precision.join(" "))
 }
 
 /// The missing devices, and the remedies.

@@ -15,8 +15,6 @@ pub struct Found {
     pub part: String,
     /// The driver.
     pub driver: Option<String>,
-    /// The memory in bytes, if it is known.
-    pub memory: Option<u64>,
     /// If true, this is a graphics driver that computes on the CPU.
     pub is_software: bool,
     pub(super) device: Device,

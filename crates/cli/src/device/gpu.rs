@@ -1,7 +1,5 @@
 //! Devices of the GPU backends, as their systems list them.
 
-use std::process::{Command, Stdio};
-
 use burn::cubecl::config::cache::CacheConfig;
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 use burn::tensor::{Device, DeviceType};
@@ -61,45 +59,14 @@ fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
         say(format_args!("{backend} does not answer: {cause}"));
         Vec::new()
     });
-    let found = listed.into_iter().enumerate().map(|(index, (identity, device))| {
-        let bus = identity.as_ref().and_then(|i| i.physical.as_ref()?.pci_address);
-        Found {
-            name: DeviceName::Of(backend, index),
-            part: identity.map_or_else(|| backend.to_string(), |identity| identity.name),
-            driver: None,
-            memory: bus.and_then(|bus| video_memory(&bus.to_string())),
-            is_software: false,
-            device,
-        }
+    let found = listed.into_iter().enumerate().map(|(index, (identity, device))| Found {
+        name: DeviceName::Of(backend, index),
+        part: identity.map_or_else(|| backend.to_string(), |identity| identity.name),
+        driver: None,
+        is_software: false,
+        device,
     });
     found.collect()
-}
-
-/// The memory, in bytes, of the card on the PCI bus at `address` (`0000:01:00.0`), if its driver
-/// reports it.
-fn video_memory(address: &str) -> Option<u64> {
-    let file = format!("/sys/bus/pci/devices/{}/mem_info_vram_total", address.to_lowercase());
-    let amd = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
-    amd.or_else(|| nvidia_memory(address))
-}
-
-fn nvidia_memory(address: &str) -> Option<u64> {
-    let mut command = Command::new("nvidia-smi");
-    command.args(["--query-gpu=pci.bus_id,memory.total", "--format=csv,noheader,nounits"]);
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    nvidia_line(&String::from_utf8_lossy(&output.stdout), address)
-}
-
-/// The memory, in bytes, of the card at `address`, from lines such as `00000000:01:00.0, 24576`,
-/// which are in MiB.
-fn nvidia_line(text: &str, address: &str) -> Option<u64> {
-    // The domains of `nvidia-smi` have eight digits, those of the system four.
-    let line = text.lines().find(|line| {
-        let bus = line.split(',').next().unwrap_or_default().trim();
-        bus.to_lowercase().ends_with(&address.to_lowercase())
-    })?;
-    let mebibytes: u64 = line.split(',').nth(1)?.trim().parse().ok()?;
-    Some(mebibytes << 20)
 }
 
 #[cfg(feature = "wgpu")]
@@ -110,7 +77,7 @@ mod adapters {
     use burn::tensor::{Device, DeviceKind};
     use wgpu::{AdapterInfo, DeviceType};
 
-    use super::{Backend, DeviceName, Found, video_memory};
+    use super::{Backend, DeviceName, Found};
 
     /// The graphics interfaces that Burn tries for `backend`, the best first.
     fn interfaces(backend: Backend) -> &'static [wgpu::Backend] {
@@ -186,7 +153,6 @@ mod adapters {
             name: DeviceName::Of(backend, index),
             part: info.name.clone(),
             driver: Some(driver.trim().to_owned()),
-            memory: video_memory(&info.device_pci_bus_id),
             is_software: is_software(info),
             device: open(backend, kind),
         }
@@ -200,19 +166,5 @@ mod adapters {
             Backend::Metal => Device::metal(kind),
             _ => Device::wgpu(kind),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_memory_of_an_nvidia_card_is_found_by_its_place_on_the_bus() {
-        // The output of `nvidia-smi` for two cards.
-        let text = "00000000:01:00.0, 24576\n00000000:C1:00.0, 81559\n";
-        assert_eq!(nvidia_line(text, "0000:c1:00.0"), Some(81_559 << 20));
-        assert_eq!(nvidia_line(text, "0000:02:00.0"), None);
-        assert_eq!(nvidia_line("", "0000:02:00.0"), None);
     }
 }

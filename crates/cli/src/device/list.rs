@@ -46,17 +46,9 @@ fn cpu(backend: Backend, device: Device) -> Found {
         name: DeviceName::Of(backend, 0),
         part: format!("{model}, {threads} thread{}", if threads == 1 { "" } else { "s" }),
         driver: None,
-        memory: Some(system_memory()),
         is_software: false,
         device,
     }
-}
-
-/// The memory of this machine in bytes.
-fn system_memory() -> u64 {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    system.total_memory()
 }
 
 /// The name of the processor, if the system reports it.

@@ -32,12 +32,11 @@ fn the_named_devices_compute() {
 }
 
 #[test]
-fn the_cpu_is_listed_with_its_threads_and_memory() {
+fn the_cpu_is_listed_with_its_threads() {
     let listed: Value = serde_json::from_str(&stdout(&run(&["devices", "--json"]))).unwrap();
     let cpu = &listed[0];
     assert_eq!(cpu["name"], "cpu:0");
     assert!(cpu["part"].as_str().unwrap().contains("thread"), "{cpu}");
-    assert!(cpu["memory_bytes"].as_u64().unwrap() > 1 << 28, "{cpu}");
     assert_eq!(cpu["precision"][0], "float32");
     let text = stdout(&run(&["devices"]));
     // In no build of one system are all devices there.
