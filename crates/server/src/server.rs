@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
@@ -15,7 +15,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
-use crate::api::{ALL_WORK, Service, Shared, openapi, routes};
+use crate::api::{ALL_WORK, Service, Shared, deepl, openapi, routes};
 use crate::auth::Keys;
 use crate::bodies;
 use crate::cache::Cache;
@@ -105,7 +105,8 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             ApiError::failed("the server failed on this request; this is a defect").into_response()
         }))
-        .layer(from_fn_with_state(service.clone(), observe));
+        .layer(from_fn_with_state(service.clone(), observe))
+        .layer(from_fn(deepl::errors));
     let safe =
         |(name, value)| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     let prefix = service.prefix.clone();

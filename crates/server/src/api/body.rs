@@ -99,12 +99,16 @@ pub(super) async fn open<T: Send + 'static>(
 
 /// The name of the field of the key.
 const KEY: &str = "api_key";
+/// The schemes of keys in `Authorization`.
+const SCHEMES: [&str; 2] = ["Bearer", "DeepL-Auth-Key"];
 
-/// The key in the head of a request: that of `Authorization: Bearer KEY`, or else of the query.
+/// The key in the head of a request: that of `Authorization: Bearer KEY`, or `DeepL-Auth-Key KEY`,
+/// or else of the query.
 pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
     let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| value.split_once(' '));
-    let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let is_known = |scheme: &str| SCHEMES.iter().any(|it| it.eq_ignore_ascii_case(scheme));
+    let bearer = bearer.filter(|(scheme, _)| is_known(scheme));
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     let of_query = || query.find(|part| part.name == KEY)?.text().ok();
     bearer.map(|(_, key)| key.trim().to_owned()).or_else(of_query)
@@ -146,7 +150,7 @@ const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.js
 
 /// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them
 /// (`q[]`, `q[0]`), has a list.
-fn read_form<T: DeserializeOwned + PartialSchema>(
+pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
     most: usize,
     lenient: bool,

@@ -178,7 +178,8 @@ impl From<QueueError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.body)).into_response();
+        let mut response = (self.status, Json(self.body.clone())).into_response();
+        response.extensions_mut().insert(self.body);
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, LATER.into());
         }

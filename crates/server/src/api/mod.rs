@@ -2,6 +2,7 @@
 
 mod attention;
 pub(crate) mod body;
+pub(crate) mod deepl;
 pub(crate) mod error;
 pub(crate) mod files;
 mod form;

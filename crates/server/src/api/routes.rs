@@ -10,6 +10,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::deepl::{self, texts};
 use super::error::{ApiError, ErrorBody};
 use super::{Shared, attention, files, libretranslate, page, status, v1};
 
@@ -17,7 +18,7 @@ use super::{Shared, attention, files, libretranslate, page, status, v1};
 #[openapi(
     info(
         title = "Burnformer",
-        description = "Translation over HTTP: LibreTranslate's interface and one of our own."
+        description = "Translation over HTTP: LibreTranslate's interface, DeepL's and one of our own."
     ),
     components(schemas(ErrorBody))
 )]
@@ -34,6 +35,10 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(libretranslate::suggest))
         .routes(routes!(files::translate_file))
         .routes(routes!(files::download))
+        .routes(routes!(texts::deepl_translate))
+        .routes(routes!(deepl::deepl_languages))
+        .routes(routes!(deepl::deepl_usage))
+        .routes(routes!(deepl::glossary_pairs))
         .routes(routes!(v1::translate))
         .routes(routes!(v1::sentences))
         .routes(routes!(attention::attention))

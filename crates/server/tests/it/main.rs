@@ -1,10 +1,11 @@
 //! The server over connections.
 
 mod browser;
-mod clients;
 mod common;
+mod deepl;
 mod http;
 mod languages;
+mod libretranslate;
 mod load;
 mod prefix;
 mod proxies;

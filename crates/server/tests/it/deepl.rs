@@ -1,0 +1,238 @@
+//! DeepL's interface, as its mock server answers (`deepl-mock` 1.30), and its clients.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::common::{Running, Shouting, agent, server};
+use serde_json::{Value, json};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+fn read(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or(Value::String(body.into()))
+}
+
+#[test]
+fn texts_are_translated_in_json_and_in_forms() {
+    let server = server();
+    let one =
+        json!({"detected_source_language": "DE", "text": "GRÖSSE & 100%", "billed_characters": 12});
+    let fields = json!({"text": ["Größe & 100%"], "source_lang": "DE", "target_lang": "EN-US"});
+    let (status, answer) = server.post("/v2/translate", fields);
+    assert_eq!((status, &answer["translations"]), (200, &json!([one])), "{answer}");
+    let form = "text=Gr%C3%B6%C3%9Fe+%26+100%25&source_lang=de&target_lang=en-GB&split_sentences=0\
+        &preserve_formatting=1&formality=default&show_billed_characters=1&context=x&debug=1";
+    let (status, answer) = server.send("/v2/translate", FORM, &[], form.as_bytes());
+    assert_eq!((status, &answer["translations"]), (200, &json!([one])), "{answer}");
+    let list =
+        "text=eins&text=zwei&target_lang=EN&source_lang=DE&model_type=prefer_quality_optimized";
+    let (_, answer) = server.send("/v2/translate", FORM, &[], list.as_bytes());
+    let text = |number: usize| answer["translations"][number]["text"].as_str().unwrap();
+    assert_eq!([text(0), text(1)], ["EINS", "ZWEI"]);
+    assert_eq!(answer["translations"][1]["model_type_used"], "quality_optimized");
+}
+
+#[test]
+fn each_text_has_the_language_that_it_is_in() {
+    let server = server();
+    let texts =
+        ["Der alte Mann wohnt am Meer und fischt jeden Tag.", "The old man lives by the sea."];
+    let (status, answer) =
+        server.post("/v2/translate", json!({"text": texts, "target_lang": "EN"}));
+    assert_eq!(status, 200, "{answer}");
+    let found = |number: usize| answer["translations"][number].clone();
+    assert_eq!(found(0)["detected_source_language"], "DE");
+    assert_eq!(found(0)["text"], texts[0].to_uppercase());
+    assert_eq!(
+        (&found(1)["detected_source_language"], &found(1)["text"]),
+        (&json!("EN"), &json!(texts[1]))
+    );
+}
+
+#[test]
+fn tags_are_kept_as_the_request_says() {
+    let server = server();
+    let ask = |text: &str, more: Value| {
+        let mut body = json!({"text": [text], "source_lang": "DE", "target_lang": "EN"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, answer) = server.post("/v2/translate", body);
+        assert_eq!(status, 200, "{answer}");
+        answer["translations"][0]["text"].as_str().unwrap().to_owned()
+    };
+    // The placeholders of Weblate.
+    let xml = json!({"tag_handling": "xml", "ignore_tags": ["x"]});
+    assert_eq!(ask("Hallo <x id=\"6\"></x>, du!", xml.clone()), "HALLO <x id=\"6\"></x>, DU!");
+    assert_eq!(
+        ask("<x id=\"0\"/>&quot;Tom&quot; &amp; Eva", xml),
+        "<x id=\"0\"/>&quot;TOM&quot; &amp; EVA"
+    );
+    assert_eq!(ask("a\nb", json!({})), "A\nB");
+    assert_eq!(
+        ask("<p translate=\"no\">a</p><p>b</p>", json!({"tag_handling": "html"})),
+        "<p translate=\"no\">a</p><p>B</p>"
+    );
+    // DeepL's own example.
+    let document = "<document>\n<meta>\n<title>A title</title>\n</meta>\n<content>\n<par>\n<span>One</span>\n<span>two.</span>\n</par>\n\
+        <par>Here. There.</par>\n<raw>This is <b>kept</b>.</raw>\n</content>\n</document>\n";
+    let tags = json!({"tag_handling": "xml", "outline_detection": false, "non_splitting_tags": "span",
+        "splitting_tags": ["title", "par"], "ignore_tags": "raw,code"});
+    let shouted = document
+        .replace("A title", "A TITLE")
+        .replace("One", "ONE")
+        .replace("two", "TWO")
+        .replace("Here. There", "HERE. THERE");
+    assert_eq!(ask(document, tags), shouted);
+    let many = vec!["x"; 65];
+    let body = json!({"text": ["a"], "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml", "ignore_tags": many});
+    assert_eq!(server.post("/v2/translate", body).0, 400, "each is looked for in each text");
+}
+
+#[test]
+fn errors_are_deepls() {
+    let server = server();
+    let ask = |body: Value| {
+        let (status, answer) = server.post("/v2/translate", body);
+        (
+            status,
+            answer["message"].as_str().unwrap_or_default().to_owned()
+                + " "
+                + answer["detail"].as_str().unwrap_or_default(),
+        )
+    };
+    for (body, words) in [
+        (
+            json!({"text": ["a"], "target_lang": "XX", "source_lang": "DE"}),
+            &["target_lang", "not supported"][..],
+        ),
+        (json!({"text": ["a"], "target_lang": "XX"}), &["target_lang", "not supported"]),
+        (
+            json!({"text": ["a"], "target_lang": "DE", "source_lang": "XX"}),
+            &["source_lang", "not supported"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "split_sentences": "invalid"}),
+            &["split_sentences"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "formality": "invalid"}),
+            &["formality"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "formality": "More"}),
+            &["Target language", "formality"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "tag_handling": "sgml"}),
+            &["tag_handling"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "custom_instructions": ["x"]}),
+            &["custom_instructions", "leave it out"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": "x"}),
+            &["style_id", "leave it out"],
+        ),
+        (json!({"text": ["a"], "target_lang": "EN", "glossary_id": "x"}), &["leave it out"]),
+        (json!({"target_lang": "EN"}), &["missing text"]),
+        (json!({"text": [], "target_lang": "EN"}), &["missing text"]),
+        (json!({"text": ["a"]}), &["missing target_lang"]),
+        (json!({"text": vec!["a"; 1001], "source_lang": "DE", "target_lang": "EN"}), &["1001"]),
+        (
+            json!({"text": ["a".repeat(200_001)], "source_lang": "DE", "target_lang": "EN"}),
+            &["200001"],
+        ),
+    ] {
+        let (status, text) = ask(body);
+        assert!(
+            status == 400 && words.iter().all(|word| text.contains(word)),
+            "{status} {text} {words:?}"
+        );
+    }
+    let null = json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": null, "formality": "default "});
+    assert_eq!(ask(null).0, 200);
+    let (status, body) = server.get("/v2/nothing");
+    assert_eq!((status, read(&body)["message"].is_string()), (404, true), "{body}");
+    assert_eq!(
+        server.send("/v2/translate", "text/plain", &[], b"x").1["message"].is_string(),
+        true
+    );
+    assert!(read(&server.get("/nothing").1)["error"].is_string(), "other paths keep their form");
+}
+
+#[test]
+fn every_path_needs_the_key_in_its_header() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["secret".into()]
+    });
+    let call = |method: &str, path: &str, key: &str| {
+        let address = format!("{}{path}", server.address);
+        let key = format!("DeepL-Auth-Key {key}");
+        let answer = match method {
+            "GET" => agent().get(address).header("authorization", key).call(),
+            "DELETE" => agent().delete(address).header("authorization", key).call(),
+            _ => agent()
+                .post(address)
+                .header("authorization", key)
+                .header("content-type", FORM)
+                .send(""),
+        };
+        let mut answer = answer.unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    for (method, path) in [
+        ("GET", "/v2/usage"),
+        ("GET", "/v2/languages"),
+        ("GET", "/v2/languages?type=target"),
+        ("GET", "/v2/glossary-language-pairs"),
+        ("POST", "/v2/translate"),
+    ] {
+        for key in ["wrong", ""] {
+            let (status, body) = call(method, path, key);
+            assert_eq!((status, read(&body)["message"].is_string()), (403, true), "{path} {body}");
+        }
+        assert_ne!(call(method, path, "secret").0, 403, "{path}");
+    }
+}
+
+#[test]
+fn languages_are_listed_as_deepl_does() {
+    let server = server();
+    let list = |path| read(&server.get(path).1);
+    let language = |code: &str, name: &str| json!({"language": code, "name": name, "supports_formality": false});
+    let source = [language("DE", "German"), language("EN", "English")];
+    assert_eq!(list("/v2/languages"), json!(source));
+    let target = list("/v2/languages?type=target");
+    let codes: Vec<_> =
+        target.as_array().unwrap().iter().map(|it| it["language"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["DE", "EN-GB", "EN-US"]);
+    assert!(target.as_array().unwrap().iter().all(|it| it["supports_formality"] == false));
+    assert_eq!(server.get("/v2/languages?type=x").0, 400);
+    assert!(list("/v2/usage")["character_limit"].as_u64().unwrap() > 0);
+    assert_eq!(list("/v2/glossary-language-pairs"), json!({"supported_languages": []}));
+}
+
+/// Runs a script of Python with the address of a server where clients are installed:
+/// `BURNFORMER_CLIENT_PYTHON` is a Python that has them.
+fn python(script: &str, address: &str) {
+    if let Some(python) = std::env::var_os("BURNFORMER_CLIENT_PYTHON") {
+        let status = Command::new(python).args(["-c", script, address]).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+#[test]
+fn deepls_own_client_works_unchanged() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["key".into()]
+    });
+    python(include_str!("clients/deepl_client.py"), &server.address);
+}
+
+#[test]
+fn weblate_translates_batches_by_both_interfaces() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["key".into()]
+    });
+    python(include_str!("clients/weblate_client.py"), &server.address);
+}
