@@ -51,7 +51,6 @@ fn loosen(value: &mut Value) {
 
 /// Adds to `field`, called `name`, which values are taken.
 fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
-    let limits = &service.limits;
     let optional = field["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
     let one_of = |values: Vec<&str>| {
         let null = optional.then_some(Value::Null);
@@ -66,20 +65,7 @@ fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
         // A text whose language is the target already stays as it is.
         "target" => field["enum"] = one_of(service.all_codes().into_iter().collect()),
         "format" => field["enum"] = one_of(Format::ALL.map(Format::name).to_vec()),
-        "alternatives" => field["maximum"] = json!(limits.alternatives),
-        "beam" => {
-            field["minimum"] = json!(1);
-            field["maximum"] = json!(limits.alternatives);
-        }
-        "length_penalty" => {
-            field["minimum"] = json!(0);
-            field["maximum"] = json!(10);
-        }
-        "glossary" => {
-            field["maxItems"] = json!(limits.terms);
-            field["items"]["items"]["minLength"] = json!(1);
-        }
-        "sentences" => field["maxItems"] = json!(limits.texts),
+        "glossary" => field["maxItems"] = json!(service.limits.terms),
         _ => {}
     }
 }
