@@ -32,37 +32,21 @@ impl Sender {
 
 /// The address of a client whose connection comes from `peer`, of which the network of 64 bits
 /// counts in IPv6. The `trusted` proxies tell it: each adds the one that it sees to
-/// `X-Forwarded-For`, or to `Forwarded` (RFC 7239), so the last one that is none of them is right,
-/// whatever the client itself has written before. Where both are there, a proxy may have left one
-/// as the client sent it, so they have to agree.
+/// `X-Forwarded-For`, so the last one that is none of them is right, whatever the client itself has
+/// written before.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    let peer = peer.to_canonical();
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
-    let told = |name, read: fn(&str) -> Option<IpAddr>| {
-        let parts = headers.get_all(name).iter().rev();
-        let mut parts = parts.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
-        let (mut last, mut is_told) = (peer, false);
-        while is_trusted(&last) {
-            let Some(before) = parts.next().and_then(read) else { break };
-            (last, is_told) = (before, true);
-        }
-        is_told.then_some(last)
-    };
-    let client = match (told("x-forwarded-for", address), told("forwarded", forwarded)) {
-        (Some(one), Some(other)) if one != other => peer,
-        (one, other) => one.or(other).unwrap_or(peer),
-    };
-    match client {
+    let parts = headers.get_all("x-forwarded-for").iter().rev();
+    let mut parts = parts.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
+    let mut last = peer.to_canonical();
+    while is_trusted(&last) {
+        let Some(before) = parts.next().and_then(address) else { break };
+        last = before;
+    }
+    match last {
         IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
         address => address,
     }
-}
-
-/// The address of the client in a part of `Forwarded`.
-fn forwarded(part: &str) -> Option<IpAddr> {
-    let pairs = part.split(';').filter_map(|pair| pair.trim().split_once('='));
-    let (_, node) = pairs.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
-    address(node.trim_matches('"'))
 }
 
 /// Reads an address with or without a port, in brackets or without them.
@@ -211,19 +195,11 @@ mod tests {
             (vec![(XFF, "2001:db8::1:2:3:4")], "2001:db8::"),
             (vec![(XFF, "[2001:db8::1:2:3:4]:80")], "2001:db8::"),
             (vec![(XFF, "::ffff:192.0.2.3")], "192.0.2.3"),
-            (vec![("forwarded", "for=192.0.2.3")], "192.0.2.3"),
-            (vec![("forwarded", "For=\"192.0.2.3:1\";proto=https;by=10.0.0.1")], "192.0.2.3"),
-            (vec![("forwarded", "proto=http; FOR=\"[2001:db8::7]:4711\"")], "2001:db8::"),
-            (vec![("forwarded", "for=1.1.1.1, for=192.0.2.3, for=10.0.0.2")], "192.0.2.3"),
-            (vec![("forwarded", "for=\"1.1.1.1, for=192.0.2.3")], "192.0.2.3"),
-            (vec![(XFF, "192.0.2.3"), ("forwarded", "for=192.0.2.3")], "192.0.2.3"),
             // All of the way is trusted, or no address is told.
             (vec![(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1"),
             (vec![(XFF, "unknown")], "10.0.0.1"),
             (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),
             (vec![(XFF, "")], "10.0.0.1"),
-            (vec![("forwarded", "for=_hidden")], "10.0.0.1"),
-            (vec![("forwarded", "by=9.9.9.9")], "10.0.0.1"),
         ] {
             assert_eq!(at("10.0.0.1", &PROXIES, &headers), client, "{headers:?}");
         }
@@ -232,16 +208,11 @@ mod tests {
     #[test]
     fn a_client_that_lies_gains_nothing() {
         for lie in ["7.7.7.7", "10.0.0.9", "::1", "127.0.0.1"] {
-            let elsewhere = format!("for={lie}");
-            for headers in [[(XFF, lie)], [("forwarded", &*elsewhere)]] {
-                assert_eq!(at("192.0.2.9", &PROXIES, &headers), "192.0.2.9", "without a proxy");
-                assert_eq!(at("127.0.0.1", &PROXIES, &headers), "127.0.0.1", "none is trusted");
-            }
+            let headers = [(XFF, lie)];
+            assert_eq!(at("192.0.2.9", &PROXIES, &headers), "192.0.2.9", "without a proxy");
+            assert_eq!(at("127.0.0.1", &PROXIES, &headers), "127.0.0.1", "none is trusted");
             let added = format!("{lie}, 192.0.2.9");
             assert_eq!(at("10.0.0.1", &PROXIES, &[(XFF, &added)]), "192.0.2.9");
-            // The proxy adds to one and leaves the other, by which the client could be anybody.
-            let both = [("forwarded", &*elsewhere), (XFF, "192.0.2.9")];
-            assert!(["10.0.0.1", "192.0.2.9"].contains(&&*at("10.0.0.1", &PROXIES, &both)));
         }
     }
 }

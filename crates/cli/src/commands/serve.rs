@@ -59,16 +59,13 @@ pub struct Args {
     /// proxy's `X-Forwarded-Prefix` says]
     #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
     url_prefix: String,
-    /// A proxy, or a network of proxies, that tells the address of a client by `X-Forwarded-For` or
-    /// `Forwarded`; may be given several times
+    /// A proxy, or a network of proxies, that tells the address of a client by `X-Forwarded-For`;
+    /// may be given several times
     #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
     trusted_proxy: Vec<IpNet>,
     /// The most characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     max_characters: usize,
-    /// The most texts of a request, or sentences of a request to /v1/sentences
-    #[arg(long, default_value_t = Limits::default().texts, value_parser = at_least(1), value_name = "N")]
-    max_texts: usize,
     /// The longest time for a request's body, and then until its answer, in seconds
     #[arg(long, default_value_t = Limits::default().time.as_secs(), value_name = "SECONDS")]
     timeout: u64,
@@ -232,7 +229,6 @@ fn settings(args: Args) -> Result<ServerSettings> {
         },
         limits: Limits {
             characters: args.max_characters,
-            texts: args.max_texts,
             time: Duration::from_secs(args.timeout),
             // Every character can take six bytes as an escape of JSON or a form, some twelve.
             body: args.max_characters.saturating_mul(12).saturating_add(1 << 16),

@@ -65,9 +65,6 @@ pub(crate) async fn view(
     Ok(page::html(compute(&client.sender, LARGE, draw).await?))
 }
 
-/// The bytes from which on a sentence may be too long to be shown.
-const LONG: usize = 100;
-
 async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, ApiError> {
     let AttentionRequest { sentence, translation, source, target, .. } = request;
     let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
@@ -85,9 +82,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, Ap
         let mut translation = translation.unwrap_or_default();
         if translation.is_empty() {
             // A sentence that is too long is refused before it is translated.
-            if sentence.len() >= LONG {
-                look(String::new()).await?;
-            }
+            look(String::new()).await?;
             translation = translated(client, &sentence, &pair).await?;
         }
         look(translation).await

@@ -99,16 +99,14 @@ pub(super) async fn open<T: Send + 'static>(
 
 /// The name of the field of the key.
 const KEY: &str = "api_key";
-/// The schemes of keys in `Authorization`.
-const SCHEMES: [&str; 2] = ["Bearer", "DeepL-Auth-Key"];
 
 /// The key in the head of a request: that of `Authorization: Bearer KEY`, or `DeepL-Auth-Key KEY`,
 /// or else of the query.
 pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
     let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| value.split_once(' '));
-    let is_known = |scheme: &str| SCHEMES.iter().any(|it| it.eq_ignore_ascii_case(scheme));
-    let bearer = bearer.filter(|(scheme, _)| is_known(scheme));
+    let is_known = |scheme: &str| ["bearer", "deepl-auth-key"].contains(&scheme);
+    let bearer = bearer.filter(|(scheme, _)| is_known(&scheme.to_ascii_lowercase()));
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     let of_query = || query.find(|part| part.name == KEY)?.text().ok();
     bearer.map(|(_, key)| key.trim().to_owned()).or_else(of_query)

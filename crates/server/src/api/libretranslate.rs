@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use burnformer_documents::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, ErrorBody, Refused};
+use super::error::{ApiError, Refused};
 use super::{Shared, extensions, format, within};
 use crate::detect::Detection;
 use crate::engine::Choice;
@@ -168,10 +167,4 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
         "language": {"source": language(&first.source), "target": language(&first.target)},
         "suggestions": false, "supportedFilesFormat": extensions(),
     }))
-}
-
-/// Refuses suggestions of better translations, which this server does not keep.
-#[utoipa::path(post, path = "/suggest", tag = "LibreTranslate", responses((status = 403, body = ErrorBody)))]
-pub(crate) async fn suggest() -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "Suggestions are disabled on this server.")
 }

@@ -1,21 +1,13 @@
-//! The OpenAPI document of a server: its interfaces, with its own languages and limits.
+//! The OpenAPI document of a server.
 
-use burnformer_documents::Format;
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 
-use super::{AUTO, Service};
+use super::Service;
 
-/// The document of `paths`, in which the fields of requests have the values that this server takes.
+/// The document of `paths`.
 pub(crate) fn document(service: &Service, paths: OpenApi) -> Value {
     let mut document = serde_json::to_value(paths).expect("a document is JSON");
-    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
-    for (request, schema) in schemas.filter(|(name, _)| name.ends_with("Request")) {
-        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for (name, field) in fields.into_iter().flatten() {
-            restrict(service, request, name, field);
-        }
-    }
     loosen(&mut document);
     secure(&mut document, service.keys.are_required());
     document
@@ -45,27 +37,6 @@ fn loosen(value: &mut Value) {
             fields.values_mut().for_each(loosen);
         }
         Value::Array(values) => values.iter_mut().for_each(loosen),
-        _ => {}
-    }
-}
-
-/// Adds to `field`, called `name`, which values are taken.
-fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
-    let optional = field["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
-    let one_of = |values: Vec<&str>| {
-        let null = optional.then_some(Value::Null);
-        values.into_iter().map(Value::from).chain(null).collect::<Value>()
-    };
-    match name {
-        "source" => {
-            let guessed = !matches!(request, "SentencesRequest" | "AttentionRequest");
-            let codes = service.codes(|pair| &pair.source);
-            field["enum"] = one_of(guessed.then_some(AUTO).into_iter().chain(codes).collect());
-        }
-        // A text whose language is the target already stays as it is.
-        "target" => field["enum"] = one_of(service.all_codes().into_iter().collect()),
-        "format" => field["enum"] = one_of(Format::ALL.map(Format::name).to_vec()),
-        "glossary" => field["maxItems"] = json!(service.limits.terms),
         _ => {}
     }
 }

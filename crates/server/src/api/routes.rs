@@ -10,9 +10,8 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::deepl::{self, texts};
 use super::error::{ApiError, ErrorBody};
-use super::{Shared, attention, files, libretranslate, page, status, v1};
+use super::{Shared, attention, deepl, files, libretranslate, page, status, v1};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -32,10 +31,9 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(libretranslate::detect))
         .routes(routes!(libretranslate::languages))
         .routes(routes!(libretranslate::settings))
-        .routes(routes!(libretranslate::suggest))
         .routes(routes!(files::translate_file))
         .routes(routes!(files::download))
-        .routes(routes!(texts::deepl_translate))
+        .routes(routes!(deepl::deepl_translate))
         .routes(routes!(deepl::deepl_languages))
         .routes(routes!(deepl::deepl_usage))
         .routes(routes!(deepl::glossary_pairs))

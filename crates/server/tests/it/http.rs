@@ -269,7 +269,4 @@ fn the_description_names_every_path_and_its_answers() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count, "each operation has a name of its own: {names:?}");
-    let fields = &document["components"]["schemas"]["TranslateRequest"]["properties"];
-    assert_eq!(fields["source"]["enum"], json!(["auto", "de", "en"]));
-    assert_eq!(fields["target"]["enum"], json!(["de", "en"]));
 }

@@ -1,0 +1,232 @@
+//! DeepL's interface (version 2), so that its clients work unchanged.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use burnformer_documents::Format;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::AUTO;
+use super::body::{Fields, MOST_FIELDS, Texts};
+use super::error::{ApiError, ErrorBody, Refused};
+use crate::engine::Choice;
+use crate::language::{LanguagePair, name};
+use crate::text::best;
+
+/// Writes the errors of DeepL's paths as DeepL does.
+pub(crate) async fn errors(request: Request, next: Next) -> Response {
+    let is_deepls = request.uri().path().starts_with("/v2/");
+    let mut response = next.run(request).await;
+    let body = response.extensions_mut().remove::<ErrorBody>().filter(|_| is_deepls);
+    let Some(ErrorBody { error, field, remedy }) = body else { return response };
+    let field = field.map(|field| match &*field {
+        "source" | "target" => format!("{field}_lang: "),
+        _ => format!("{field}: "),
+    });
+    let message = field.unwrap_or_default() + &error;
+    let body = json!({"message": message, "detail": remedy.unwrap_or_default()});
+    *response.body_mut() = Body::from(body.to_string());
+    response
+}
+
+/// A request without fields but `type`, which `/v2/languages` has.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DeeplRequest {
+    /// `source` (the default) or `target`.
+    r#type: Option<String>,
+}
+
+/// Lists the languages that can be translated from, or into. English and Portuguese are listed as
+/// their varieties, since DeepL's clients refuse `EN` and `PT` as a target.
+#[utoipa::path(get, path = "/v2/languages", tag = "DeepL",
+    params(("type" = Option<String>, Query, description = "`source` (the default) or `target`")),
+    responses((status = 200, body = Object), Refused))]
+pub(crate) async fn deepl_languages(
+    Fields(client, request): Fields<DeeplRequest, true>,
+) -> Result<Json<Value>, ApiError> {
+    let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
+    let codes = client.codes(if is_target { |pair| &pair.target } else { |pair| &pair.source });
+    let varieties = |code| match code {
+        "en" if is_target => vec!["en-GB", "en-US"],
+        "pt" if is_target => vec!["pt-BR", "pt-PT"],
+        code => vec![code],
+    };
+    let language =
+        |code| json!({"language": capitals(code), "name": name(code), "supports_formality": false});
+    Ok(Json(codes.into_iter().flat_map(varieties).map(language).collect()))
+}
+
+/// Tells that nothing is counted and that there is no limit: DeepL's own number for that.
+#[utoipa::path(get, path = "/v2/usage", tag = "DeepL", responses((status = 200, body = Object), Refused))]
+pub(crate) async fn deepl_usage(_: Fields<DeeplRequest, true>) -> Json<Value> {
+    Json(json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64}))
+}
+
+/// Lists the pairs of languages for which there may be glossaries.
+#[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Refused))]
+pub(crate) async fn glossary_pairs(_: Fields<DeeplRequest, true>) -> Json<Value> {
+    Json(json!({"supported_languages": []}))
+}
+
+/// A code as DeepL writes it: `PT-BR`.
+fn capitals(code: &str) -> String {
+    code.replace('_', "-").to_ascii_uppercase()
+}
+
+/// A request to `/v2/translate`. Other fields of DeepL's (`context`, `model_type`,
+/// `splitting_tags`) change nothing.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DeeplTextsRequest {
+    /// The texts.
+    text: Texts,
+    /// The code of their language; without it, that of each is found out.
+    source_lang: Option<String>,
+    /// The code of the language to translate into.
+    target_lang: String,
+    /// `xml` or `html`; without it, texts are plain.
+    tag_handling: Option<String>,
+    /// Names of XML elements that are not translated, in a list or with commas.
+    ignore_tags: Option<Texts>,
+    /// `0`, `1` or `nonewlines`, which change nothing: sentences are translated one by one.
+    split_sentences: Option<String>,
+    /// `default`, `prefer_less` or `prefer_more`, which change nothing.
+    formality: Option<String>,
+    /// Refused, as `glossary_id`, `custom_instructions` and `translation_memory_id` are.
+    #[serde(default, deserialize_with = "refused")]
+    #[serde(alias = "glossary_id", alias = "custom_instructions", alias = "translation_memory_id")]
+    #[schema(value_type = Option<String>)]
+    #[allow(dead_code)]
+    style_id: (),
+}
+
+/// Translates texts.
+#[utoipa::path(post, path = "/v2/translate", tag = "DeepL",
+    request_body(content(
+        (DeeplTextsRequest = "application/json"), (DeeplTextsRequest = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = Object), Refused))]
+pub(crate) async fn deepl_translate(
+    Fields(client, request): Fields<DeeplTextsRequest, true>,
+) -> Result<Json<Value>, ApiError> {
+    check_formality(request.formality.as_deref(), &request.target_lang)?;
+    let markup = known("tag_handling", request.tag_handling.as_deref(), &["xml", "html"])?;
+    known("split_sentences", request.split_sentences.as_deref(), &["0", "1", "nonewlines"])?;
+    let (texts, tags) = (request.text.into_list().0, items(request.ignore_tags));
+    if texts.is_empty() {
+        return Err(ApiError::missing("text"));
+    }
+    client.check_texts("text", texts.len(), texts.iter().map(String::as_str))?;
+    if tags.len() > MOST_FIELDS {
+        let error = format!("more than {MOST_FIELDS} ignore_tags");
+        return Err(ApiError::bad("ignore_tags", error, "name fewer"));
+    }
+    let format = if markup.is_empty() { Format::Text } else { Format::Html };
+    let is_xml = markup == "xml" && !texts.iter().any(|text| text.contains(BLOCK));
+    let counts: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
+    let prepared = |text| if is_xml { marked(text, &tags) } else { text };
+    let texts: Vec<String> = texts.into_iter().map(prepared).collect();
+    let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
+    let (pairs, _) = client.sourced(&source, &request.target_lang, &texts, format).await?;
+    let choice = Choice { n_best: 1, ..Choice::default() };
+    let all = client.translate(texts, &pairs, format, choice, Arc::default()).await?;
+    let translation = |((pair, text), count): ((&LanguagePair, String), usize)| {
+        let text = if is_xml { unmarked(&text, &tags) } else { text };
+        let language = capitals(&pair.source);
+        json!({"detected_source_language": language, "text": text, "billed_characters": count})
+    };
+    let all = pairs.iter().zip(best(all)).zip(counts).map(translation);
+    Ok(Json(json!({"translations": all.collect::<Vec<_>>()})))
+}
+
+/// The mark of an element that stays as it is. It is taken away again.
+const STAYS: &str = " translate=\"no\"";
+/// A tag that divides text, and that no text has by chance. It is taken away again.
+const BLOCK: &str = "<hr translate=\"/\">";
+
+/// `text`, XML in which start tags of these names have a mark behind their name, and lines of tags
+/// alone begin with [`BLOCK`].
+fn marked(text: String, tags: &[String]) -> String {
+    let mut parts = text.split('<');
+    let mut marked = parts.next().unwrap_or_default().to_owned();
+    let mut between = "";
+    for part in parts {
+        let is_end = |c: char| c.is_whitespace() || c == '>' || c == '/';
+        let (name, rest) = part.split_at(part.find(is_end).unwrap_or(part.len()));
+        let stays = if tags.iter().any(|tag| tag == name) { STAYS } else { "" };
+        let is_line = between.trim().is_empty() && between.contains('\n');
+        marked += &[if is_line { BLOCK } else { "" }, "<", name, stays, rest].concat();
+        between = part.split_once('>').map_or("", |(_, after)| after);
+    }
+    marked
+}
+
+/// `text` without the marks of [`marked`].
+fn unmarked(text: &str, tags: &[String]) -> String {
+    let plain =
+        |text: String, tag: &String| text.replace(&format!("<{tag}{STAYS}"), &format!("<{tag}"));
+    tags.iter().fold(text.replace(BLOCK, ""), plain)
+}
+
+/// An option that no model here can follow, and that changes the translation: only null is taken.
+fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+    match Option::<Value>::deserialize(from)? {
+        None => Ok(()),
+        Some(_) => Err(D::Error::custom("no model of this server can follow it; leave it out")),
+    }
+}
+
+/// `value` of the option `field` without spaces and in small letters; empty where there is none.
+///
+/// # Errors
+/// If it is none of `known`.
+fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, ApiError> {
+    let value = value.unwrap_or_default().trim().to_lowercase();
+    if value.is_empty() || known.contains(&&*value) {
+        return Ok(value);
+    }
+    let error = format!("{value} is not supported");
+    Err(ApiError::bad(field, error, format!("one of {}", known.join(", "))))
+}
+
+/// Checks the form of address, of which models do not know.
+///
+/// # Errors
+/// If one is demanded, and not only preferred.
+fn check_formality(formality: Option<&str>, target: &str) -> Result<(), ApiError> {
+    let all = ["default", "prefer_less", "prefer_more", "less", "more"];
+    let formality = known("formality", formality, &all)?;
+    if formality == "less" || formality == "more" {
+        let error = format!("Target language '{target}' doesn't support formality");
+        return Err(ApiError::bad("formality", error, all[..3].join(", ")));
+    }
+    Ok(())
+}
+
+/// The items of a list, which may stand in texts with commas.
+fn items(texts: Option<Texts>) -> Vec<String> {
+    let (texts, _) = texts.map(Texts::into_list).unwrap_or_default();
+    let items = texts.iter().flat_map(|text| text.split(','));
+    items.map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_elements_are_marked_as_html_marks_them() {
+        let tags = ["x", "raw"].map(String::from);
+        let text = "a <x id=\"1\"></x> <xy/> <raw>b</raw> <x translate=\"no\"> < x> <x";
+        let expected = "a <x! id=\"1\"></x> <xy/> <raw!>b</raw> <x!!> < x> <x!";
+        assert_eq!(marked(text.into(), &tags).replace(STAYS, "!"), expected);
+        let text = "<a>\n<b>c\n</b>\n\t</a> <b>\n";
+        let expected = "<a>\n#<b>c\n</b>\n\t#</a> <b>\n";
+        assert_eq!(marked(text.into(), &tags).replace(BLOCK, "#"), expected);
+    }
+}
