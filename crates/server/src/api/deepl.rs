@@ -1,5 +1,7 @@
 //! DeepL's interface (version 2), so that its clients work unchanged.
 
+pub(crate) mod documents;
+
 use std::sync::Arc;
 
 use axum::Json;

@@ -121,6 +121,11 @@ impl ApiError {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(remedy)
     }
 
+    /// The problem, in a sentence.
+    pub fn sentence(self) -> String {
+        self.body.error
+    }
+
     /// 503: try again after a while.
     fn busy(error: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)

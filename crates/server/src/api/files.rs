@@ -7,16 +7,19 @@ use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use burnformer_documents::{BrokenOffice, Format, Office, OfficeKind};
-use serde::Serialize;
-use utoipa::ToSchema;
+use burnformer_documents::{BrokenOffice, WholeFile};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::{PartialSchema, ToSchema};
 
-use super::body::{Content, MOST_FIELDS, open};
+use super::body::{Content, MOST_FIELDS, open, read_form};
 use super::error::{ApiError, ErrorBody, Refused};
 use super::form::check_count;
-use super::{Service, Shared, extensions};
-use crate::compute::{LARGE, compute};
+use super::{Client, Service, Shared};
+use crate::compute::compute;
 use crate::engine::Choice;
+use crate::kept_files::{FileState, KeptFile};
+use crate::language::LanguagePair;
 use crate::text::best;
 
 /// The answer to `/translate_file`.
@@ -27,19 +30,20 @@ pub(crate) struct FileResponse {
     pub translated_file_url: String,
 }
 
-/// A request to `/translate_file`, for the interface's description.
-#[derive(ToSchema)]
-#[allow(dead_code)]
+/// A request to `/translate_file`.
+#[derive(Deserialize, ToSchema)]
 pub(crate) struct FileRequest {
-    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt, .vtt, .po, .pot, .docx,
-    /// .pptx, .xlsx, .odt, .odp, .ods or .epub.
-    #[schema(format = Binary)]
+    /// A file whose name ends in one of the extensions that `/frontend/settings` lists.
+    #[serde(default)]
+    #[schema(format = Binary, required)]
+    #[allow(dead_code)]
     file: String,
     /// The code of its language, or `auto`.
     source: String,
     /// The code of the language to translate into.
     target: String,
     /// The key, where the server asks for one.
+    #[allow(dead_code)]
     api_key: Option<String>,
 }
 
@@ -52,24 +56,96 @@ pub(crate) async fn translate_file(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<FileResponse>, ApiError> {
-    let (client, fields) = open(request, &service, MOST_FIELDS, FileFields::read).await?;
-    let FileFields { name, format, text, source, target, office } = fields;
-    let texts = vec![text];
-    client.check_texts("file", 1, texts.iter().map(String::as_str))?;
-    let pairs = client.sourced(&source, &target, &texts, format).await?.0;
-    let choice = Choice { n_best: 1, ..Choice::default() };
-    let text = best(client.translate(texts, &pairs, format, choice, Arc::default()).await?);
-    let bytes = match office {
-        None => text.concat().into(),
-        Some(office) => {
-            compute(&client.sender, LARGE, move |_| office.write(&text.concat())).await?
-        }
-    };
-    let kept = client.files.put(&client.sender, &plain(&name), bytes);
-    let key = kept.ok_or_else(ApiError::too_many)?;
+    let read = read_file::<FileRequest>;
+    let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    let empty = [("source", &request.source), ("target", &request.target)];
+    if let Some((field, _)) = empty.iter().find(|(_, value)| value.is_empty()) {
+        return Err(ApiError::missing(field));
+    }
+    let pairs = upload.pairs(&client, &request.source, &request.target).await?;
+    let key = format!("{}.{}", client.files.new_id(), plain(&upload.name));
+    upload.keep(&client, &key, &pairs).await?;
     let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse { translated_file_url }))
+}
+
+/// A file that was sent to be translated.
+pub(super) struct Upload {
+    name: String,
+    file: WholeFile,
+}
+
+/// The file of a form, and its other fields.
+pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
+    content: Content,
+) -> Result<(Upload, T), ApiError> {
+    let Content::Form(mut parts) = content else {
+        return Err(ApiError::media_type("application/json"));
+    };
+    check_count(&parts, MOST_FIELDS)?;
+    let index = parts.iter().rposition(|part| part.name == "file");
+    let part = parts.swap_remove(index.ok_or_else(|| ApiError::missing("file"))?);
+    let name = part.file_name;
+    let broken = |error: BrokenOffice| ApiError::bad("file", error.to_string(), "a whole file");
+    let file = WholeFile::read(part.bytes.into(), extension(&name)).map_err(broken)?;
+    Ok((Upload { name, file }, read_form(parts, MOST_FIELDS, true)?))
+}
+
+impl Upload {
+    /// The languages from and into which the file is translated.
+    ///
+    /// # Errors
+    /// If it is too long, or if a language is not served.
+    pub async fn pairs(
+        &self,
+        client: &Client,
+        source: &str,
+        target: &str,
+    ) -> Result<Vec<LanguagePair>, ApiError> {
+        client.check_texts("file", 1, [&*self.file.text])?;
+        let texts = std::slice::from_ref(&self.file.text);
+        Ok(client.sourced(source, target, texts, self.file.format).await?.0)
+    }
+
+    /// Keeps the file in this state as `id`.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn put(&self, client: &Client, id: &str, state: FileState) -> Result<(), ApiError> {
+        let size = match &state {
+            FileState::Done(bytes, _) => bytes.len(),
+            _ => self.file.text.len(),
+        };
+        let kept = KeptFile { name: self.name.clone(), state };
+        let is_kept = client.files.put(&client.sender, id, kept, size);
+        is_kept.then_some(()).ok_or_else(ApiError::too_many)
+    }
+
+    /// Translates the file and keeps it as `id`.
+    ///
+    /// # Errors
+    /// If the translation fails or there is no room.
+    pub async fn keep(
+        &mut self,
+        client: &Client,
+        id: &str,
+        pairs: &[LanguagePair],
+    ) -> Result<(), ApiError> {
+        let characters = self.file.text.chars().count();
+        let (texts, format) = (vec![std::mem::take(&mut self.file.text)], self.file.format);
+        let choice = Choice { n_best: 1, ..Choice::default() };
+        let text =
+            best(client.translate(texts, pairs, format, choice, Arc::default()).await?).concat();
+        let (file, size) = (self.file.clone(), text.len());
+        let bytes = compute(&client.sender, size, move |_| file.write(text)).await?;
+        self.put(client, id, FileState::Done(bytes.into(), characters))
+    }
+
+    /// Returns whether its name ends in this extension.
+    pub fn ends_in(&self, end: &str) -> bool {
+        extension(&self.name).eq_ignore_ascii_case(end)
+    }
 }
 
 /// The address by which the client found the server: a proxy that ends TLS says so in
@@ -104,56 +180,8 @@ fn is_host(text: &str) -> bool {
     is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
 }
 
-/// The file of a request, and from which language to which it is to be translated.
-struct FileFields {
-    name: String,
-    format: Format,
-    text: String,
-    source: String,
-    target: String,
-    /// The document of which `text` is a page of HTML.
-    office: Option<Office>,
-}
-
-impl FileFields {
-    fn read(content: Content) -> Result<Self, ApiError> {
-        let Content::Form(mut parts) = content else {
-            return Err(ApiError::media_type("application/json"));
-        };
-        check_count(&parts, MOST_FIELDS)?;
-        let mut take = |name: &str| {
-            let index = parts.iter().rposition(|part| part.name == name);
-            let part = index.map(|index| parts.swap_remove(index));
-            part.filter(|part| name == "file" || !part.bytes.is_empty())
-                .ok_or_else(|| ApiError::missing(name))
-        };
-        let [file, source, target] = ["file", "source", "target"].map(&mut take);
-        let (file, source, target) = (file?, source?.text()?, target?.text()?);
-        let name = file.file_name;
-        if let Some(kind) = OfficeKind::from_extension(extension(&name)) {
-            let refused =
-                |error: BrokenOffice| ApiError::bad("file", error.to_string(), "a whole document");
-            let office = Office::read(file.bytes.into(), kind).map_err(refused)?;
-            let (text, format) = (office.html(), Format::Html);
-            return Ok(Self { name, format, text, source, target, office: Some(office) });
-        }
-        let format = format_of(&name)?;
-        let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
-        let text = String::from_utf8(file.bytes.into()).map_err(wrong)?;
-        Ok(Self { name, format, text, source, target, office: None })
-    }
-}
-
 fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
-}
-
-fn format_of(name: &str) -> Result<Format, ApiError> {
-    Format::from_extension(extension(name)).ok_or_else(|| {
-        let error = format!("{name:?} is of no known format");
-        let names = extensions().join(", ");
-        ApiError::bad("file", error, format!("a name that ends in {names}"))
-    })
 }
 
 /// `name` without what a path or a header could misunderstand.
@@ -172,16 +200,24 @@ pub(crate) async fn download(
     Path(name): Path<String>,
 ) -> Result<Response, ApiError> {
     let gone = "there is no such file, or its ten minutes are over";
-    let bytes = service.files.get(&name);
-    let bytes = bytes.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, gone))?;
-    let file = name.split_once('.').map_or("translation", |(_, file)| file);
-    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{file}\""));
+    let gone = || ApiError::new(StatusCode::NOT_FOUND, gone);
+    let KeptFile { name, state } = service.files.get(&name).ok_or_else(gone)?;
+    match state {
+        FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
+        _ => Err(gone()),
+    }
+}
+
+/// The answer that is a file.
+pub(super) fn attachment(name: &str, bytes: &[u8]) -> Response {
+    let file = format!("attachment; filename=\"{}\"", plain(name));
+    let disposition = HeaderValue::from_str(&file);
     let disposition = disposition.unwrap_or(HeaderValue::from_static("attachment"));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, disposition),
     ];
-    Ok((headers, bytes).into_response())
+    (headers, bytes.to_vec()).into_response()
 }
 
 #[cfg(test)]
@@ -214,7 +250,6 @@ mod tests {
     fn names_lose_what_a_path_or_a_header_could_misunderstand() {
         assert_eq!(plain("../\"a b\".txt"), ".._.a_b_.txt".replace("_.a", "__a"));
         assert!(plain(&"x".repeat(1000)).len() == 100);
-        assert!(matches!(format_of("a.HTML"), Ok(Format::Html)));
-        assert!(format_of("a.exe").is_err() && format_of("").is_err());
+        assert_eq!([extension("a.b.HTML"), extension("a"), extension("")], ["HTML", "", ""]);
     }
 }

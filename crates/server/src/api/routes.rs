@@ -10,6 +10,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::deepl::documents;
 use super::error::{ApiError, ErrorBody};
 use super::{Shared, attention, deepl, files, libretranslate, page, status, v1};
 
@@ -34,6 +35,9 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(files::translate_file))
         .routes(routes!(files::download))
         .routes(routes!(deepl::deepl_translate))
+        .routes(routes!(documents::deepl_document))
+        .routes(routes!(documents::deepl_document_status))
+        .routes(routes!(documents::deepl_document_result))
         .routes(routes!(deepl::deepl_languages))
         .routes(routes!(deepl::deepl_usage))
         .routes(routes!(deepl::glossary_pairs))

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent, server};
 use serde_json::{Value, json};
@@ -185,6 +186,9 @@ fn every_path_needs_the_key_in_its_header() {
         ("GET", "/v2/languages?type=target"),
         ("GET", "/v2/glossary-language-pairs"),
         ("POST", "/v2/translate"),
+        ("POST", "/v2/document"),
+        ("POST", "/v2/document/x"),
+        ("POST", "/v2/document/x/result"),
     ] {
         for key in ["wrong", ""] {
             let (status, body) = call(method, path, key);
@@ -211,11 +215,96 @@ fn languages_are_listed_as_deepl_does() {
     assert_eq!(list("/v2/glossary-language-pairs"), json!({"supported_languages": []}));
 }
 
+/// The answer to the upload of `file`, with further fields.
+fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) -> (u16, Value) {
+    let part = |(name, value): &(&str, &str)| {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let mut body: Vec<u8> = fields.iter().map(part).collect::<String>().into();
+    body.extend(
+        format!(
+            "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+        )
+        .bytes(),
+    );
+    body.extend(file);
+    body.extend(b"\r\n--b--\r\n");
+    server.send("/v2/document", "multipart/form-data; boundary=b", &[], &body)
+}
+
+/// The last status of a document.
+fn wait(server: &Running, made: &Value) -> Value {
+    let (path, begun) =
+        (format!("/v2/document/{}", made["document_id"].as_str().unwrap()), Instant::now());
+    loop {
+        let (status, answer) = server.post(&path, json!({"document_key": made["document_key"]}));
+        assert_eq!(status, 200, "{answer}");
+        if answer["status"] != "translating" || begun.elapsed() > Duration::from_secs(20) {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn documents_are_translated_after_their_upload() {
+    let server = Running::start(
+        Arc::new(Shouting { delay: Duration::from_millis(1500), ..Default::default() }),
+        |_| {},
+    );
+    let langs = [("source_lang", "DE"), ("target_lang", "EN-GB"), ("formality", "default")];
+    let (status, made) = upload(&server, "a b.md", "# Größe\n".as_bytes(), &langs);
+    assert_eq!(status, 200, "{made}");
+    let path = format!("/v2/document/{}/result", made["document_id"].as_str().unwrap());
+    let key = json!({"document_key": made["document_key"]});
+    assert_eq!(server.post(&path, key.clone()).0, 503, "not yet");
+    let done = wait(&server, &made);
+    assert_eq!(
+        (&done["status"], &done["billed_characters"]),
+        (&json!("done"), &json!(8)),
+        "{done}"
+    );
+    assert_eq!(server.post(&path, key), (200, json!("# GRÖSSE\n")));
+    assert_eq!(server.post(&path, json!({"document_key": "0"})).0, 404);
+    assert_eq!(server.post("/v2/document/0", json!({"document_key": "0"})).0, 404);
+    let (_, made) = upload(
+        &server,
+        "a.txt",
+        "Größe".as_bytes(),
+        &[("source_lang", "EN"), ("target_lang", "EN-US")],
+    );
+    let failed = wait(&server, &made);
+    let message = failed["error_message"].as_str().unwrap();
+    assert!(
+        failed["status"] == "error" && message.contains("Source and target language"),
+        "{failed}"
+    );
+    for (name, fields) in [
+        ("a.exe", &langs[..]),
+        ("a.txt", &[("target_lang", "XX")]),
+        ("a.txt", &[("source_lang", "DE"), ("target_lang", "EN"), ("output_format", "docx")]),
+        ("a.txt", &[("source_lang", "DE"), ("target_lang", "EN"), ("formality", "more")]),
+        ("a.docx", &langs),
+        ("a.txt", &[]),
+    ] {
+        let (status, answer) = upload(&server, name, b"x", fields);
+        assert_eq!((status, answer["message"].is_string()), (400, true), "{name} {answer}");
+    }
+    let (status, _) = upload(
+        &server,
+        "a.txt",
+        b"x",
+        &[("target_lang", "EN"), ("source_lang", "DE"), ("output_format", "TXT")],
+    );
+    assert_eq!(status, 200);
+}
+
 /// Runs a script of Python with the address of a server where clients are installed:
 /// `BURNFORMER_CLIENT_PYTHON` is a Python that has them.
 fn python(script: &str, address: &str) {
     if let Some(python) = std::env::var_os("BURNFORMER_CLIENT_PYTHON") {
-        let status = Command::new(python).args(["-c", script, address]).status().unwrap();
+        let status =
+            Command::new(python).args(["-c", script, address, "documents"]).status().unwrap();
         assert!(status.success());
     }
 }

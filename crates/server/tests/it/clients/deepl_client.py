@@ -107,10 +107,10 @@ if "documents" in parts:
         source, target = pathlib.Path(folder, "brief.md"), pathlib.Path(folder, "letter.md")
         source.write_text("# Apfel\n\nGröße & mehr\n")
         status = translator.translate_document_from_filepath(
-            source, target, source_lang="DE", target_lang="EN-US", glossary=glossary
+            source, target, source_lang="DE", target_lang="EN-US"
         )
         assert status.done and status.billed_characters == len(source.read_text())
-        assert target.read_text() == "# APFEL [apple]\n\nGRÖSSE & MEHR\n", target.read_text()
+        assert target.read_text() == "# APFEL\n\nGRÖSSE & MEHR\n", target.read_text()
         # Another format, a format that there is not, and the language that it has already.
         other = pathlib.Path(folder, "letter.txt")
         refused(deepl.DeepLException, lambda: translator.translate_document_from_filepath(source, other, target_lang="EN-US"), "output_format")

@@ -1,0 +1,144 @@
+//! Documents, which are translated after the answer to their request.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use super::super::body::{Fields, MOST_FIELDS, open};
+use super::super::error::{ApiError, Refused};
+use super::super::files::{attachment, read_file};
+use super::super::{AUTO, Client, Shared};
+use super::{check_formality, refused};
+use crate::kept_files::{FileState, KeptFile};
+
+/// A request that begins the translation of a document.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DeeplDocumentRequest {
+    /// A file whose name ends in one of the extensions that `/frontend/settings` lists.
+    #[serde(default)]
+    #[schema(format = Binary, required)]
+    #[allow(dead_code)]
+    file: String,
+    /// The code of its language; without it, that is found out.
+    source_lang: Option<String>,
+    /// The code of the language to translate into.
+    target_lang: String,
+    /// The extension of the file: formats are not changed.
+    output_format: Option<String>,
+    /// `default`, `prefer_less` or `prefer_more`, which change nothing.
+    formality: Option<String>,
+    /// Refused, as `glossary_id` and `translation_memory_id` are.
+    #[serde(default, deserialize_with = "refused")]
+    #[serde(alias = "glossary_id", alias = "translation_memory_id")]
+    #[schema(value_type = Option<String>)]
+    #[allow(dead_code)]
+    style_id: (),
+}
+
+/// Begins to translate a document.
+#[utoipa::path(post, path = "/v2/document", tag = "DeepL",
+    request_body(content = DeeplDocumentRequest, content_type = "multipart/form-data"),
+    responses((status = 200, body = Object), Refused))]
+pub(crate) async fn deepl_document(
+    State(service): State<Shared>,
+    request: Request,
+) -> Result<Json<Value>, ApiError> {
+    let read = read_file::<DeeplDocumentRequest>;
+    let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    check_formality(request.formality.as_deref(), &request.target_lang)?;
+    let other = request.output_format.filter(|end| !end.is_empty() && !upload.ends_in(end));
+    if let Some(end) = other {
+        let error = format!("the file cannot become {end}");
+        return Err(ApiError::bad("output_format", error, "leave it out"));
+    }
+    let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
+    let pairs = upload.pairs(&client, &source, &request.target_lang).await?;
+    let id = client.files.new_id();
+    let answer = json!({"document_id": id, "document_key": client.files.secret(&id)});
+    let mut turn = client.requests.share(&client.sender);
+    if !turn.grow(1) {
+        return Err(ApiError::too_many());
+    }
+    upload.put(&client, &id, FileState::Translating)?;
+    let work = tokio::spawn(async move {
+        let _turn = turn;
+        let kept = match pairs.iter().all(|pair| pair.source == pair.target) {
+            true => Err("Source and target language are equal.".to_owned()),
+            false => upload.keep(&client, &id, &pairs).await.map_err(ApiError::sentence),
+        };
+        // A file that fails has no text any more, so there is room for the reason.
+        kept.or_else(|error| upload.put(&client, &id, FileState::Failed(error)))
+    });
+    // DeepL's client asks only every five seconds, so a short document is done at once.
+    let _ = timeout(SHORT, work).await;
+    Ok(Json(answer))
+}
+
+/// The time that a client waits for a short document.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A request about a document.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DeeplKeyRequest {
+    /// The key that came with its identifier.
+    document_key: String,
+}
+
+/// Tells how far a document is.
+#[utoipa::path(post, path = "/v2/document/{id}", tag = "DeepL",
+    params(("id" = String, Path)), request_body = DeeplKeyRequest,
+    responses((status = 200, body = Object), Refused))]
+pub(crate) async fn deepl_document_status(
+    Path(id): Path<String>,
+    Fields(client, request): Fields<DeeplKeyRequest, true>,
+) -> Result<Json<Value>, ApiError> {
+    Ok(Json(match kept(&client, &id, &request)?.state {
+        FileState::Translating => {
+            json!({"document_id": id, "status": "translating", "seconds_remaining": 1})
+        }
+        FileState::Done(_, characters) => {
+            json!({"document_id": id, "status": "done", "billed_characters": characters})
+        }
+        FileState::Failed(error) => {
+            json!({"document_id": id, "status": "error", "error_message": error})
+        }
+    }))
+}
+
+/// Fetches a translated document, for ten minutes.
+#[utoipa::path(post, path = "/v2/document/{id}/result", tag = "DeepL",
+    params(("id" = String, Path)), request_body = DeeplKeyRequest,
+    responses((status = 200, body = String, content_type = "application/octet-stream"), Refused))]
+pub(crate) async fn deepl_document_result(
+    Path(id): Path<String>,
+    Fields(client, request): Fields<DeeplKeyRequest, true>,
+) -> Result<Response, ApiError> {
+    let KeptFile { name, state } = kept(&client, &id, &request)?;
+    match state {
+        FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
+        FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
+        FileState::Translating => {
+            let error = "the document is not translated yet";
+            Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, error))
+        }
+    }
+}
+
+/// The document of this identifier.
+///
+/// # Errors
+/// If it is not kept any more, or the key is another.
+fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<KeptFile, ApiError> {
+    let is_key = client.files.secret(id) == request.document_key;
+    client.files.get(id).filter(|_| is_key).ok_or_else(|| {
+        let error = "there is no such document, its key is another, or its ten minutes are over";
+        ApiError::new(StatusCode::NOT_FOUND, error)
+    })
+}
