@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use burnformer_data::corpus::MAX_LINE_BYTES;
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, LineReader, ParallelReader, PrepareSettings, Tokenizer,
-    TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
+    CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader, PrepareSettings,
+    Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -78,7 +78,11 @@ fn count_lines(bytes: &[u8]) {
     let only_returns = !bytes.contains(&b'\n') && before_end.contains(&b'\r');
     let end = if only_returns { b'\r' } else { b'\n' };
     let expected = bytes.split_inclusive(|&byte| byte == end).count();
-    assert_eq!(reader.cutting_long_lines().map(Result::unwrap).count(), expected);
+    let mut lines = reader.cutting_long_lines().peekable();
+    // Zero bytes can look like UTF-16, which is refused.
+    if !matches!(lines.peek(), Some(Err(DataError::Wide { .. }))) {
+        assert_eq!(lines.map(Result::unwrap).count(), expected);
+    }
 }
 
 crate::fuzz_test!(plain_lines, damaged(TEXT.into()), count_lines);
