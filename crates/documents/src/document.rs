@@ -90,10 +90,8 @@ impl Document {
     }
 
     fn with_messages(text: &str, format: Format, messages: Vec<(Slot, Self)>) -> Self {
-        let (byte_order_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
+        let rest = text.strip_prefix(BYTE_ORDER_MARK);
+        let (byte_order_mark, text) = (rest.is_some(), rest.unwrap_or(text));
         let (source, attributes, pieces) = format.parse(text);
         Self {
             source,
@@ -213,10 +211,8 @@ impl Document {
         };
         let mut parts: Vec<String> = self.pieces.iter().map(write).collect();
         self.keep_shape(&mut parts);
-        let out = match self.messages.is_empty() {
-            true => parts.concat(),
-            false => self.written_catalogue(),
-        };
+        let is_plain = self.messages.is_empty();
+        let out = if is_plain { parts.concat() } else { self.written_catalogue() };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
             Some(written(block, source))

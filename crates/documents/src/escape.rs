@@ -12,8 +12,11 @@ pub(crate) enum Escape {
     Srt,
     /// The alternative text of an image in Markdown.
     Alternative,
-    /// An arm of a message of ICU.
-    Message,
+    /// An arm of a message of ICU. An apostrophe before a letter quotes nothing, and is doubled
+    /// only if the arm `doubles` others: some programs would show both.
+    Message {
+        doubles: bool,
+    },
     /// The value of an attribute between quotes of this kind.
     Attribute(Option<char>),
 }
@@ -93,7 +96,7 @@ impl Escape {
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
         match self {
             Self::Markdown(own) => own.level != Level::Full && c != '|',
-            _ => matches!(self, Self::Message),
+            _ => matches!(self, Self::Message { .. }),
         }
     }
 
@@ -117,8 +120,10 @@ impl Escape {
                     out.push(c);
                 }
             },
-            Self::Message => match c {
-                '\'' => out.push_str("''"),
+            Self::Message { doubles } => match c {
+                '\'' if *doubles || after.is_some_and(|c| "{}#|'".contains(c)) => {
+                    out.push_str("''");
+                }
                 '{' | '}' | '#' => out.extend(['\'', c, '\'']),
                 _ => out.push(c),
             },

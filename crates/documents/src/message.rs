@@ -46,7 +46,7 @@ fn arm(text: &str) -> Block {
         }
     }
     plain(&mut builder, &text[at..]);
-    builder.finish(Escape::Message)
+    builder.finish(Escape::Message { doubles: text.contains("''") })
 }
 
 impl Atom {

@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         if entry.fields.is_empty() {
             return Ok(());
         }
-        let field = |keyword: &str| entry.fields.iter().find(|field| field.keyword == keyword);
+        let field = |keyword: &str| entry.field(keyword);
         let broken = |fault: String| BrokenCatalogue::at(self.text, entry.start, fault);
         let source =
             field("msgid").ok_or_else(|| broken("the message has no `msgid`; add it".into()))?;
@@ -167,13 +167,7 @@ impl<'a> Reader<'a> {
 
     /// Adds a message for each translation of `entry`.
     fn add(&self, entry: &Entry<'_>, plural: Option<&Field<'_>>, messages: &mut Vec<Message>) {
-        let text = |keyword: &str| {
-            entry
-                .fields
-                .iter()
-                .find(|field| field.keyword == keyword)
-                .map(|field| field.text.clone())
-        };
+        let text = |keyword: &str| entry.field(keyword).map(|field| field.text.clone());
         let context = text("msgctxt").unwrap_or_default();
         let translations: Vec<&Field> =
             entry.fields.iter().filter(|field| field.keyword.starts_with("msgstr")).collect();
@@ -240,7 +234,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    fn field(&self, keyword: &str) -> Option<&Field<'a>> {
+        self.fields.iter().find(|field| field.keyword == keyword)
+    }
+
     /// Returns whether it has a translation, be it empty.
     fn is_whole(&self) -> bool {
         self.fields.iter().any(|field| field.keyword.starts_with("msgstr"))
@@ -259,22 +257,17 @@ fn index_of(keyword: &str) -> Option<usize> {
 
 /// The text of a string in quotes; none if it is not one.
 fn unquoted(string: &str) -> Option<String> {
-    let mut chars = string.strip_prefix('"')?.chars().peekable();
+    let mut chars = string.strip_prefix('"')?.strip_suffix('"')?.chars();
     let mut text = String::new();
-    loop {
-        match chars.next()? {
-            '"' => return chars.next().is_none().then_some(text),
-            '\\' => {
-                let c = chars.next()?;
-                match c {
-                    'n' => text.push('\n'),
-                    't' => text.push('\t'),
-                    'r' => text.push('\r'),
-                    'a' | 'b' | 'f' | 'v' => {}
-                    c => text.push(c),
-                }
-            }
-            c => text.push(c),
+    while let Some(c) = chars.next() {
+        match (c, if c == '\\' { Some(chars.next()?) } else { None }) {
+            ('"', _) => return None,
+            (_, Some('a' | 'b' | 'f' | 'v')) => {}
+            (_, Some('n')) => text.push('\n'),
+            (_, Some('t')) => text.push('\t'),
+            (_, Some('r')) => text.push('\r'),
+            (c, escaped) => text.push(escaped.unwrap_or(c)),
         }
     }
+    Some(text)
 }
