@@ -76,10 +76,10 @@ pub(super) const PLACEHOLDERS: [(Around, &str); 19] = {
         (FirstGroup, r"\$[1-9](?-u:\b)"),
         // Emoji by name.
         (NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
-        // Python.
-        (NoWord, r"__\w+?__"),
-        // Names between signs.
-        (NoWord, r"~[A-Za-z_]\w*~|\^[A-Za-z_]\w*\^"),
+        // Python, reStructuredText.
+        (NoWord, r"__\w+?__|\|[A-Za-z]\w*\|"),
+        // Names between signs, powers.
+        (NoWord, r"~[A-Za-z_]\w*~|\^[A-Za-z_]\w*\^|\w+(?:\.\d+)?\^[+-]?\w+"),
         // Vue, mentions, tags.
         (NoWordBefore, r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w"),
         // Laravel, SQL, Drupal.

@@ -4,7 +4,7 @@ use super::found;
 use crate::arms;
 
 /// Placeholders of one grammar on each line, as their documentation has them.
-const GRAMMARS: [&str; 42] = [
+const GRAMMARS: [&str; 45] = [
     "%s %d %5d %-5.2f %05.1f %lld %lu %zu %x %c %@ %i %+d %.3e", // C, Objective-C
     "%1$s %2$d %1$@ %3$.2f",                                     // POSIX
     "%(name)s %(count)d %(x).2f %(a-b)s",                        // Python, Babel
@@ -45,6 +45,9 @@ const GRAMMARS: [&str; 42] = [
     "*|USER|* *|IF:A|*",
     "%%user%% %[name]",
     "~user~ ^user_name^",
+    "|version|",            // reStructuredText
+    "10^6 10^-3 x^2 2.5^n", // powers
+    "user_signed_in check_in",
     "user_name max_2_files $HOME/.config ${HOME}/a/b %APPDATA%\\app\\x",
     "\\n \\t \\u00e9 \\x41 \\\"",
 ];
@@ -104,6 +107,7 @@ fn prose_has_no_placeholders() {
         "Oh :) :-) :D :p ;) nein!doch!",
         "me@ or a@b, 5 @ 3, wow!! [sic] (ja) __ a__b",
         "10 %iger Anstieg; 3 % davon",
+        "Lehrer_innen, Schüler_innen, ein Kolleg_in; |a|b| und | c |, a | b ^, a^ b ^c",
         "a < b und c > d, <3, [sic] <- [x] a<b",
     ] {
         assert!(found(text).is_empty(), "{text}: {:?}", found(text));
