@@ -42,7 +42,7 @@ fn a_model_that_became_better_is_written_with_its_card() {
     let output = run(&arguments);
     let scores = stdout(&output);
     assert!(
-        scores.starts_with("memory    BLEU ") && scores.contains("\ngeneral   BLEU "),
+        scores.starts_with("memory     BLEU ") && scores.contains("\ngeneral    BLEU "),
         "{scores}"
     );
     assert!(stderr(&output).contains("300 messages read"), "{}", stderr(&output));
@@ -71,7 +71,7 @@ fn a_model_that_became_better_is_written_with_its_card() {
     assert_eq!(bytes(), first);
     let longer = catalogue(folder.path(), 900, 0);
     let output = run(&adapt(&longer, &out, &["--updates", "150", "--mix", "1"]));
-    assert!(stdout(&output).starts_with("memory    BLEU "));
+    assert!(stdout(&output).starts_with("memory     BLEU "));
     let text = fs::read_to_string(out.join("adaptation.json")).unwrap();
     let next: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&next["before"]["scores"], &next["base"]), (&card["scores"], &card["base"]));
@@ -112,7 +112,7 @@ fn without_a_general_text_the_model_translates_the_sources_of_the_memory() {
     arguments.drain(general..general + 3);
     let output = run(&arguments);
     let (scores, notes) = (stdout(&output), stderr(&output));
-    assert!(scores.contains("general   BLEU 100.0"), "{scores}");
+    assert!(scores.contains("agreement  BLEU 100.0"), "{scores}");
     assert!(notes.contains("sentences by the model itself"), "{notes}");
 }
 

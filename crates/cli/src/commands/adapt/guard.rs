@@ -87,7 +87,7 @@ impl Comparison {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<8}", self.name)?;
+        write!(f, "{:<9}", self.name)?;
         self.results.iter().try_for_each(|(metric, result)| {
             let PairedResult { baseline, system, .. } = result;
             let interval = Self::interval(result);
@@ -105,6 +105,16 @@ pub(super) enum Reference {
     Model,
     /// The same, and it is the memory's, so that its translations should change.
     Memory,
+}
+
+impl Reference {
+    /// The name of a score with it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::People => "general",
+            Self::Model | Self::Memory => "agreement",
+        }
+    }
 }
 
 /// Checks that the model became better on the memory, by one of the metrics, and no worse in the

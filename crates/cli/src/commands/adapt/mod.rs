@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let scores = [
         compare("memory", &memory.held, before)?,
-        compare("general", &general.held, general_before)?,
+        compare(general.reference.name(), &general.held, general_before)?,
     ];
     let table = format!("{}\n{}", scores[0], scores[1]);
     if let Err(reason) = check(&scores, general.reference) {
