@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use burnformer_core::model_dir;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::args::Args;
 use super::guard::Comparison;
 use super::memory::{Memory, Role, write};
 use crate::conversion::copy_files;
 use crate::output::{check_new, note};
+use crate::shards::digest_of_file;
 
 /// The card of an adapted model, in its directory.
 const CARD: &str = "adaptation.json";
@@ -37,11 +37,14 @@ fn read_json(path: &Path) -> Option<Value> {
 /// Each of `paths` with its hash.
 fn hashes(paths: &[PathBuf]) -> Result<Value> {
     let hash = |path: &PathBuf| -> Result<Value> {
-        let name = path.display().to_string();
-        let bytes = fs::read(path).with_context(|| name.clone())?;
-        Ok(json!({ "file": name, "sha256": format!("{:x}", Sha256::digest(bytes)) }))
+        Ok(json!({ "file": path.display().to_string(), "sha256": digest_of_file(path)? }))
     };
     paths.iter().map(hash).collect()
+}
+
+/// The hash of a model, by its manifest, which has those of its files.
+fn hash(model: &Path) -> Result<String> {
+    digest_of_file(&model.join("manifest.json"))
 }
 
 impl Start {
@@ -61,7 +64,7 @@ impl Start {
         };
         let name = out.display();
         ensure!(
-            card["base"] == hashes(&[base.join("manifest.json")])?[0]["sha256"],
+            card["base"] == hash(&base)?,
             "{name}: is an adaptation of another model than --model; choose another --out"
         );
         ensure!(
@@ -88,12 +91,9 @@ impl Start {
     /// card of the model so far.
     pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
         let work = &self.work;
-        let manifest = |model: &Path| {
-            Ok::<_, anyhow::Error>(hashes(&[model.join("manifest.json")])?[0]["sha256"].take())
-        };
         let held = memory.held_files.iter().map(|file| args.memory[*file].display().to_string());
         let card = json!({
-            "base": manifest(&self.base)?, "model": manifest(&self.model)?,
+            "base": hash(&self.base)?, "model": hash(&self.model)?,
             "memory": hashes(&args.memory)?, "general": hashes(&args.general)?,
             "mix": args.mix, "updates": memory.updates(args.updates), "minutes": args.minutes,
             "pairs": { "learned": memory.train.len(), "held_out": memory.held.len(), "by": memory.division },
