@@ -49,7 +49,7 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
 }
 
 /// The settings of every adaptation: no validation, a learning rate that falls to zero, and small
-/// updates, of which more fit in the same time: as many tokens in four times as few taught less.
+/// updates: 2,000 of 512 tokens teach more than 1,000 of 2,048 in the same time.
 const SETTINGS: [&str; 5] = [
     "training.budget=512",
     "schedule.shape=constant",
