@@ -31,14 +31,16 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     line.extend(general.learned.iter().map(OsString::from));
     line.extend([args.mix.to_string().into(), "--out".into(), run.clone().into()]);
     let updates = memory.updates(args.updates);
+    let config = start.model.join("config.json");
+    let text = fs::read(&config).with_context(|| config.display().to_string())?;
     let mut settings = vec![
         format!("training.max_updates={updates}"),
         format!("schedule.warmup={}", (updates / 10).clamp(1, 50)),
         format!("training.max_minutes={:?}", args.minutes.unwrap_or(0.0)),
-        format!("schedule.peak={:?}", peak(&start.model)?),
         format!("checkpoints.every={}", (updates / 5).clamp(20, 200)),
     ];
     settings.extend(SETTINGS.map(String::from));
+    settings.extend(of_model(&serde_json::from_slice(&text)?));
     line.extend(settings.into_iter().flat_map(|set| ["--set".into(), set.into()]));
     line.extend(run.join("config.toml").exists().then(|| "--resume".into()));
     let learned = train::learn(Training::try_parse_from(line)?.args).map(drop);
@@ -58,10 +60,36 @@ const SETTINGS: [&str; 5] = [
     "checkpoints.average=0",
 ];
 
-/// The highest learning rate: wide models take smaller steps.
-fn peak(model: &Path) -> Result<f64> {
-    let text = fs::read(model.join("config.json")).with_context(|| model.display().to_string())?;
-    let config: Value = serde_json::from_slice(&text)?;
+/// The settings that depend on the model's configuration. Wide models take smaller steps. A model
+/// of another program may be a student that learned without dropout and smoothing, whose
+/// perplexity of its own translations is 63 with them and 1.6 without.
+fn of_model(config: &Value) -> Vec<String> {
     let width = config["model"]["d_model"].as_f64().unwrap_or(512.0);
-    Ok(5e-4 * (256.0 / width).min(2.0).powi(2))
+    let is_imported = !config["model"]["conventions"].is_null();
+    let (rate, others): (_, &[&str]) = match is_imported {
+        true => {
+            (1e-4, &["optimizer.algorithm=adam", "model.dropout=0", "training.label_smoothing=0"])
+        }
+        false => (5e-4, &[]),
+    };
+    let peak = rate * (256.0 / width).min(2.0).powi(2);
+    let peak = [format!("schedule.peak={peak:?}")].into_iter();
+    peak.chain(others.iter().map(ToString::to_string)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_model_of_another_program_learns_without_dropout_in_small_steps() {
+        let own = of_model(&json!({"model": {"d_model": 256}}));
+        assert_eq!(own, ["schedule.peak=0.0005"]);
+        let conventions = json!({"decoder_start": "zero"});
+        let other = of_model(&json!({"model": {"d_model": 512, "conventions": conventions}}));
+        assert_eq!(other[0], "schedule.peak=2.5e-5");
+        assert!(other.contains(&"model.dropout=0".into()), "{other:?}");
+    }
 }
