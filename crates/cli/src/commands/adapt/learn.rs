@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 use burnformer_train::TrainError;
