@@ -1,5 +1,6 @@
 //! TMX 1.4, read from its beginning to its end with one unit in memory.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, Read};
 use std::mem::take;
 use std::path::Path;
@@ -14,8 +15,6 @@ use quick_xml::events::{BytesStart, Event};
 const CODES: [&str; 5] = ["bpt", "ept", "it", "ph", "ut"];
 /// The most bytes of a unit.
 const LONGEST: usize = 16 << 20;
-/// The most languages that a message names.
-const MOST_NAMED: usize = 12;
 
 /// Passes the pairs of the TMX file `path` to `add`, with the time of their last change. Of
 /// `languages` that are not known, the first is the file's source, and the second the unit's next.
@@ -42,18 +41,13 @@ pub(super) fn read(
         };
         if let Some(fault) = fault {
             let at = reader.error_position().max(reader.buffer_position());
-            return Err(anyhow!("{}: line {}: {fault}", path.display(), line(path, at)?));
+            let line = open_text(path)?.take(at).split(b'\n').count().max(1);
+            return Err(anyhow!("{}: line {line}: {fault}", path.display()));
         }
         if end {
             return units.check(path);
         }
     }
-}
-
-/// The number of the line of the byte `at` in `path`, from 1.
-fn line(path: &Path, at: u64) -> Result<usize> {
-    let ends = open_text(path)?.take(at).split(b'\n').count();
-    Ok(ends.max(1))
 }
 
 /// The state of the file so far, and the unit that is read.
@@ -62,8 +56,7 @@ struct Units<'a> {
     languages: [Option<&'a str>; 2],
     /// The language of the sources in the file, in small letters.
     source: Option<String>,
-    /// The languages of the file, some of them.
-    named: Vec<String>,
+    named: BTreeSet<String>,
     /// The names of the elements that are open.
     open: Vec<String>,
     /// The languages and texts of the unit, its time, and its bytes so far.
@@ -120,9 +113,7 @@ impl Units<'_> {
         }
         if name.as_ref() == "tuv" {
             let language = value("lang").unwrap_or_default();
-            if !self.named.contains(&language) && self.named.len() < MOST_NAMED {
-                self.named.push(language.clone());
-            }
+            self.named.insert(language.clone());
             self.variants.push((language, String::new()));
         }
         Ok(())
@@ -161,7 +152,8 @@ impl Units<'_> {
         if self.pairs > 0 {
             return Ok(());
         }
-        let (path, named) = (path.display(), self.named.join(", "));
+        let (path, named) =
+            (path.display(), self.named.iter().cloned().collect::<Vec<_>>().join(", "));
         let [from, to] = self.languages.map(|language| language.unwrap_or("another language"));
         bail!(
             "{path}: no unit has a text in {from} and one in {to}, but in {named}; take a memory of the model's languages"

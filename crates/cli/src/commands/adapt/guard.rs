@@ -107,16 +107,6 @@ pub(super) enum Reference {
     Memory,
 }
 
-impl Reference {
-    /// The name of a score with it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::People => "general",
-            Self::Model | Self::Memory => "agreement",
-        }
-    }
-}
-
 /// Checks that the model became better on the memory, by one of the metrics, and no worse in the
 /// general text, by the first.
 ///

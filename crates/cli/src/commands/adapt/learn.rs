@@ -65,16 +65,15 @@ const SETTINGS: [&str; 5] = [
 fn of_model(config: &Value) -> Vec<String> {
     let width = config["model"]["d_model"].as_f64().unwrap_or(512.0);
     let is_imported = !config["model"]["conventions"].is_null();
-    let (rate, others): (_, &[&str]) = match is_imported {
-        true => {
-            (1e-4, &["optimizer.algorithm=adam", "model.dropout=0", "training.label_smoothing=0"])
-        }
-        false => (5e-4, &[]),
-    };
-    let peak = rate * (256.0 / width).min(2.0).powi(2);
-    let peak = [format!("schedule.peak={peak:?}")].into_iter();
-    peak.chain(others.iter().map(ToString::to_string)).collect()
+    let rate = if is_imported { 1e-4 } else { 5e-4 };
+    let mut settings = vec![format!("schedule.peak={:?}", rate * (256.0 / width).min(2.0).powi(2))];
+    settings.extend(OF_STUDENT.iter().filter(|_| is_imported).map(ToString::to_string));
+    settings
 }
+
+/// The settings of a model of another program.
+const OF_STUDENT: [&str; 3] =
+    ["optimizer.algorithm=adam", "model.dropout=0", "training.label_smoothing=0"];
 
 #[cfg(test)]
 mod tests {

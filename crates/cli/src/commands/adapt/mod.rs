@@ -15,7 +15,7 @@ use burnformer_infer::Translator;
 
 pub use self::args::Args;
 use self::general::General;
-use self::guard::{Comparison, check, check_direction, sources, translations};
+use self::guard::{Comparison, Reference, check, check_direction, sources, translations};
 use self::learn::learn;
 use self::memory::Memory;
 use self::start::Start;
@@ -48,10 +48,10 @@ pub fn run(args: Args) -> Result<()> {
     let compare = |name, text: &[Pair], before| {
         Comparison::new(name, text, [before, translations(&new, &sources(text))?])
     };
-    let scores = [
-        compare("memory", &memory.held, before)?,
-        compare(general.reference.name(), &general.held, general_before)?,
-    ];
+    let by_people = general.reference == Reference::People;
+    let name = if by_people { "general" } else { "agreement" };
+    let scores =
+        [compare("memory", &memory.held, before)?, compare(name, &general.held, general_before)?];
     let table = format!("{}\n{}", scores[0], scores[1]);
     if let Err(reason) = check(&scores, general.reference) {
         say(table);
