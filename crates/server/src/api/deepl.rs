@@ -82,7 +82,7 @@ fn capitals(code: &str) -> String {
     code.replace('_', "-").to_ascii_uppercase()
 }
 
-/// A request to `/v2/translate`. Other fields of DeepL's (`context`, `model_type`,
+/// A request to `/v2/translate`. Other fields of DeepL's (`context`,
 /// `splitting_tags`) change nothing.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplTextsRequest {
@@ -100,6 +100,8 @@ pub(crate) struct DeeplTextsRequest {
     split_sentences: Option<String>,
     /// `default`, `prefer_less` or `prefer_more`, which change nothing.
     formality: Option<String>,
+    /// A name of DeepL's models, which is told back: there is one for each pair of languages.
+    model_type: Option<String>,
     /// Refused, as `glossary_id`, `custom_instructions` and `translation_memory_id` are.
     #[serde(default, deserialize_with = "refused")]
     #[serde(alias = "glossary_id", alias = "custom_instructions", alias = "translation_memory_id")]
@@ -137,10 +139,11 @@ pub(crate) async fn deepl_translate(
     let (pairs, _) = client.sourced(&source, &request.target_lang, &texts, format).await?;
     let choice = Choice { n_best: 1, ..Choice::default() };
     let all = client.translate(texts, &pairs, format, choice, Arc::default()).await?;
+    let model = request.model_type.map(|model| model.replace("prefer_", ""));
     let translation = |((pair, text), count): ((&LanguagePair, String), usize)| {
         let text = if is_xml { unmarked(&text, &tags) } else { text };
         let language = capitals(&pair.source);
-        json!({"detected_source_language": language, "text": text, "billed_characters": count})
+        json!({"detected_source_language": language, "text": text, "billed_characters": count, "model_type_used": model})
     };
     let all = pairs.iter().zip(best(all)).zip(counts).map(translation);
     Ok(Json(json!({"translations": all.collect::<Vec<_>>()})))

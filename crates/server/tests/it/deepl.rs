@@ -16,8 +16,7 @@ fn read(body: &str) -> Value {
 #[test]
 fn texts_are_translated_in_json_and_in_forms() {
     let server = server();
-    let one =
-        json!({"detected_source_language": "DE", "text": "GRÖSSE & 100%", "billed_characters": 12});
+    let one = json!({"detected_source_language": "DE", "text": "GRÖSSE & 100%", "billed_characters": 12, "model_type_used": null});
     let fields = json!({"text": ["Größe & 100%"], "source_lang": "DE", "target_lang": "EN-US"});
     let (status, answer) = server.post("/v2/translate", fields);
     assert_eq!((status, &answer["translations"]), (200, &json!([one])), "{answer}");

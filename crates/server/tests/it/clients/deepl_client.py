@@ -31,7 +31,8 @@ found = translator.translate_text([text, "zwei Häuser und drei Hunde"], target_
 assert [one.text for one in found] == [text.upper(), "ZWEI HÄUSER UND DREI HUNDE"]
 assert found[0].detected_source_lang == "DE"
 for kind in deepl.ModelType:
-    translator.translate_text(text, source_lang="DE", target_lang="EN-US", model_type=kind)
+    one = translator.translate_text(text, source_lang="DE", target_lang="EN-US", model_type=kind)
+    assert one.model_type_used == kind.value.removeprefix("prefer_"), one.model_type_used
 for split in [*deepl.SplitSentences, "0", "1", "nonewlines"]:
     translator.translate_text("a\nb", source_lang="DE", target_lang="EN-US", split_sentences=split)
 for formality in [deepl.Formality.DEFAULT, deepl.Formality.PREFER_LESS, "prefer_more"]:
