@@ -32,7 +32,7 @@ impl DropoutMask {
         let is_kept = halves.greater_equal_elem(self.drop_threshold());
         let all = is_kept.float() * self.keep_value();
         let len = all.shape().num_elements();
-        all.reshape([len]).slice([0..count])
+        all.reshape([len]).narrow(0, 0, count)
     }
 }
 
