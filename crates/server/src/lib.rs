@@ -1,9 +1,10 @@
 //! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
 //!
 //! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
-//! stop. Two interfaces are served beside a web page: LibreTranslate's (`/translate`, `/languages`,
-//! `/detect`, …), so that its clients work unchanged, and `/v1/translate` with scores,
-//! alternatives, alignments, forced prefixes and glossaries. `/openapi.json` describes both.
+//! stop. Three interfaces are served beside a web page: LibreTranslate's (`/translate`,
+//! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
+//! clients work unchanged, and `/v1/translate` with scores, alternatives, alignments, forced
+//! prefixes and glossaries. `/openapi.json` describes them.
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
