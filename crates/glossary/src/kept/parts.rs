@@ -194,8 +194,10 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
             // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
             let ends = ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
-            let is_noun = ends && text[range.start + 1..].starts_with(|c: char| c.is_lowercase());
-            is_code && !(is_noun && has(u8::is_ascii_uppercase)) && !word_before && !word_after
+            let has_case = has(u8::is_ascii_uppercase)
+                && text[range.start + 1..].starts_with(|c: char| c.is_lowercase());
+            let is_noun = ends && has_case;
+            is_code && !is_noun && !word_before && !word_after
         }
         None => {
             !(named("url") && word_before
