@@ -104,7 +104,7 @@ impl Reader<'_> {
         } else {
             bail!(
                 "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
-                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
+                 name two texts, or a .po, .tmx, .tsv or .csv",
                 file.display()
             );
         }
