@@ -185,6 +185,10 @@ fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
     let scores: Vec<Option<f64>> = all.iter().map(|it| it["memory"]["score"].as_f64()).collect();
     assert_eq!(scores, [Some(1.0), Some(0.75), None]);
     assert_eq!((&all[0]["finish"], &all[1]["finish"] == "memory"), (&"memory".into(), false));
+    fs::write(path("bad.tmx"), "eins\n").unwrap();
+    let bad = path("bad.tmx");
+    let arguments = ["translate", "--model", &model, "--input", &input, "--memory", &bad];
+    refused(&arguments, 1, &["bad.tmx", "no TMX with units", "export the memory"]);
     // In a document too, with its markup.
     fs::write(path("in.html"), "<p><b>eins zwei drei</b></p>").unwrap();
     let html = path("in.html");
