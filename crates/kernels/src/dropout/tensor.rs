@@ -5,8 +5,12 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use super::mask::DropoutMask;
 use crate::random::philox::{MULTIPLIERS, WEYL};
 
-/// One of the four words of every block, in unsigned 32 bits, `[rows, width]`.
+/// One of the four words of every block, `[rows, width]`: the bits of 32, in signed integers, since
+/// Burn's fusion fails for unsigned ones.
 type Words = Tensor<2, Int>;
+
+/// The lower half of a word.
+const LOW: i32 = 0xffff;
 
 impl DropoutMask {
     /// The factors of dropout for every element of `x`, as a tensor with the shape and the device
@@ -26,8 +30,8 @@ impl DropoutMask {
     fn factors_on(self, device: &Device, count: usize) -> Tensor<1> {
         let words = blocks_of(self.key().words(), device, count.div_ceil(8)).to_vec();
         let words: Tensor<3, Int> = Tensor::stack(words, 2);
-        let low = words.clone().bitwise_and_scalar(0xffff_u32);
-        let high = words.bitwise_right_shift_scalar(16_u32);
+        let low = words.clone().bitwise_and_scalar(LOW);
+        let high = words.bitwise_right_shift_scalar(16).bitwise_and_scalar(LOW);
         let halves: Tensor<4, Int> = Tensor::stack(vec![low, high], 3);
         let is_kept = halves.greater_equal_elem(self.drop_threshold());
         let all = is_kept.float() * self.keep_value();
@@ -41,7 +45,7 @@ impl DropoutMask {
 fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
     let width = count.isqrt().max(1);
     let range = |end: usize, step: usize| {
-        Tensor::<1, Int>::arange_step(0..end as i64, step, (device, DType::U32))
+        Tensor::<1, Int>::arange_step(0..end as i64, step, (device, DType::I32))
     };
     let c0 = range(count, width).unsqueeze_dim::<2>(1) + range(width, 1).unsqueeze_dim(0);
     let zeros = c0.zeros_like();
@@ -51,9 +55,9 @@ fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
         let ([high_0, low_0], [high_1, low_1]) =
             (product(c0, MULTIPLIERS[0]), product(c2, MULTIPLIERS[1]));
         words = [
-            high_1.bitwise_xor(c1).bitwise_xor_scalar(key[0]),
+            high_1.bitwise_xor(c1).bitwise_xor_scalar(key[0] as i32),
             low_1,
-            high_0.bitwise_xor(c3).bitwise_xor_scalar(key[1]),
+            high_0.bitwise_xor(c3).bitwise_xor_scalar(key[1] as i32),
             low_0,
         ];
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
@@ -64,14 +68,15 @@ fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
 /// The upper and the lower 32 bits of x·m, by halves of 16 bits: no product or sum of them exceeds
 /// 32 bits.
 fn product(x: Words, m: u32) -> [Words; 2] {
-    let low_half = |x: &Words| x.clone().bitwise_and_scalar(0xffff_u32);
-    let high_half = |x: &Words| x.clone().bitwise_right_shift_scalar(16_u32);
-    let (x_low, x_high, m_low, m_high) = (low_half(&x), high_half(&x), m & 0xffff, m >> 16);
+    let low_half = |x: &Words| x.clone().bitwise_and_scalar(LOW);
+    let high_half = |x: &Words| x.clone().bitwise_right_shift_scalar(16).bitwise_and_scalar(LOW);
+    let (x_low, x_high) = (low_half(&x), high_half(&x));
+    let (m_low, m_high) = ((m & 0xffff) as i32, (m >> 16) as i32);
     let lowest = x_low.clone() * m_low;
     let carry = x_high.clone() * m_low + high_half(&lowest);
     let middle = x_low * m_high + low_half(&carry);
     let high = x_high * m_high + high_half(&carry) + high_half(&middle);
-    let low = middle.bitwise_left_shift_scalar(16_u32).bitwise_or(low_half(&lowest));
+    let low = middle.bitwise_left_shift_scalar(16).bitwise_or(low_half(&lowest));
     [high, low]
 }
 
