@@ -60,9 +60,13 @@ fn folder() -> tempfile::TempDir {
     }
     fs::write(path("keys"), "secret\n").unwrap();
     fs::create_dir_all(path("locale/de")).unwrap();
-    let message =
-        |number| format!("msgid \"Page {number} of it\"\nmsgstr \"Seite {number} davon\"\n\n");
-    fs::write(path("locale/de/a.po"), (0..40).map(message).collect::<String>()).unwrap();
+    // Messages that differ by numbers alone are one for `adapt`.
+    let message = |number: u8| {
+        let word = [number / 6, number % 6].map(|index| char::from(b'a' + index));
+        let word: String = word.iter().collect();
+        format!("msgid \"Page {word} of it\"\nmsgstr \"Seite {word} davon\"\n\n")
+    };
+    fs::write(path("locale/de/a.po"), (0..80).map(message).collect::<String>()).unwrap();
     fs::create_dir_all(path("runs")).unwrap();
     fs::create_dir(path("translated")).unwrap();
     let untrained = Untrained::get().folder.path().join("run");

@@ -80,14 +80,15 @@ impl Memory {
         })?;
         let terms = terms(&entries);
         let kept = cleaned(entries, &mut counts);
-        let too_few = format!(
+        ensure!(
+            kept.len() >= FEWEST,
             "the memory has {} usable pairs ({counts}), and {FEWEST} are the fewest that teach anything; name more files with --memory",
             kept.len(),
         );
-        ensure!(kept.len() >= FEWEST, too_few.clone());
         let mut memory = Self { counts, terms, ..Self::default() };
         memory.divide(kept, role);
-        ensure!(!memory.held.is_empty() && !memory.train.is_empty(), too_few);
+        let alike = "the memory has nothing but numbers that differ; name more files with --memory";
+        ensure!(!memory.held.is_empty() && !memory.train.is_empty(), alike);
         Ok(memory)
     }
 
