@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{Sign, is_afternoon, is_clock, month_beside, scales, sign, with_units};
+use super::words::{Sign, is_afternoon, is_clock, month_beside, scale_word, sign, with_units};
 use crate::words::is_in_word;
 
 /// The most letters beside a number that are looked at.
@@ -127,7 +127,7 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
         (values, kind) = (vec![parts.join(":")], Kind::Sequence);
     }
     add_times(groups, after, &mut values);
-    let scale = scales(after);
+    let scale = scale_word(after).1;
     if !scale.is_empty() {
         values = scale
             .iter()

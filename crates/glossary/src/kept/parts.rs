@@ -193,10 +193,9 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
             let is_code =
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
             // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
-            let ends = ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
-            let has_case = has(u8::is_ascii_uppercase)
-                && text[range.start + 1..].starts_with(|c: char| c.is_lowercase());
-            let is_noun = ends && has_case;
+            let is_noun = has(u8::is_ascii_uppercase)
+                && text[range.start + 1..].starts_with(|c: char| c.is_lowercase())
+                && ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
             is_code && !is_noun && !word_before && !word_after
         }
         None => {

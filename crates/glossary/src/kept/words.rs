@@ -138,11 +138,6 @@ pub(super) fn is_label(before: &str) -> bool {
     })
 }
 
-/// The powers of ten by which the word at the beginning of `after` multiplies a number.
-pub(super) fn scales(after: &str) -> Vec<usize> {
-    scale_word(after).1
-}
-
 /// The bytes of the word at the beginning of `after` that multiplies a number, without the space
 /// before it but with the full stop of an abbreviation, and its powers of ten.
 pub(super) fn scale_word(after: &str) -> (Range<usize>, Vec<usize>) {

@@ -8,9 +8,7 @@ use burnformer_text::find_language;
 use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
 use super::parts::{PartKind, may_have_verbatim, parts};
 use super::scan::{Group, plain, runs};
-use super::words::{
-    is_label, is_unit, language_of_months, month_name, scale_name, scale_word, scales,
-};
+use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
 use crate::words::{Mark, is_letter, is_unspaced, mark};
 
 /// Decimal mark, mark of groups, and the languages, by the numbers in digits of ASCII of CLDR 48.
@@ -221,7 +219,7 @@ impl Writing {
         if !item.is_alone || before.ends_with(is_word) || is_label(before) {
             return false;
         }
-        let is_unit = is_unit(after) || !scales(after).is_empty();
+        let is_unit = is_unit(after) || !scale_word(after).1.is_empty();
         if after.starts_with(is_word) && !is_unit {
             return false;
         }

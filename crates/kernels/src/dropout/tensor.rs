@@ -68,15 +68,15 @@ fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
 /// The upper and the lower 32 bits of x·m, by halves of 16 bits: no product or sum of them exceeds
 /// 32 bits.
 fn product(x: Words, m: u32) -> [Words; 2] {
-    let low_half = |x: &Words| x.clone().bitwise_and_scalar(LOW);
-    let high_half = |x: &Words| x.clone().bitwise_right_shift_scalar(16).bitwise_and_scalar(LOW);
-    let (x_low, x_high) = (low_half(&x), high_half(&x));
+    let low_of = |x: &Words| x.clone().bitwise_and_scalar(LOW);
+    let high_of = |x: &Words| x.clone().bitwise_right_shift_scalar(16).bitwise_and_scalar(LOW);
+    let (x_low, x_high) = (low_of(&x), high_of(&x));
     let (m_low, m_high) = ((m & 0xffff) as i32, (m >> 16) as i32);
     let lowest = x_low.clone() * m_low;
-    let carry = x_high.clone() * m_low + high_half(&lowest);
-    let middle = x_low * m_high + low_half(&carry);
-    let high = x_high * m_high + high_half(&carry) + high_half(&middle);
-    let low = middle.bitwise_left_shift_scalar(16).bitwise_or(low_half(&lowest));
+    let carry = x_high.clone() * m_low + high_of(&lowest);
+    let middle = x_low * m_high + low_of(&carry);
+    let high = x_high * m_high + high_of(&carry) + high_of(&middle);
+    let low = middle.bitwise_left_shift_scalar(16).bitwise_or(low_of(&lowest));
     [high, low]
 }
 

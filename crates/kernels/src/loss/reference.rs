@@ -1,10 +1,14 @@
 use burn::tensor::{Int, Tensor};
 
+/// The most columns that are reduced together.
+const MOST: usize = 1 << 17;
+
 /// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain
 /// tensor arithmetic.
 ///
-/// It uses log Z = log Σ eˣ: NLL = log Z − x_target, and the mean of −log p is log Z − mean(x). So
-/// no target of the shape `[rows, vocab]` is ever built.
+/// With the logits x less the highest of their row, it uses log Z = log Σ eˣ: NLL = log Z −
+/// x_target, and the mean of −log p is log Z − mean(x). So no target of the shape `[rows, vocab]`
+/// is ever built.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,
@@ -13,15 +17,24 @@ pub fn label_smoothed_cross_entropy(
 ) -> (Tensor<1>, Tensor<1>) {
     let targets = targets.unsqueeze_dim::<2>(1);
     let padding = targets.clone().equal_scalar(i64::from(pad));
-    let highest = logits.clone().detach().max_dim(1);
-    let shifted = logits.clone() - highest.clone();
-    let log_z = shifted.exp().sum_dim(1).log() + highest;
-    let nll = log_z.clone() - logits.clone().gather(1, targets);
+    let width = logits.dims()[1] as f64;
+    let shifted = logits.clone() - by_parts(logits.detach(), |part| part.max_dim(1));
+    let sums = |x: Tensor<2>| by_parts(x, |part| part.sum_dim(1));
+    let log_sum = sums(shifted.clone().exp()).log();
+    let nll = log_sum.clone() - shifted.clone().gather(1, targets);
     // Without smoothing the mean is left out: a logit of −∞ makes it infinite, and 0·∞ is NaN.
     let smoothed = match smoothing == 0.0 {
         true => nll.clone(),
-        false => nll.clone() * (1.0 - smoothing) + (log_z - logits.mean_dim(1)) * smoothing,
+        false => nll.clone() * (1.0 - smoothing) + (log_sum - sums(shifted) / width) * smoothing,
     };
     let real = |x: Tensor<2>| x.mask_fill(padding.clone(), 0.0).sum();
     (real(smoothed), real(nll.detach()))
+}
+
+/// `fold` over the columns of `x`, of parts first: Burn's reductions leave out what is beyond 2¹⁸
+/// columns on a GPU.
+fn by_parts(x: Tensor<2>, fold: fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+    let width = x.dims()[1];
+    let part = |start| fold(x.clone().narrow(1, start, MOST.min(width - start)));
+    fold(Tensor::cat((0..width).step_by(MOST).map(part).collect(), 1))
 }
