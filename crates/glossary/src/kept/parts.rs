@@ -75,7 +75,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
         // Names of parts, orders and standards, of capitals and digits; names of variables.
-        r"(?P<code>(?-u:\b)(?:[A-Z0-9]+(?:[-/_][A-Z0-9]+)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?-u:\b))",
+        r"(?P<code>(?-u:\b)(?:[A-Z0-9]+(?:[-/_][A-Z0-9]+)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z][A-Za-z0-9]*)+)(?-u:\b))",
         // Section signs, and words with numerals that are no digits: m², H₂O.
         r"(?P<sign>[§№]+|\w*[\p{No}--[¼-¾⅐-⅞]][\w\p{No}]*)",
         // Symbols, currencies and emoji, which many models drop.

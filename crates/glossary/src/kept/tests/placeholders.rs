@@ -48,7 +48,7 @@ const GRAMMARS: [&str; 45] = [
     "|version|",            // reStructuredText
     "10^6 10^-3 x^2 2.5^n", // powers
     "user_signed_in check_in",
-    "user_name max_2_files $HOME/.config ${HOME}/a/b %APPDATA%\\app\\x",
+    "user_name max_files $HOME/.config ${HOME}/a/b %APPDATA%\\app\\x",
     "\\n \\t \\u00e9 \\x41 \\\"",
 ];
 
@@ -150,6 +150,8 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("\\nnew\\tand \\rund", vec!["\\n", "\\t", "\\r"]),
         ("\\nu, \\tau, \\textbf, \\right and \\to", vec![]),
         ("in $HOME/.config.", vec!["$HOME/.config"]),
+        // A number may go on behind its sign.
+        ("ich_3,5 und es_2024-04", vec![]),
     ] {
         assert_eq!(found(text), placeholders, "{text}");
     }
