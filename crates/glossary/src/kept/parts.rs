@@ -194,9 +194,11 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
             // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
             let is_noun = has(u8::is_ascii_uppercase)
-                && text[range.start + 1..].starts_with(|c: char| c.is_lowercase())
                 && ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
-            is_code && !is_noun && !word_before && !word_after
+            // A number may go on.
+            let rest = after.trim_start_matches(|c| "-/.,:_'".contains(c));
+            let is_whole = !word_before && !word_after && !rest.starts_with(char::is_numeric);
+            is_code && !is_noun && is_whole
         }
         None => {
             !(named("url") && word_before

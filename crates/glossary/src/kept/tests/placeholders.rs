@@ -151,7 +151,7 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("\\nu, \\tau, \\textbf, \\right and \\to", vec![]),
         ("in $HOME/.config.", vec!["$HOME/.config"]),
         // A number may go on behind its sign.
-        ("ich_3,5 und es_2024-04", vec![]),
+        ("ich_3,5 und es_2024-04, I_2024-04mal und I/3,5m", vec![]),
     ] {
         assert_eq!(found(text), placeholders, "{text}");
     }
