@@ -13,9 +13,8 @@ pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Value>) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let line =
-        |row: Value| columns.iter().map(|&key| cell(&row[key])).collect::<Vec<_>>().join(",");
-    let lines = rows.into_iter().map(line);
+    let cells = |row: Value| columns.iter().map(|&key| cell(&row[key])).collect::<Vec<_>>();
+    let lines = rows.into_iter().map(|row| cells(row).join(","));
     [columns.join(",")].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 

@@ -67,7 +67,7 @@ pub use burnformer_glossary::Link;
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
-pub use office::{BrokenOffice, Office, OfficeKind};
+pub use office::{BrokenFile, Office, OfficeKind};
 pub use whole_file::WholeFile;
 
 /// Plain text for the model: one sentence, or a clause of a sentence that is too long for the

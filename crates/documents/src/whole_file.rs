@@ -1,6 +1,6 @@
 //! Whole files of every format, as a text to translate and what it is written into.
 
-use crate::{BrokenOffice, Format, Office, OfficeKind};
+use crate::{BrokenFile, Format, Office, OfficeKind};
 
 /// A file as every door takes it: its bytes and its format go in, and a text to translate in a
 /// [`Format`] comes out.
@@ -20,7 +20,7 @@ impl WholeFile {
     ///
     /// # Errors
     /// If there is no such format, or if the file is broken.
-    pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenOffice> {
+    pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenFile> {
         if let Some(kind) = OfficeKind::from_extension(kind) {
             let office = Office::read(bytes, kind)?;
             return Ok(Self { text: office.html(), format: Format::Html, office: Some(office) });
@@ -30,9 +30,9 @@ impl WholeFile {
             let known = Self::extensions().collect::<Vec<_>>().join(", ");
             let error =
                 format!("there is no document format `{kind}`; a file extension is one of {known}");
-            BrokenOffice::new(error)
+            BrokenFile::new(error)
         })?;
-        let broken = |_| BrokenOffice::new("the file is not UTF-8; convert it to UTF-8");
+        let broken = |_| BrokenFile::new("the file is not UTF-8; convert it to UTF-8");
         let text = String::from_utf8(bytes).map_err(broken)?;
         Ok(Self::of_text(text, format))
     }
@@ -40,6 +40,12 @@ impl WholeFile {
     /// The file of a text.
     pub fn of_text(text: String, format: Format) -> Self {
         Self { text, format, office: None }
+    }
+
+    /// The number of bytes that are held: a document of an office program unpacks to more than its
+    /// file has.
+    pub fn size(&self) -> usize {
+        self.text.len() + self.office.as_ref().map_or(0, Office::size)
     }
 
     /// The bytes of the file with `translated`, the translation of its text.

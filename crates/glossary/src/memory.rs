@@ -1,7 +1,7 @@
 //! Translation memories: segments with translations that people made, found exactly or nearly.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
@@ -88,22 +88,24 @@ impl TranslationMemory {
     /// The translation of `source`, if the memory has it. Spaces and Unicode's forms of a letter
     /// may differ.
     pub fn translation(&self, source: &str) -> Option<&str> {
+        self.equal(source).map(|[_, translation]| translation)
+    }
+
+    /// The pair whose source is equal to `source`, but for spaces and forms of letters.
+    fn equal(&self, source: &str) -> Option<[&str; 2]> {
         let source = normal(source);
-        let [known, translation] = self.pair(*self.exact.get(&hash(&source))?);
-        (normal(known) == source).then_some(translation)
+        let pair = self.pair(*self.exact.get(&hash(&source))?);
+        (normal(pair[0]) == source).then_some(pair)
     }
 
     /// The pair whose source is most like `source`, if one is like it. The time does not grow with
     /// the memory.
     pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
-        if let Some(index) = self.exact.get(&hash(&normal(source))) {
-            let [source, translation] = self.pair(*index);
+        if let Some([source, translation]) = self.equal(source) {
             return Some(MemoryMatch { source, translation, score: 1.0 });
         }
         let sought = words(source);
-        let mut distinct: Vec<u64> = sought.iter().map(|word| hash(word)).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
+        let distinct: BTreeSet<u64> = sought.iter().map(|word| hash(word)).collect();
         let mut lists: Vec<&Vec<u32>> =
             distinct.iter().filter_map(|word| self.words.get(word)).collect();
         lists.sort_by_key(|pairs| pairs.len());

@@ -33,13 +33,15 @@ impl Sender {
 /// The address of a client whose connection comes from `peer`, of which the network of 64 bits
 /// counts in IPv6. The `trusted` proxies tell it: each adds the one that it sees to
 /// `X-Forwarded-For`, so the last one that is none of them is right, whatever the client itself has
-/// written before.
+/// written before. Beside `Forwarded` none is believed: a proxy that writes that one may leave the
+/// other as the client sent it.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let parts = headers.get_all("x-forwarded-for").iter().rev();
     let mut parts = parts.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
     let mut last = peer.to_canonical();
-    while is_trusted(&last) {
+    let is_told = !headers.contains_key("forwarded");
+    while is_told && is_trusted(&last) {
         let Some(before) = parts.next().and_then(address) else { break };
         last = before;
     }
@@ -200,6 +202,8 @@ mod tests {
             (vec![(XFF, "unknown")], "10.0.0.1"),
             (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),
             (vec![(XFF, "")], "10.0.0.1"),
+            (vec![(XFF, "192.0.2.3"), ("forwarded", "for=192.0.2.3")], "10.0.0.1"),
+            (vec![("forwarded", "for=192.0.2.3")], "10.0.0.1"),
         ] {
             assert_eq!(at("10.0.0.1", &PROXIES, &headers), client, "{headers:?}");
         }

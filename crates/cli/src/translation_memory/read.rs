@@ -147,9 +147,8 @@ impl Reader<'_> {
         let (text, replaced) = read_text(file)?;
         ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
         let tables = SEPARATORS.map(|separator| rows(&text, separator));
-        let pairs = |rows: &Vec<(usize, Vec<String>)>| {
-            rows.iter().filter(|(_, row)| row.len() == 2).count()
-        };
+        let pairs =
+            |rows: &Vec<(u64, Vec<String>)>| rows.iter().filter(|(_, row)| row.len() == 2).count();
         for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
             let found = row.len();
             let Ok(pair) = Pair::try_from(row) else {
@@ -178,24 +177,16 @@ impl Reader<'_> {
         (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
     }
 }
+
 /// The rows of comma-separated values (RFC 4180) with the numbers of their lines.
-fn rows(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
-    let mut all = vec![(1, vec![String::new()])];
-    let (mut line, mut is_quoted) = (1, false);
-    let mut chars = text.trim_start_matches('\u{feff}').chars().peekable();
-    while let Some(c) = chars.next() {
-        let (_, row) = all.last_mut().expect("a row was begun");
-        let cell = row.last_mut().expect("a cell was begun");
-        line += usize::from(c == '\n');
-        match c {
-            '"' if is_quoted && chars.peek() == Some(&'"') => cell.extend(chars.next()),
-            '"' if is_quoted || cell.is_empty() => is_quoted = !is_quoted,
-            '\r' if !is_quoted => {}
-            '\n' if !is_quoted => all.push((line, vec![String::new()])),
-            c if c == separator && !is_quoted => row.push(String::new()),
-            c => cell.push(c),
-        }
-    }
-    all.retain(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
-    all
+fn rows(text: &str, separator: char) -> Vec<(u64, Vec<String>)> {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(separator as u8).has_headers(false).flexible(true);
+    let mut reader = builder.from_reader(text.as_bytes());
+    let row = |row: csv::StringRecord| {
+        let line = row.position().map_or(1, csv::Position::line);
+        (line, row.iter().map(String::from).collect())
+    };
+    let is_empty = |row: &csv::StringRecord| row.iter().all(|cell| cell.trim().is_empty());
+    reader.records().flatten().filter(|row| !is_empty(row)).map(row).collect()
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use std::mem::take;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use burnformer_data::corpus::open_text;
 use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, unescape};
@@ -154,6 +154,7 @@ impl Units<'_> {
         }
         let path = path.display();
         let named = self.named.iter().cloned().collect::<Vec<_>>().join(", ");
+        ensure!(!named.is_empty(), "{path}: no TMX with units; export the memory as TMX 1.4");
         let [from, to] = self.languages.map(|language| language.unwrap_or("another language"));
         bail!(
             "{path}: no unit has a text in {from} and one in {to}, but in {named}; take a memory of the model's languages"

@@ -188,7 +188,7 @@ fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
     fs::write(path("bad.tmx"), "eins\n").unwrap();
     let bad = path("bad.tmx");
     let arguments = ["translate", "--model", &model, "--input", &input, "--memory", &bad];
-    refused(&arguments, 1, &["bad.tmx", "no unit has a text in"]);
+    refused(&arguments, 1, &["bad.tmx", "no TMX with units", "export the memory"]);
     // In a document too, with its markup.
     fs::write(path("in.html"), "<p><b>eins zwei drei</b></p>").unwrap();
     let html = path("in.html");

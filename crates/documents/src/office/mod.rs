@@ -40,41 +40,46 @@ struct Part {
 
 /// The reason for which a file cannot be read, as a sentence with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenOffice(String);
+pub struct BrokenFile(String);
 
-impl BrokenOffice {
+impl BrokenFile {
     pub(crate) fn new(fault: impl Into<String>) -> Self {
         Self(fault.into())
     }
 }
 
-impl fmt::Display for BrokenOffice {
+impl fmt::Display for BrokenFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for BrokenOffice {}
+impl std::error::Error for BrokenFile {}
 
 impl Office {
+    /// The bytes of the archive and of the XML in it.
+    pub(crate) fn size(&self) -> usize {
+        self.archive.len() + self.parts.iter().map(|part| part.xml.len()).sum::<usize>()
+    }
+
     /// Reads the bytes of a document.
     ///
     /// # Errors
     /// If they are no archive, are encrypted, would unpack to more than 64 MiB of XML, or their XML
     /// is broken.
-    pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenOffice> {
+    pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
         if archive.starts_with(&COMPOUND) {
             let fault = "the document is encrypted or of a format from before 2007; save it without a password, and in the format that its name says";
-            return Err(BrokenOffice(fault.into()));
+            return Err(BrokenFile(fault.into()));
         }
         let broken = |error| {
             let fault = "open it in its program and save it again";
-            BrokenOffice(format!("the document is no whole archive ({error}); {fault}"))
+            BrokenFile(format!("the document is no whole archive ({error}); {fault}"))
         };
         let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
         if zip.index_for_name(kind.main().1).is_none() {
             let fault = format!("the archive is no {kind} document; rename it by what it is");
-            return Err(BrokenOffice(fault));
+            return Err(BrokenFile(fault));
         }
         let (mut parts, mut room) = (Vec::new(), MOST_BYTES);
         for index in 0..zip.len() {
@@ -88,22 +93,22 @@ impl Office {
             room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
                 let fault =
                     "the document unpacks to more than the 64 MiB of XML that are read; divide it";
-                BrokenOffice(format!("{name}: {fault}"))
+                BrokenFile(format!("{name}: {fault}"))
             })?;
             let xml = String::from_utf8(bytes).map_err(|_| {
                 let fault =
                     "the text is encrypted or not UTF-8; save the document without a password";
-                BrokenOffice(format!("{name}: {fault}"))
+                BrokenFile(format!("{name}: {fault}"))
             })?;
             if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
                 let fault = "the file defines entities, which no office program writes; save the document again";
-                return Err(BrokenOffice(format!("{name}: {fault}")));
+                return Err(BrokenFile(format!("{name}: {fault}")));
             }
             if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
                 continue; // Its texts are in another file.
             }
             let paragraphs =
-                paragraphs(&xml, kind).map_err(|fault| BrokenOffice(format!("{name}: {fault}")))?;
+                paragraphs(&xml, kind).map_err(|fault| BrokenFile(format!("{name}: {fault}")))?;
             parts.push(Part { index, xml, paragraphs });
         }
         Ok(Self { archive, parts })

@@ -20,22 +20,19 @@ use super::operand::Operand;
 ///
 /// # Panics
 /// If an input is on another backend than the operation; ask [`Target`](super::Target) first.
-pub fn apply<O, const N: usize, const D: usize>(op: O, inputs: [Operand; N]) -> Tensor<D>
-where
-    O: FusedOp<N>,
-{
+pub fn apply<O: FusedOp<N>, const N: usize, const D: usize>(
+    op: O,
+    inputs: [Operand; N],
+) -> Tensor<D> {
     apply_with_aside(op, inputs).0
 }
 
 /// The output of `op` for `inputs`, and its [further results](FusedOp::aside), whose rank is known
 /// at run time only.
-pub fn apply_with_aside<O, const N: usize, const D: usize>(
+pub fn apply_with_aside<O: FusedOp<N>, const N: usize, const D: usize>(
     op: O,
     inputs: [Operand; N],
-) -> (Tensor<D>, Vec<Tensor<1>>)
-where
-    O: FusedOp<N>,
-{
+) -> (Tensor<D>, Vec<Tensor<1>>) {
     match inputs.iter().find_map(Operand::strategy) {
         None => {
             let (output, saved) = op.forward(inputs.map(Operand::plain), Keep::Nothing);

@@ -12,11 +12,10 @@ pub enum Target {
 
 impl Target {
     /// The target of an operation on `operands`, with or without gradients. It is
-    /// [`Other`](Self::Other) if their targets differ.
+    /// [`Other`](Self::Other) if that of one is.
     pub fn of(operands: &[&dyn HasTarget]) -> Self {
-        let mut targets = operands.iter().map(|operand| operand.target());
-        let first = targets.next().unwrap_or(Self::Other);
-        if targets.all(|target| target == first) { first } else { Self::Other }
+        let is_other = operands.iter().any(|operand| operand.target() == Self::Other);
+        if is_other { Self::Other } else { Self::Cpu }
     }
 
     /// The target of an operation that has no backward pass. It is that of [`of`](Self::of), but

@@ -82,8 +82,8 @@ fn capitals(code: &str) -> String {
     code.replace('_', "-").to_ascii_uppercase()
 }
 
-/// A request to `/v2/translate`. Other fields of DeepL's (`context`,
-/// `splitting_tags`) change nothing.
+/// A request to `/v2/translate`. Other fields of DeepL's (`context`, `splitting_tags`) change
+/// nothing.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplTextsRequest {
     /// The texts.

@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use burnformer_documents::{BrokenOffice, WholeFile};
+use burnformer_documents::{BrokenFile, WholeFile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};
@@ -20,6 +20,7 @@ use crate::compute::compute;
 use crate::engine::Choice;
 use crate::kept_files::{FileState, KeptFile};
 use crate::language::LanguagePair;
+use crate::sender::Share;
 use crate::text::best;
 
 /// The answer to `/translate_file`.
@@ -74,6 +75,8 @@ pub(crate) async fn translate_file(
 pub(super) struct Upload {
     name: String,
     file: WholeFile,
+    /// Room for what the file unpacks to, among the bodies of requests.
+    room: Option<Share>,
 }
 
 /// The file of a form, and its other fields.
@@ -87,23 +90,28 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     let index = parts.iter().rposition(|part| part.name == "file");
     let part = parts.swap_remove(index.ok_or_else(|| ApiError::missing("file"))?);
     let name = part.file_name;
-    let broken = |error: BrokenOffice| ApiError::bad("file", error.to_string(), "a whole file");
+    let broken = |error: BrokenFile| ApiError::bad("file", error.to_string(), "a whole file");
     let file = WholeFile::read(part.bytes.into(), extension(&name)).map_err(broken)?;
-    Ok((Upload { name, file }, read_form(parts, MOST_FIELDS, true)?))
+    Ok((Upload { name, file, room: None }, read_form(parts, MOST_FIELDS, true)?))
 }
 
 impl Upload {
     /// The languages from and into which the file is translated.
     ///
     /// # Errors
-    /// If it is too long, or if a language is not served.
+    /// If it is too long, if there is no room for it, or if a language is not served.
     pub async fn pairs(
-        &self,
+        &mut self,
         client: &Client,
         source: &str,
         target: &str,
     ) -> Result<Vec<LanguagePair>, ApiError> {
         client.check_texts("file", 1, [&*self.file.text])?;
+        let mut room = client.bodies.share(&client.sender);
+        if !room.grow(self.file.size()) {
+            return Err(ApiError::too_many());
+        }
+        self.room = Some(room);
         let texts = std::slice::from_ref(&self.file.text);
         Ok(client.sourced(source, target, texts, self.file.format).await?.0)
     }

@@ -3,6 +3,7 @@
 mod browser;
 mod common;
 mod deepl;
+mod files;
 mod http;
 mod languages;
 mod libretranslate;

@@ -62,9 +62,9 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
     let can: Vec<&str> = can.into_iter().map(Format::name).collect();
     output::print(format_args!("# can be exported to: {}", can.join(", ")))?;
     for format in cannot {
-        format
-            .check(shape)
-            .or_else(|error| output::print(format_args!("# not to {format}: {error}")))?;
+        if let Err(error) = format.check(shape) {
+            output::print(format_args!("# not to {format}: {error}"))?;
+        }
     }
     Ok(())
 }
