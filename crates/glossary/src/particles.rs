@@ -1,15 +1,8 @@
 //! Particles of Korean, which are written to the word before them.
 
-/// Particles by the sound before them: after any, after a consonant, after a vowel, after a
-/// consonant but ㄹ, after a vowel or ㄹ.
-const PARTICLES: [&str; 5] = [
-    "들 도 만 의 에 에서 에게 에게서 한테 한테서 께 께서 까지 부터 마다 마저 조차 밖에 처럼 보다 같이 하고 뿐 만큼 대로 쯤 씩 \
-     인 입니다 입니까 이었다 이었습니다",
-    "은 이 을 과 이나 이랑 이라 이라도 이든 이든지 이며 이고 이다 이에요 이란 이라는 이라고 이라면 이면 이지만 이나마 이야",
-    "는 가 를 와 나 랑 라 라도 든 든지 며 고 다 예요 였다 였습니다 란 라는 라고 라면 면 지만 나마 야",
-    "으로 으로서 으로써",
-    "로 로서 로써",
-];
+/// Particles by the sound before them, of each on a line: after any, after a consonant, after a
+/// vowel, after a consonant but ㄹ, after a vowel or ㄹ.
+const PARTICLES: &str = include_str!("particles.txt");
 /// The most particles in a row, and the syllables of the longest row.
 const IN_A_ROW: usize = 4;
 const SYLLABLES: usize = 10;
@@ -29,7 +22,7 @@ pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
 
 /// Returns whether `rest` consists of at most `most` particles, the first of which follows `last`.
 fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
-    let class = |is_after: [bool; 5]| PARTICLES.into_iter().zip(is_after);
+    let class = |is_after: [bool; 5]| PARTICLES.lines().zip(is_after);
     let classes = match final_of(last) {
         None => class([true; 5]),
         Some(0) => class([true, false, true, false, true]),

@@ -85,17 +85,9 @@ fn fraction(text: &str, start: usize, sign: Range<usize>) -> Number {
         let whole = if whole.is_empty() { "0" } else { &whole };
         values.push(decimal(whole, &format!("{:03}", thousandths / below_value)));
     }
-    let (range, units) = with_units(text, start..sign.end);
-    let text = text[range].into();
-    Number {
-        range: start..sign.end,
-        text,
-        values,
-        parts: vec![below.into()],
-        units,
-        kind: Kind::Fraction,
-        month: None,
-    }
+    let (wider, units) = with_units(text, start..sign.end);
+    let (range, parts, kind) = (start..sign.end, vec![below.into()], Kind::Fraction);
+    Number { range, text: text[wider].into(), values, parts, units, kind, month: None }
 }
 
 fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::{is_fraction, numbers};
-use super::placeholders::{Around, PLACEHOLDERS, is_command, message};
+use super::placeholders::{is_command, message};
 use crate::words::{Mark, floor, mark};
 
 /// A part of a sentence that its translation has to keep.
@@ -56,34 +56,27 @@ pub(super) fn may_have_verbatim(text: &str) -> bool {
         || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
 }
 
-/// Alternatives in the order of their precedence. A group names the check that follows the pattern,
-/// words of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
-static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
-    let placeholders = PLACEHOLDERS.iter().enumerate();
-    let placeholders = placeholders.map(|(index, (_, own))| format!("(?P<p{index}>{own})"));
-    let alternatives = [
-        // Web addresses; their closing punctuation is removed below.
-        r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
-        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-        // Numbers of telephones and of accounts.
-        r"(?P<line>[+＋]\d{1,3}[ \u{a0}./()\d-]{4,24}\d|(?-u:\b)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4}(?-u:\b))?)",
-        r"``[^`\n](?:[^`\n]|`[^`\n])*``|`[^`\s](?:[^`\n]*[^`\s])?`",
-        r"(?P<icu>\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,)",
-        // Files below a folder that a variable names.
-        r"(?P<env>\$(?:[A-Za-z_]\w*|\{\w+\})(?:/[\w.@+-]+)+/?|%[A-Za-z_]\w*%(?:\\[\w.@+-]+)+)",
-        &placeholders.collect::<Vec<_>>().join("|"),
-        // Files: absolute, from home, relative with an extension, Windows.
-        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
-        // Names of parts, orders and standards, of capitals and digits; names of variables.
-        r"(?P<code>(?-u:\b)(?:[A-Z0-9]+(?:[-/_][A-Z0-9]+)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z][A-Za-z0-9]*)+)(?-u:\b))",
-        // Section signs, and words with numerals that are no digits: m², H₂O.
-        r"(?P<sign>[§№]+|\w*[\p{No}--[¼-¾⅐-⅞]][\w\p{No}]*)",
-        // Symbols, currencies and emoji, which many models drop.
-        r"(?P<symbol>°[CF](?-u:\b)|\u{b5}\w*|(?:[0-9#*]\u{fe0f}?\u{20e3}|[‼⁉〰〽]|[\p{So}•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]])[\p{So}\p{Sk}\p{M}\u{200d}\u{e0020}-\u{e007f}]*)",
-    ];
-    let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();
-    pattern.expect("a valid pattern")
+/// Parts by a pattern on each line, in the order of their precedence, behind a name: that of a
+/// kind, or of the neighbours that a placeholder must have, without which its signs are prose.
+/// Words are of letters of ASCII where a pattern looks for their ends: Unicode's `\b` is fifteen
+/// times slower.
+const PATTERNS: &str = include_str!("parts.tsv");
+
+/// The names of [`PATTERNS`], and a pattern that has each of them as a group.
+static TABLE: LazyLock<(Vec<&str>, Regex)> = LazyLock::new(|| {
+    let lines = PATTERNS.lines().filter(|line| !line.starts_with('#'));
+    let rows = lines.filter_map(|line| line.split_once('\t'));
+    let (names, patterns): (Vec<&str>, Vec<String>) =
+        rows.map(|(name, pattern)| (name, format!("({pattern})"))).unzip();
+    let pattern = RegexBuilder::new(&patterns.join("|")).dfa_size_limit(16 << 20).build();
+    (names, pattern.expect("valid patterns"))
 });
+
+/// The name of the pattern that was found.
+fn name_of(found: &Captures<'_>) -> &'static str {
+    let group = found.iter().skip(1).position(|group| group.is_some());
+    group.map_or("any", |index| TABLE.0[index])
+}
 
 /// The parts of `text` that its translation has to keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
@@ -91,8 +84,9 @@ pub fn parts(text: &str) -> Vec<Part> {
     let has_groups = has_first_group(text);
     while let Some(found) = next_part(text, at) {
         let Some(range) = found.get(0).map(|found| found.range()) else { break };
-        if found.name("icu").is_none() {
-            let part = part(text, &found, at, has_groups);
+        let name = name_of(&found);
+        if name != "icu" {
+            let part = part(text, (range.clone(), name), at, has_groups);
             // Text that begins like a percentage may be another part after the sign.
             let is_sign = part.is_none() && text[range.start..].starts_with('%');
             at = if is_sign { range.start + 1 } else { range.end };
@@ -159,36 +153,40 @@ fn is_group(after: &str) -> bool {
 
 /// The part that `found` is, if the text around it is as it has to be; the part before it ends at
 /// `last`.
-fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Option<Part> {
-    let range = found.get(0)?.range();
+fn part(
+    text: &str,
+    (range, name): (Range<usize>, &str),
+    last: usize,
+    has_groups: bool,
+) -> Option<Part> {
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let has_case = |c: char| c.is_lowercase() || c.is_uppercase();
     let in_word = |c: Option<char>| c.is_some_and(|c| has_case(c) || c.is_numeric() || c == '_');
     let word_before = range.start > last && in_word(before.chars().next_back());
     let word_after = in_word(after.chars().next());
-    let named = |name: &str| found.name(name).is_some();
-    let index = (0..PLACEHOLDERS.len()).find(|index| named(&format!("p{index}")));
-    let fits = match index.map(|index| PLACEHOLDERS[index].0) {
-        Some(Around::Anything) => true,
-        Some(Around::NoWordBefore) => !word_before,
-        Some(Around::Start) => !before.ends_with(|c: char| {
+    let fits = match name {
+        "url" | "no-word-before" => !word_before,
+        // White space or an opening sign before it, as no colon of a sentence has.
+        "start" => !before.ends_with(|c: char| {
             !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)
         }),
-        Some(Around::NoDigitBefore) => {
-            range.start == last || !before.ends_with(|c: char| c.is_numeric())
-        }
-        Some(Around::NoCommand) => {
+        // A digit before it would be a percentage: `5%p`.
+        "no-digit-before" => range.start == last || !before.ends_with(|c: char| c.is_numeric()),
+        // Letters behind it can make it a command of TeX.
+        "no-command" => {
             let letters = &text[range.start + 1..];
             let end = letters.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(letters.len());
             !is_command(&letters[..end])
         }
-        Some(Around::NoWord) => !word_before && !word_after,
-        Some(Around::NoPercentage) => {
+        "path" | "line" | "no-word" => !word_before && !word_after,
+        // A number before it would be a percentage: `5 %ige`.
+        "no-percentage" => {
             let number = before.trim_end().ends_with(char::is_numeric);
             !word_after && (range.start == last || !number && !word_before)
         }
-        Some(Around::FirstGroup) => has_groups && is_group(after),
-        None if named("code") => {
+        // In a text without `$1`, others are amounts.
+        "first-group" => has_groups && is_group(after),
+        "code" => {
             let has = |kind: fn(&u8) -> bool| text.as_bytes()[range.clone()].iter().any(kind);
             let is_code =
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
@@ -200,16 +198,13 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
             let is_whole = !word_before && !word_after && !rest.starts_with(char::is_numeric);
             is_code && !is_noun && is_whole
         }
-        None => {
-            !(named("url") && word_before
-                || (named("path") || named("line")) && (word_before || word_after))
-        }
+        _ => true,
     };
-    let closes = named("url") || named("path") || named("env");
+    let closes = ["url", "path", "env"].contains(&name);
     let end = if closes { range.start + without_closing(&text[range.clone()]) } else { range.end };
     // A long word with a footnote's number has a translation.
     let letters = text[range.clone()].chars().filter(|c| c.is_alphabetic()).count();
-    let is_symbol = named("symbol") || named("sign") && letters > MOST_LETTERS;
+    let is_symbol = name == "symbol" || name == "sign" && letters > MOST_LETTERS;
     let kind = if is_symbol { PartKind::Symbol } else { PartKind::Verbatim };
     fits.then_some(Part { range: range.start..end, kind })
 }
@@ -220,7 +215,7 @@ fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
     let mut reach = REACH;
     loop {
         let limit = floor(text, at + reach);
-        let found = PATTERN.captures_at(&text[..limit], at);
+        let found = TABLE.1.captures_at(&text[..limit], at);
         let range = found.as_ref().and_then(|found| Some(found.get(0)?.range()));
         match range {
             _ if limit == text.len() => return found,

@@ -1,96 +1,12 @@
-//! The grammars of placeholders, and ICU's messages.
+//! Commands of TeX that look like placeholders, and ICU's messages.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// The neighbours that a placeholder must have; without them its signs are prose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
-    Anything,
-    /// No letter or digit before it; letters of scripts without case do not count.
-    NoWordBefore,
-    /// White space or an opening sign before it, as no colon of a sentence has.
-    Start,
-    /// None around it.
-    NoWord,
-    /// No digit before it, which would be a percentage: `5%p`.
-    NoDigitBefore,
-    /// No letter around it, and no number before it, which would be a percentage: `5 %ige`.
-    NoPercentage,
-    /// No letters behind it that would make it a command of TeX.
-    NoCommand,
-    /// A text with `$1`; others are amounts.
-    FirstGroup,
-}
-
-/// Placeholders by the systems that have them, in the order of their precedence.
-pub(super) const PLACEHOLDERS: [(Around, &str); 19] = {
-    use Around::{
-        Anything, FirstGroup, NoCommand, NoDigitBefore, NoPercentage, NoWord, NoWordBefore, Start,
-    };
-    [
-        // Characters of HTML, Jinja, Django, Liquid, ERB.
-        (
-            Anything,
-            r"&(?:#\d{1,7}|#[xX]\w{1,6}|[A-Za-z]\w{1,31});|\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>",
-        ),
-        // Tags of HTML and XML, names in brackets, Mailchimp.
-        (
-            Anything,
-            r"</?[A-Za-z][A-Za-z0-9_:.-]{0,40}(?:\s[^<>\n]*)?/?>|\[/?[A-Za-z]+(?:_[A-Za-z\d]+)+\]|\*\|[^|\n]{1,60}\|\*",
-        ),
-        // Escapes of C, JavaScript, JSON.
-        (NoCommand, r#"\\(?:[nrt0"'\\]|u[\da-fA-F]{4}|x[\da-fA-F]{2})"#),
-        // Jinja, Vue.
-        (Anything, r"\{\{[^{}\n]{0,80}\}\}"),
-        // Shells, JavaScript, Ruby.
-        (Anything, r"[$%#]\{[^{}\n]{1,80}\}"),
-        // Python, Java, C#, Rust.
-        (Anything, r"\{[^{}\n]{0,80}\}"),
-        // Python, Ruby.
-        (
-            Anything,
-            r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]|%\[[A-Za-z0-9_.]{1,60}\]",
-        ),
-        // Printf with positions, and numbers of a width.
-        (
-            Anything,
-            r"%\d+\$[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z@]|%(?:0\d+|\d*\.\d+)[difgxX]",
-        ),
-        // Printf, Swift.
-        (
-            NoDigitBefore,
-            r"%[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|q|j|t)?(?:[a-zA-Z](?-u:\b)|@)",
-        ),
-        // Windows, Twig.
-        (NoPercentage, r"%%[A-Za-z_]\w*%%|%[A-Za-z_][\w.-]*%(?-u:\B)"),
-        // Qt, Drupal.
-        (NoPercentage, r"%L?\d{1,2}|%[A-Za-z_]\w*"),
-        // i18next, Swift, wikis, %%.
-        (Anything, r"\$t\([^()\n]{1,80}\)|\\\([^()\n]{1,80}\)|\[\[[^\[\]\n]{1,80}\]\]|%%"),
-        // Shells, PHP.
-        (Anything, r"\$[A-Za-z_]\w*"),
-        // MediaWiki, regular expressions.
-        (FirstGroup, r"\$[1-9](?-u:\b)"),
-        // Emoji by name.
-        (NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
-        // Python, reStructuredText.
-        (NoWord, r"__\w+?__|\|[A-Za-z]\w*\|"),
-        // Names between signs, powers.
-        (NoWord, r"~[A-Za-z_]\w*~|\^[A-Za-z_]\w*\^|\w+(?:\.\d+)?\^[+-]?\w+"),
-        // Vue, mentions, tags.
-        (NoWordBefore, r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w"),
-        // Laravel, SQL, Drupal.
-        (Start, r"[:!][A-Za-z_]\w*\w"),
-    ]
-};
-
 /// Commands of TeX that begin like an escape; those of four letters or more with any ending.
-const COMMANDS: &str = "nabla ne nearrow neg neq newcommand newline newpage newtheorem ni noindent \
-    norm normal not notin nu rangle rceil ref renewcommand rfloor rho right rm tab table tan tanh tau \
-    text tfrac theta thin tilde times tiny title to top triangle";
+const COMMANDS: &str = include_str!("tex.txt");
 
 /// Returns whether `letters`, which follow a backslash, are a command of TeX.
 pub(super) fn is_command(letters: &str) -> bool {

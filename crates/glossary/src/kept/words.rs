@@ -17,30 +17,14 @@ const LABELS: &str = include_str!("labels.txt");
 /// Words of what is often counted in fractions, beside [`UNITS`].
 const COUNTED: &str = include_str!("counted.txt");
 
-/// The beginnings of the words for 1 to 12, of cardinal and ordinal numbers. Those of up to three
-/// letters of ASCII, and those with a `$`, are whole words.
-const NUMBERS: [&str; 12] = [
-    "ein eine einen einem einer eines erst one a an once first un une uno una premier primer primo перв один одна одно واحد أول एक पहल 一 하나 한 첫 หนึ่ง",
-    "zwei zwo beid zwan two twice second both twen deux dos segund dva два две двух втор اثن ثان दो दूसर 二 两 兩 두 둘 สอง",
-    "drei dritt dreiß three third thirt trois tiers tres terc три трёх трет ثلاث ثالث तीन तीसर 三 세 셋 สาม",
-    "vier four forty quart quatr cuatr cuart четыр четв أربع رابع चार चौथ 四 네 넷 สี่",
-    "fünf five fift cinq cinc quint пят خمس خامس पाँच पांच 五 다섯 ห้า",
-    "sechs sech six sixt seis sext шест ست سادس छह छठ 六 여섯 หก",
-    "sieb seven sept$ septi siete сем седьм سبع سابع सात 七 일곱 เจ็ด",
-    "acht eight huit ocho octav восем восьм ثمان ثامن आठ 八 여덟 แปด",
-    "neun nine nint neuf nueve noven девят تسع تاسع नौ 九 아홉 เก้า",
-    "zehn ten tenth dix dixi diez décim десят عشر दस 十 열 สิบ hundert hundred tausend thousand cent$ cents mil mille$ тысяч",
-    "elf elft eleven onze once undéc одиннад ग्यारह 十一 열한 สิบเอ็ด",
-    "zwölf twel douz doce двенад बारह 十二 열두 สิบสอง",
-];
+/// The beginnings of the words for 1 to 12, each on a line, of cardinal and ordinal numbers. Those
+/// of up to three letters of ASCII, and those with a `$`, are whole words.
+const NUMBERS: &str = include_str!("numbers.txt");
 
 /// The beginnings of words after a number that multiply it, with the power of ten: the longest that
 /// fits counts. A second power is that of the languages with long scales. Those of up to five
 /// letters of ASCII are whole words.
-const SCALES: &str = "thousand 3 tausend 3 mille 3 mil 3 tsd 3 тыс 3 ألف 3 हज़ार 3 千 3 천 3 พัน 3 \
-    million 6 milion 6 miljoon 6 miljon 6 milyon 6 millón 6 millon 6 milhõ 6 mio 6 mln 6 милли 6 млн 6 مليون 6 ล้าน 6 \
-    milliard 9 miliard 9 miljard 9 milyar 9 mrd 9 mld 9 bn 9 миллиард 9 млрд 9 مليار 9 billion 9,12 trillion 12,18 \
-    万 4 萬 4 만 4 亿 8 億 8 억 8 लाख 5 करोड़ 7 แสน 5 หมื่น 4";
+const SCALES: &str = include_str!("multipliers.txt");
 
 /// The entries of [`SCALES`] behind which a full stop belongs to the word.
 const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", "mld", "млрд"];
@@ -190,7 +174,7 @@ impl Spelled {
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let is_ten =
             |word: &str| ["zig", "ßig", "ty", "teen"].iter().any(|end| word.ends_with(end));
-        for (row, stems) in NUMBERS.iter().enumerate() {
+        for (row, stems) in NUMBERS.lines().enumerate() {
             for stem in stems.split(' ') {
                 let is_inside = stem.starts_with(is_unspaced) && lower.contains(stem);
                 let mut small = is_inside;

@@ -11,31 +11,11 @@ use super::scan::{Group, plain, runs};
 use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
 use crate::words::{Mark, is_letter, is_unspaced, mark};
 
-/// Decimal mark, mark of groups, and the languages, by the numbers in digits of ASCII of CLDR 48.
-const MARKS: [(char, char, &str); 6] = [
-    (
-        '.',
-        ',',
-        "en zh ja ko th he hi bn ta te mr gu pa ne ur fa ar am my km si ml kn or as cy ga gd ms \
-        sw yo ha ig so mt fil tl mn ug yue zu lg om dz bo es-419 es-mx es-us es-pa es-pe es-pr es-gt es-hn es-ni \
-        es-sv es-do es-cu",
-    ),
-    (
-        ',',
-        '.',
-        "de nl it es pt id tr da el ro hr sr bs sl vi is mk ca eu gl fo lb fy az ast jv su kl rw wo ku lo ps \
-        ar-dz ar-lb ar-ly ar-ma ar-mr ar-tn en-at en-be en-de en-dk en-es en-it en-nl fr-lu",
-    ),
-    (
-        ',',
-        '\u{a0}',
-        "ru uk be bg cs sk pl hu fi et lv lt nb no nn sv hy ka kk ky uz sq tk tt tg ht af eo br \
-        pt-pt fr-ca es-cr en-za en-se en-fi",
-    ),
-    (',', '\u{202f}', "fr"),
-    ('.', '’', "gsw rm de-ch de-li it-ch en-ch"),
-    ('.', '\u{a0}', "xh nso"),
-];
+/// Decimal mark and mark of groups of the languages on each line of [`LANGUAGES`], by the numbers
+/// in digits of ASCII of CLDR 48.
+const MARKS: [(char, char); 6] =
+    [('.', ','), (',', '.'), (',', '\u{a0}'), (',', '\u{202f}'), ('.', '’'), ('.', '\u{a0}')];
+const LANGUAGES: &str = include_str!("marks.txt");
 /// The languages that divide digits before the last three into pairs.
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 
@@ -61,10 +41,10 @@ struct Marks {
 }
 
 impl Marks {
-    /// The marks of a language, or of its region, by its code in [`MARKS`].
+    /// The marks of a language, or of its region, by its code in [`LANGUAGES`].
     fn of(code: &str) -> Option<Self> {
         let has = |list: &str| list.split_whitespace().any(|known| known == code);
-        let &(decimal, group, _) = MARKS.iter().find(|(_, _, list)| has(list))?;
+        let (decimal, group) = MARKS[LANGUAGES.lines().position(has)?];
         Some(Self { decimal, group, has_pairs: has(PAIRS) })
     }
 
@@ -130,8 +110,7 @@ impl Writing {
     /// The writing for translations between two languages, by their codes (`de`, `deu`, `pt-BR`);
     /// `None` if one is unknown or both are alike.
     pub fn between(from: &str, into: &str) -> Option<Self> {
-        let known = MARKS.iter().flat_map(|(_, _, list)| list.split_whitespace());
-        let code = |code: &str| find_language(code, known.clone()).ok();
+        let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
         let (from, into) = (code(from)?, code(into)?);
         let names = match [from, into].map(language_of_months) {
             [Some(from), Some(into)] if from != into => Some([from, into]),
