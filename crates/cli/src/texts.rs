@@ -33,7 +33,7 @@ pub fn next_chunk<T, E: Into<Error>>(
 /// # Errors
 /// [`DataError::PipeTwice`].
 pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), DataError> {
-    let twice = |path: &Path| Err(DataError::PipeTwice { path: path.into() });
+    let twice = |path: &Path| Err(DataError::PipeTwice(path.into()));
     repeated_pipe(paths).map_or(Ok(()), twice)
 }
 
@@ -176,7 +176,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     let unwritable = || unwritable(folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
     let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
-    let unreadable = |cause| DataError::Unreadable { path: shown(from).into(), cause };
+    let unreadable = |cause| DataError::Unreadable(shown(from).into(), cause);
     let mut input: Box<dyn Read> = match is_standard_input(from) {
         true => Box::new(io::stdin().lock()),
         false => Box::new(File::open(from).map_err(unreadable)?),

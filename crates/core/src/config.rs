@@ -71,11 +71,8 @@ pub struct TransformerConfig {
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// A size that must be positive is zero.
-    #[error("{field} is 0; it must be at least 1")]
-    Zero {
-        /// The field's name.
-        field: &'static str,
-    },
+    #[error("{0} is 0; it must be at least 1")]
+    Zero(&'static str),
     /// A size beyond every Transformer there is.
     #[error("{field} is {value}; it must be at most {limit}")]
     TooLarge {
@@ -106,17 +103,11 @@ pub enum ConfigError {
         target_vocab: usize,
     },
     /// Sinusoids come in pairs of sine and cosine.
-    #[error("d_model is {d_model}; sinusoidal positions need an even width")]
-    OddWidth {
-        /// The width given.
-        d_model: usize,
-    },
+    #[error("d_model is {0}; sinusoidal positions need an even width")]
+    OddWidth(usize),
     /// Sinusoids of which the last has a wavelength of its own need two pairs.
-    #[error("d_model is {d_model}; sinusoids \"halves_to_end\" need a width of at least 4")]
-    NarrowWidth {
-        /// The width given.
-        d_model: usize,
-    },
+    #[error("d_model is {0}; sinusoids \"halves_to_end\" need a width of at least 4")]
+    NarrowWidth(usize),
     /// A special id lies outside the vocabulary, or closing is also padding.
     #[error(
         "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
@@ -143,11 +134,8 @@ pub enum ConfigError {
         values: usize,
     },
     /// The norm's epsilon is not a positive number.
-    #[error("layer_norm_eps is {value}; it must be positive")]
-    Epsilon {
-        /// The value given.
-        value: f64,
-    },
+    #[error("layer_norm_eps is {0}; it must be positive")]
+    Epsilon(f64),
 }
 
 /// The message: a program whose `main` returns the error prints its `Debug` form.
@@ -178,10 +166,10 @@ impl TransformerConfig {
         self.validate_sizes()?;
         self.validate_rates()?;
         if self.positions == Positions::Sinusoidal && !self.d_model.is_multiple_of(2) {
-            return Err(ConfigError::OddWidth { d_model: self.d_model });
+            return Err(ConfigError::OddWidth(self.d_model));
         }
         if self.conventions.sinusoids == Sinusoids::HalvesToEnd && self.d_model < 4 {
-            return Err(ConfigError::NarrowWidth { d_model: self.d_model });
+            return Err(ConfigError::NarrowWidth(self.d_model));
         }
         let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
@@ -234,8 +222,7 @@ impl TransformerConfig {
             }
         }
         if !self.layer_norm_eps.is_finite() || self.layer_norm_eps <= 0.0 {
-            let value = self.layer_norm_eps;
-            return Err(ConfigError::Epsilon { value });
+            return Err(ConfigError::Epsilon(self.layer_norm_eps));
         }
         Ok(())
     }
@@ -250,7 +237,7 @@ pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {
     sizes.into_iter().try_for_each(|(field, value, limit)| match value {
-        0 => Err(ConfigError::Zero { field }),
+        0 => Err(ConfigError::Zero(field)),
         _ if value > limit => Err(ConfigError::TooLarge { field, value, limit }),
         _ => Ok(()),
     })
@@ -293,30 +280,30 @@ mod tests {
 
     #[test]
     fn every_error_is_provoked_and_named() {
-        assert_eq!(error(|c| c.heads = 0), ConfigError::Zero { field: "heads" });
+        assert_eq!(error(|c| c.heads = 0), ConfigError::Zero("heads"));
         let large = error(|c| c.d_ff = 1 << 40);
         assert!(matches!(large, ConfigError::TooLarge { field: "d_ff", .. }));
-        assert!(matches!(error(|c| c.layer_norm_eps = f64::INFINITY), ConfigError::Epsilon { .. }));
+        assert!(matches!(error(|c| c.layer_norm_eps = f64::INFINITY), ConfigError::Epsilon(..)));
         let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
         assert_eq!(error(|c| c.dropout = 1.0), rate);
         assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
-        assert_eq!(error(|c| c.d_model = 33), ConfigError::OddWidth { d_model: 33 });
+        assert_eq!(error(|c| c.d_model = 33), ConfigError::OddWidth(33));
         assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
         assert!(matches!(error(|c| c.eos = c.pad), ConfigError::SpecialIds { .. }));
-        assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon { .. }));
+        assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon(..)));
         let far = error(|c| c.conventions.position_offset = usize::MAX);
         assert!(matches!(far, ConfigError::TooLarge { field: "position_offset", .. }));
         let heads = error(|c| c.conventions.decoder_heads = Some(3));
         assert!(matches!(heads, ConfigError::DecoderHeads { heads: 3, .. }));
         let zero = error(|c| c.conventions.decoder_heads = Some(0));
-        assert_eq!(zero, ConfigError::Zero { field: "decoder_heads" });
+        assert_eq!(zero, ConfigError::Zero("decoder_heads"));
         let large = error(|c| c.conventions.decoder_d_ff = Some(1 << 40));
         assert!(matches!(large, ConfigError::TooLarge { field: "decoder_d_ff", .. }));
         let narrow = |c: &mut TransformerConfig| {
             c.d_model = 2;
             c.conventions.sinusoids = Sinusoids::HalvesToEnd;
         };
-        assert_eq!(error(narrow), ConfigError::NarrowWidth { d_model: 2 });
+        assert_eq!(error(narrow), ConfigError::NarrowWidth(2));
     }
 
     #[test]

@@ -12,17 +12,11 @@ use crate::names::Path;
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// A parameter of the model has no value.
-    #[error("parameter {name} is missing")]
-    Missing {
-        /// Name of the parameter.
-        name: String,
-    },
+    #[error("parameter {0} is missing")]
+    Missing(String),
     /// A value has a name that the model does not have.
-    #[error("parameter {name} does not exist in this model")]
-    Unknown {
-        /// The unknown name.
-        name: String,
-    },
+    #[error("parameter {0} does not exist in this model")]
+    Unknown(String),
     /// The shape of a value is not that of the parameter.
     #[error("parameter {name} has shape {found:?}, the model needs {expected:?}")]
     Shape {
@@ -258,7 +252,7 @@ pub fn with_parameters<M: Parameters>(
     });
     match (error, values.into_keys().next()) {
         (Some(error), _) => Err(error),
-        (None, Some(name)) => Err(LoadError::Unknown { name }),
+        (None, Some(name)) => Err(LoadError::Unknown(name)),
         (None, None) => Ok(module),
     }
 }
@@ -271,7 +265,7 @@ fn taken(
 ) -> Result<TensorData, LoadError> {
     let (name, expected) = (name.to_owned(), param.shape());
     match values.remove(&name) {
-        None => Err(LoadError::Missing { name }),
+        None => Err(LoadError::Missing(name)),
         Some(data) if data.shape().to_vec() != expected => {
             Err(LoadError::Shape { name, found: data.shape().to_vec(), expected })
         }

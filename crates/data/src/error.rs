@@ -14,26 +14,15 @@ pub type Result<T, E = DataError> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum DataError {
     /// The file does not exist.
-    #[error("{path}: no such file; check the path (`-` reads standard input)")]
-    NotFound {
-        /// The path as given.
-        path: PathBuf,
-    },
+    #[error("{0}: no such file; check the path (`-` reads standard input)")]
+    NotFound(PathBuf),
     /// The file exists but cannot be read: it is a directory, or permissions or the disk prevent
     /// it.
-    #[error("{path}: cannot be read: {cause}; check that it is a file you may read")]
-    Unreadable {
-        /// The path as given.
-        path: PathBuf,
-        /// The error of the operating system.
-        cause: io::Error,
-    },
+    #[error("{0}: cannot be read: {1}; check that it is a file you may read")]
+    Unreadable(PathBuf, io::Error),
     /// The file has no line.
-    #[error("{path}: the file is empty; give a file with one sentence per line")]
-    Empty {
-        /// The path as given.
-        path: PathBuf,
-    },
+    #[error("{0}: the file is empty; give a file with one sentence per line")]
+    Empty(PathBuf),
     /// The two sides of a corpus do not have the same number of lines.
     #[error(
         "{shorter} ends after line {shorter_lines}, but {longer} has {}; line {at} has no partner: \
@@ -95,15 +84,10 @@ pub enum DataError {
         /// The file given as the target side.
         second: PathBuf,
     },
-    /// The text is UTF-16 or UTF-32.
-    #[error("{path}: the text is {}; convert it to UTF-8 (`iconv -f {encoding} -t utf-8`)",
-        encoding.to_uppercase())]
-    Wide {
-        /// The encoding, by iconv's name.
-        encoding: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
+    /// The text is UTF-16 or UTF-32, which is named as iconv does.
+    #[error("{0}: the text is {name}; convert it to UTF-8 (`iconv -f {1} -t utf-8`)",
+        name = .1.to_uppercase())]
+    Wide(PathBuf, &'static str),
     /// A line is longer than any sentence. Most likely the file is not text, or has no line ends.
     #[error(
         "{path}:{line}: the line is longer than {limit} bytes; one sentence per line is expected, \
@@ -130,34 +114,22 @@ pub enum DataError {
         /// The error of the decoder.
         cause: io::Error,
     },
-    /// The name of a file ends in `.gz` or `.zst`, but its content is something else.
-    #[error(
-        "{path}: the name says {expected}, the content does not; rename the file or compress it"
-    )]
-    NotCompressed {
-        /// The file.
-        path: PathBuf,
-        /// The format for the end of the name.
-        expected: &'static str,
-    },
+    /// The name of a file ends in `.gz` or `.zst`, but its content is not of the format that is
+    /// named.
+    #[error("{0}: the name says {1}, the content does not; rename the file or compress it")]
+    NotCompressed(PathBuf, &'static str),
     /// Standard input or another pipe was given for more than one text.
     #[error(
-        "`{path}` was given twice, but standard input and pipes can be read only once; give one TSV, or write the text \
+        "`{0}` was given twice, but standard input and pipes can be read only once; give one TSV, or write the text \
          to a file first (`cat > corpus.tsv`)"
     )]
-    PipeTwice {
-        /// The path as given.
-        path: PathBuf,
-    },
+    PipeTwice(PathBuf),
     /// Standard input or another pipe was given where the text has to be read more than once.
     #[error(
-        "`{path}` cannot be used here, because the text is read more than once and a pipe can be read only once; write \
+        "`{0}` cannot be used here, because the text is read more than once and a pipe can be read only once; write \
          it to a file first (`cat > corpus.tsv`)"
     )]
-    NotRepeatable {
-        /// The path as given.
-        path: PathBuf,
-    },
+    NotRepeatable(PathBuf),
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     InvalidSetting {
@@ -193,24 +165,14 @@ pub enum DataError {
     /// There is no text to train a tokeniser on.
     #[error("the corpus holds no text to train a tokeniser on; every line is blank")]
     NoTrainingText,
-    /// The trainer of the tokeniser failed.
+    /// The trainer of the tokeniser failed with this message.
+    #[error("training the tokeniser failed: {0}; try `bpe`, a smaller vocabulary or other text")]
+    TokenizerTraining(String),
+    /// A `tokenizer.json` cannot be parsed: the message of the parser.
     #[error(
-        "training the tokeniser failed: {message}; try `bpe`, a smaller vocabulary or other text"
+        "{0}: not a usable tokenizer.json: {1}; save it with Hugging Face tokenizers or train a new one"
     )]
-    TokenizerTraining {
-        /// The error of the trainer.
-        message: String,
-    },
-    /// A `tokenizer.json` cannot be parsed.
-    #[error(
-        "{path}: not a usable tokenizer.json: {message}; save it with Hugging Face tokenizers or train a new one"
-    )]
-    TokenizerInvalid {
-        /// The file.
-        path: PathBuf,
-        /// The message of the parser.
-        message: String,
-    },
+    TokenizerInvalid(PathBuf, String),
     /// A `tokenizer.json` lacks a special token, or has it at another id.
     #[error(
         "{path}: the token {token} must have id {expected}, found {found}; \
@@ -253,24 +215,16 @@ pub enum DataError {
     /// A SentencePiece model cannot be used.
     #[error(transparent)]
     SentencePiece(#[from] burnformer_sentencepiece::SentencePieceError),
-    /// The vocabulary of a SentencePiece model cannot be used.
+    /// The vocabulary of a SentencePiece model cannot be used, for the problem that is named.
     #[error(
-        "{path}: not a usable vocab.json: {message}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>"
+        "{0}: not a usable vocab.json: {1}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>"
     )]
-    VocabularyFile {
-        /// The file.
-        path: PathBuf,
-        /// The problem of the file.
-        message: String,
-    },
-    /// Cleaning dropped all pairs.
+    VocabularyFile(PathBuf, String),
+    /// Cleaning dropped all pairs; the report has the number for each reason.
     #[error(
-        "no sentence pair is left after cleaning ({report}); relax the limits or check that the text is what you meant"
+        "no sentence pair is left after cleaning ({0}); relax the limits or check that the text is what you meant"
     )]
-    NothingLeft {
-        /// The numbers of dropped pairs by reason.
-        report: Box<crate::CleaningReport>,
-    },
+    NothingLeft(Box<crate::CleaningReport>),
     /// No pair fits the token budget.
     #[error(
         "no sentence pair fits a budget of {budget} tokens (the shortest needs {shortest}); raise the budget"
@@ -295,23 +249,11 @@ pub enum DataError {
         batches: u64,
     },
     /// A file cannot be written.
-    #[error(
-        "{path}: cannot be written: {cause}; check the folder, its permissions and the free space"
-    )]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        cause: io::Error,
-    },
+    #[error("{0}: cannot be written: {1}; check the folder, its permissions and the free space")]
+    Unwritable(PathBuf, io::Error),
     /// A cache file is damaged. `prepare` does not report this error: it builds the file again.
-    #[error("{path}: the cache is damaged: {message}; delete it and it is built again")]
-    DamagedCache {
-        /// The file.
-        path: PathBuf,
-        /// The part that does not match.
-        message: String,
-    },
+    #[error("{0}: the cache is damaged: {1}; delete it and it is built again")]
+    DamagedCache(PathBuf, String),
 }
 
 impl DataError {
@@ -322,7 +264,7 @@ impl DataError {
 
     /// The error for a failure of the trainer of tokenisers.
     pub(crate) fn training(error: impl ToString) -> Self {
-        Self::TokenizerTraining { message: error.to_string() }
+        Self::TokenizerTraining(error.to_string())
     }
 }
 

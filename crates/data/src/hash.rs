@@ -28,7 +28,7 @@ pub(crate) fn file_key(path: &Path) -> Result<Key> {
     let file = File::open(path).map_err(|cause| open_error(path, cause))?;
     let mut hasher = Sha256::new();
     io::copy(&mut BufReader::with_capacity(1 << 18, file), &mut hasher)
-        .map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+        .map_err(|cause| DataError::Unreadable(path.into(), cause))?;
     Ok(hasher.finalize().into())
 }
 

@@ -96,7 +96,7 @@ pub struct Prepared {
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
     if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {
-        return Err(DataError::NotRepeatable { path: path.into() });
+        return Err(DataError::NotRepeatable(path.into()));
     }
     make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;

@@ -52,13 +52,8 @@ pub enum InferError {
         tokenizer: u32,
     },
     /// Search settings cannot be read or written.
-    #[error("{}: {message}", path.display())]
-    SettingsFile {
-        /// The file.
-        path: PathBuf,
-        /// The problem, with line and column if the parser knows them.
-        message: String,
-    },
+    #[error("{0}: {1}")]
+    SettingsFile(PathBuf, String),
     /// The device has no matrix products of this type.
     #[error("the device has no products in {0}; use the CPU (--device cpu), or float32")]
     ComputeType(&'static str),
@@ -250,11 +245,13 @@ pub(crate) fn until_error<T>(
 
 #[cfg(test)]
 mod tests {
+    use burnformer_core::model_dir::ModelDirProblem;
+
     use super::*;
 
     #[test]
     fn an_error_that_main_returns_is_printed_as_a_sentence() {
-        let error = InferError::from(ModelDirError::NoDirectory { dir: "runs/x".into() });
+        let error = InferError::from(ModelDirProblem::NoDirectory.at("runs/x"));
         let printed = format!("{error:?}");
         assert!(printed.starts_with("runs/x: no such folder; give a model directory"), "{printed}");
     }

@@ -236,7 +236,7 @@ impl SearchSettings {
     /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out
     /// of its range.
     pub fn load(path: &Path) -> Result<Self, InferError> {
-        let error = |message: String| InferError::SettingsFile { path: path.into(), message };
+        let error = |message: String| InferError::SettingsFile(path.into(), message);
         let bytes = std::fs::read(path).map_err(|e| error(e.to_string()))?;
         Self::from_bytes(path, &bytes)
     }
@@ -246,7 +246,7 @@ impl SearchSettings {
     /// # Errors
     /// [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, InferError> {
-        let error = |message: String| InferError::SettingsFile { path: path.into(), message };
+        let error = |message: String| InferError::SettingsFile(path.into(), message);
         let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
         settings.validate().map_err(|e| error(e.to_string()))?;
         Ok(settings)
@@ -262,7 +262,7 @@ impl SearchSettings {
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
         json.push(b'\n');
         burnformer_files::write(path, &json)
-            .map_err(|e| InferError::SettingsFile { path: path.into(), message: e.to_string() })
+            .map_err(|e| InferError::SettingsFile(path.into(), e.to_string()))
     }
 }
 

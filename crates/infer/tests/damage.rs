@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir::{ModelDirError, read_tensors, seal};
+use burnformer_core::model_dir::{ModelDirError, ModelDirProblem, read_tensors, seal};
 use burnformer_infer::{InferError, SearchSettings, Translator};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
@@ -70,7 +70,8 @@ fn files_of_another_model_of_the_same_shape_are_noticed() {
     let (toy, other) = (Toy::with_seed(1), Toy::with_seed(2));
     fs::copy(other.path().join("model.safetensors"), toy.path().join("model.safetensors")).unwrap();
     let error = load(toy.path()).err().unwrap();
-    assert!(matches!(error, InferError::ModelDir(ModelDirError::Tampered { what: "hash", .. })));
+    let InferError::ModelDir(ModelDirError { problem, .. }) = error else { panic!("{error}") };
+    assert!(matches!(problem, ModelDirProblem::Tampered("hash")));
 }
 
 /// `file` holds hostile bytes and the manifest vouches for them.

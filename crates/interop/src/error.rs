@@ -11,22 +11,12 @@ pub type Result<T, E = InteropError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum InteropError {
     /// The operating system returned an error.
-    #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The file is larger than the memory that is free.
-    #[error("{}: {:.1} GB are more than the free memory; free some, or take the model in int8 or \
-        another machine", path.display(), *bytes as f64 / 1e9)]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The size of the file.
-        bytes: u64,
-    },
+    #[error("{0}: {1}; check the path, its permissions and the free space")]
+    Io(PathBuf, #[source] std::io::Error),
+    /// The file has this size in bytes, which is larger than the memory that is free.
+    #[error("{0}: {size:.1} GB are more than the free memory; free some, or take the model in int8 or \
+        another machine", size = *.1 as f64 / 1e9)]
+    TooLarge(PathBuf, u64),
     /// A file that belongs to a model of this format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]
     Missing {
@@ -51,30 +41,17 @@ pub enum InteropError {
     #[error("{}: is a model directory already; use it as it is, with --model", .0.display())]
     Ours(PathBuf),
     /// The content of a file does not fit its name.
-    #[error("{}: {message}; the file is damaged or incomplete, get it anew", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The damage.
-        message: String,
-    },
-    /// A pickle calls for something that weights do not need.
-    #[error("{}: the pickle would execute or build {what}, which is refused; load it in Python \
-        where you trust it, and save the weights with safetensors", path.display())]
-    Pickle {
-        /// The file.
-        path: PathBuf,
-        /// The class, function or operation.
-        what: String,
-    },
-    /// A tensor that the model needs is not in the file.
-    #[error("{}: tensor {name} is missing; the weights belong to another configuration", path.display())]
-    MissingTensor {
-        /// The file.
-        path: PathBuf,
-        /// The tensor.
-        name: String,
-    },
+    #[error("{0}: {1}; the file is damaged or incomplete, get it anew")]
+    Damaged(PathBuf, String),
+    /// A pickle calls for a class, function or operation that weights do not need.
+    #[error(
+        "{0}: the pickle would execute or build {1}, which is refused; load it in Python \
+        where you trust it, and save the weights with safetensors"
+    )]
+    Pickle(PathBuf, String),
+    /// The tensor of this name, which the model needs, is not in the file.
+    #[error("{0}: tensor {1} is missing; the weights belong to another configuration")]
+    MissingTensor(PathBuf, String),
     /// A tensor in the file does not belong to the model.
     #[error("{}: the model has no place for tensor {name}; {remedy}", path.display())]
     UnknownTensor {
@@ -109,13 +86,8 @@ pub enum InteropError {
         remedy: &'static str,
     },
     /// The configuration does not describe a valid model.
-    #[error("{}: {source}", path.display())]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// The error in the configuration.
-        source: ConfigError,
-    },
+    #[error("{0}: {1}")]
+    Config(PathBuf, #[source] ConfigError),
     /// The format cannot express this model.
     #[error("{format} has no place for {what}; {remedy}")]
     CannotExport {
@@ -139,11 +111,11 @@ pub enum InteropError {
 
 impl InteropError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+        Self::Io(path.into(), source)
     }
 
     pub(crate) fn damaged(path: &Path, message: impl ToString) -> Self {
-        Self::Damaged { path: path.into(), message: message.to_string() }
+        Self::Damaged(path.into(), message.to_string())
     }
 
     pub(crate) fn unsupported(path: &Path, what: impl ToString, remedy: &'static str) -> Self {

@@ -18,7 +18,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let len = usize::try_from(size.len()).unwrap_or(usize::MAX);
     if has_no_memory(len) || bytes.try_reserve_exact(len).is_err() {
-        return Err(InteropError::TooLarge { path: path.into(), bytes: size.len() });
+        return Err(InteropError::TooLarge(path.into(), size.len()));
     }
     let file = File::open(path).map_err(io)?;
     file.take(size.len()).read_to_end(&mut bytes).map_err(io)?;

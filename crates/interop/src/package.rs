@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::TensorData;
-use burnformer_core::model_dir::{self, ModelDirError};
+use burnformer_core::model_dir::{self, ModelDirProblem};
 use burnformer_core::{Activation, ComputeType, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
@@ -71,8 +71,8 @@ impl Package {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters(dir)?;
         let Some(config) = config.downcast_ref::<TransformerConfig>().cloned() else {
-            let (path, found) = (dir.join("config.json"), config.architecture().into());
-            return Err(ModelDirError::Architecture { path, found }.into());
+            let problem = ModelDirProblem::Architecture(config.architecture().into());
+            return Err(problem.at(dir.join("config.json")).into());
         };
         let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data)));
         let mut texts = BTreeMap::new();
@@ -91,8 +91,8 @@ impl Package {
     /// [`InteropError::ModelDir`] if the weights are those of another configuration.
     pub(crate) fn weight(&self, name: &str) -> Result<&Tensor> {
         self.weights.get(name).ok_or_else(|| {
-            let source = burnformer_core::LoadError::Missing { name: name.into() };
-            ModelDirError::Parameters { path: "model.safetensors".into(), source }.into()
+            let missing = burnformer_core::LoadError::Missing(name.into());
+            ModelDirProblem::Parameters(missing).at("model.safetensors").into()
         })
     }
 }

@@ -187,7 +187,7 @@ impl Weights {
     }
 
     pub fn missing(&self, name: &str) -> InteropError {
-        InteropError::MissingTensor { path: self.path.clone(), name: name.into() }
+        InteropError::MissingTensor(self.path.clone(), name.into())
     }
 }
 

@@ -91,7 +91,7 @@ impl Metric for Bleu {
 
     fn validate(&self) -> Result<(), MetricError> {
         self.tokenizer.load()?;
-        if self.max_order == 0 { Err(MetricError::ZeroOrder { metric: "BLEU" }) } else { Ok(()) }
+        if self.max_order == 0 { Err(MetricError::ZeroOrder("BLEU")) } else { Ok(()) }
     }
 
     /// Hypothesis length, closest reference length, matches per order, n-grams per order.
@@ -149,10 +149,7 @@ mod tests {
     #[test]
     fn bleu_without_any_order_is_an_error() {
         let nothing = Bleu { max_order: 0, ..Bleu::default() };
-        assert_eq!(
-            nothing.sentence_score("a", &["a"]),
-            Err(MetricError::ZeroOrder { metric: "BLEU" })
-        );
+        assert_eq!(nothing.sentence_score("a", &["a"]), Err(MetricError::ZeroOrder("BLEU")));
     }
 
     #[test]

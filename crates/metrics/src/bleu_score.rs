@@ -48,7 +48,7 @@ impl FromStr for Smoothing {
             "floor" => Ok(Self::FLOOR),
             "add-k" => Ok(Self::ADD_K),
             "none" => Ok(Self::None),
-            _ => Err(MetricError::UnknownSmoothing { name: name.into() }),
+            _ => Err(MetricError::UnknownSmoothing(name.into())),
         }
     }
 }
@@ -186,7 +186,7 @@ mod tests {
     fn smoothing_is_named_as_in_sacrebleu() {
         assert_eq!("add-k".parse(), Ok(Smoothing::AddK(1.0)));
         assert_eq!(Smoothing::Floor(0.1).signature(), "floor[0.10]");
-        let error = MetricError::UnknownSmoothing { name: "laplace".into() };
+        let error = MetricError::UnknownSmoothing("laplace".into());
         assert_eq!("laplace".parse::<Smoothing>(), Err(error));
     }
 

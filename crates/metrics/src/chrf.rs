@@ -138,7 +138,7 @@ impl Metric for Chrf {
     }
 
     fn validate(&self) -> Result<(), MetricError> {
-        if self.width() == 0 { Err(MetricError::ZeroOrder { metric: "chrF" }) } else { Ok(()) }
+        if self.width() == 0 { Err(MetricError::ZeroOrder("chrF")) } else { Ok(()) }
     }
 
     /// Hypothesis, reference and matching n-grams for each order, characters before words.
@@ -199,6 +199,6 @@ mod tests {
     fn chrf_without_any_order_is_an_error() {
         let nothing = Chrf { char_order: 0, ..Chrf::default() };
         let score = nothing.evaluate(&["a"], &References::of_segment(&["a"]));
-        assert_eq!(score, Err(MetricError::ZeroOrder { metric: "chrF" }));
+        assert_eq!(score, Err(MetricError::ZeroOrder("chrF")));
     }
 }

@@ -61,19 +61,13 @@ pub enum MetricError {
         reference: usize,
     },
     /// The highest n-gram order is 0, so the metric counts nothing.
-    #[error("{metric} needs an n-gram order of at least 1")]
-    ZeroOrder {
-        /// The metric's name.
-        metric: &'static str,
-    },
+    #[error("{0} needs an n-gram order of at least 1")]
+    ZeroOrder(&'static str),
     /// The tokeniser does not exist.
     #[error(
-        "unknown tokeniser `{name}`; known are 13a, intl, char, zh, none, spm, flores101 and flores200"
+        "unknown tokeniser `{0}`; known are 13a, intl, char, zh, none, spm, flores101 and flores200"
     )]
-    UnknownTokenizer {
-        /// The unknown name.
-        name: String,
-    },
+    UnknownTokenizer(String),
     /// The file of a tokeniser is not there, or is no SentencePiece model.
     #[error(
         "the tokeniser {name} has a file that cannot be used: {cause}; \
@@ -86,9 +80,6 @@ pub enum MetricError {
         cause: String,
     },
     /// The smoothing method does not exist.
-    #[error("unknown smoothing `{name}`; known are exp, floor, add-k and none")]
-    UnknownSmoothing {
-        /// The unknown name.
-        name: String,
-    },
+    #[error("unknown smoothing `{0}`; known are exp, floor, add-k and none")]
+    UnknownSmoothing(String),
 }

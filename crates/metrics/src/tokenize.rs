@@ -91,7 +91,7 @@ impl FromStr for BleuTokenizer {
         let all = Self::ALL.into_iter().chain([Self::Flores101, Self::Flores200]);
         let name = if name == "spm" { Self::Flores101.name() } else { name };
         let known = all.into_iter().find(|tokenizer| tokenizer.name() == name);
-        known.ok_or_else(|| MetricError::UnknownTokenizer { name: name.into() })
+        known.ok_or_else(|| MetricError::UnknownTokenizer(name.into()))
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_an_error_that_lists_the_known() {
         let error = "14a".parse::<BleuTokenizer>().unwrap_err();
-        assert_eq!(error, MetricError::UnknownTokenizer { name: "14a".into() });
+        assert_eq!(error, MetricError::UnknownTokenizer("14a".into()));
         assert!(error.to_string().contains("13a, intl"));
     }
 

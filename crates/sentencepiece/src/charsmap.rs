@@ -48,7 +48,7 @@ impl Charsmap {
         let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
         let size = u32::from_le_bytes(*size) as usize;
         if size == 0 || !size.is_multiple_of(BLOCK_BYTES) {
-            return Err(CharsmapProblem::TrieSize { bytes: size });
+            return Err(CharsmapProblem::TrieSize(size));
         }
         let (units, texts) = rest.split_at_checked(size).ok_or(CharsmapProblem::Truncated)?;
         let texts = std::str::from_utf8(texts).map_err(|_| CharsmapProblem::Replacements)?;
@@ -58,7 +58,7 @@ impl Charsmap {
         let units = units.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
         let map = Self { units, texts: texts.to_owned() };
         match (0..map.units.len()).find(|&unit| !map.is_sound(unit)) {
-            Some(unit) => Err(CharsmapProblem::Unit { unit }),
+            Some(unit) => Err(CharsmapProblem::Unit(unit)),
             None => Ok(map),
         }
     }
@@ -188,13 +188,13 @@ mod tests {
             |units: &[u32], texts: &[u8]| Charsmap::parse(&bytes(units, texts)).unwrap_err();
         let mut far = replaces_a(0);
         far[300] = 44 | 1 << 22;
-        assert_eq!(problem(&far, b"x\0"), CharsmapProblem::Unit { unit: 300 });
-        assert_eq!(problem(&replaces_a(2), b"x\0"), CharsmapProblem::Unit { unit: 256 });
-        assert_eq!(problem(&replaces_a(1), "ä\0".as_bytes()), CharsmapProblem::Unit { unit: 256 });
+        assert_eq!(problem(&far, b"x\0"), CharsmapProblem::Unit(300));
+        assert_eq!(problem(&replaces_a(2), b"x\0"), CharsmapProblem::Unit(256));
+        assert_eq!(problem(&replaces_a(1), "ä\0".as_bytes()), CharsmapProblem::Unit(256));
         let mut no_leaf = replaces_a(0);
         no_leaf[256] = 0;
-        assert_eq!(problem(&no_leaf, b"x\0"), CharsmapProblem::Unit { unit: 256 | 97 });
-        assert_eq!(problem(&[0; 256], b"x\0"), CharsmapProblem::Unit { unit: 0 });
+        assert_eq!(problem(&no_leaf, b"x\0"), CharsmapProblem::Unit(256 | 97));
+        assert_eq!(problem(&[0; 256], b"x\0"), CharsmapProblem::Unit(0));
     }
 
     #[test]
@@ -204,10 +204,7 @@ mod tests {
         assert_eq!(Charsmap::parse(&good[..2000]).unwrap_err(), CharsmapProblem::Truncated);
         let sizes = [0, 1023, 2047].map(|size: u32| [&size.to_le_bytes(), &good[4..]].concat());
         for (bytes, size) in sizes.iter().zip([0, 1023, 2047]) {
-            assert_eq!(
-                Charsmap::parse(bytes).unwrap_err(),
-                CharsmapProblem::TrieSize { bytes: size }
-            );
+            assert_eq!(Charsmap::parse(bytes).unwrap_err(), CharsmapProblem::TrieSize(size));
         }
     }
 

@@ -20,11 +20,8 @@ pub enum ModelProblem {
     #[error("cannot be read: {0}; check the path and its permissions")]
     Unreadable(io::Error),
     /// The file is larger than any model can be: Protocol Buffers end at 2 GiB.
-    #[error("{bytes} bytes are too many for a SentencePiece model; is it another file?")]
-    TooLarge {
-        /// The size of the file in bytes.
-        bytes: u64,
-    },
+    #[error("{0} bytes are too many for a SentencePiece model; is it another file?")]
+    TooLarge(u64),
     /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading
     /// stopped, and why.
     #[error("is no SentencePiece model: {0}; copy the .spm or .model file anew")]
@@ -33,11 +30,8 @@ pub enum ModelProblem {
     #[error("the model holds no pieces; copy the .spm or .model file anew")]
     NoPieces,
     /// The model is of a type that this crate and the C++ library do not know.
-    #[error("model_type {found} is unknown; unigram is 1, BPE 2, word 3, char 4")]
-    ModelType {
-        /// The number of the type in the file.
-        found: i32,
-    },
+    #[error("model_type {0} is unknown; unigram is 1, BPE 2, word 3, char 4")]
+    ModelType(i32),
     /// A piece of the vocabulary is not valid.
     #[error("piece {id} ({piece:?}) {problem}; train the model anew or repair what wrote it")]
     Piece {
@@ -56,12 +50,9 @@ pub enum ModelProblem {
     NoUnknown,
     /// `byte_fallback` is on, and a byte has no piece.
     #[error(
-        "byte_fallback is on, but the piece <0x{byte:02X}> is missing; all 256 from <0x00> to <0xFF> are needed"
+        "byte_fallback is on, but the piece <0x{0:02X}> is missing; all 256 from <0x00> to <0xFF> are needed"
     )]
-    MissingByte {
-        /// The first byte without a piece.
-        byte: u8,
-    },
+    MissingByte(u8),
     /// The table of replacements is damaged.
     #[error("the precompiled_charsmap of {spec} {problem}; copy the .spm or .model file anew")]
     Charsmap {
@@ -86,23 +77,14 @@ pub enum PieceProblem {
     #[error("holds a NUL character")]
     Nul,
     /// Another piece has the same text.
-    #[error("has the same text as piece {first}")]
-    Duplicate {
-        /// The id of the other piece.
-        first: usize,
-    },
+    #[error("has the same text as piece {0}")]
+    Duplicate(usize),
     /// The type of the piece is unknown to the C++ library.
-    #[error("has the unknown type {found}")]
-    Type {
-        /// The number of the type in the file.
-        found: i32,
-    },
+    #[error("has the unknown type {0}")]
+    Type(i32),
     /// There is another unknown piece.
-    #[error("is of type UNKNOWN, as piece {first} is already")]
-    SecondUnknown {
-        /// The id of the other piece.
-        first: usize,
-    },
+    #[error("is of type UNKNOWN, as piece {0} is already")]
+    SecondUnknown(usize),
     /// The piece is of type BYTE, but `byte_fallback` is off.
     #[error("is of type BYTE, but byte_fallback is off")]
     ByteWithoutFallback,
@@ -122,17 +104,11 @@ pub enum CharsmapProblem {
     #[error("is shorter than the trie it claims to hold")]
     Truncated,
     /// The size of the trie is not a positive multiple of 1,024 bytes.
-    #[error("holds a trie of {bytes} bytes, which is not a multiple of 1024")]
-    TrieSize {
-        /// The size of the trie according to the table.
-        bytes: usize,
-    },
+    #[error("holds a trie of {0} bytes, which is not a multiple of 1024")]
+    TrieSize(usize),
     /// The trie points outside of itself or of the replacements.
-    #[error("points outside of itself at unit {unit}")]
-    Unit {
-        /// The first unit of the trie that does so.
-        unit: usize,
-    },
+    #[error("points outside of itself at unit {0}")]
+    Unit(usize),
     /// The replacements are not UTF-8, or the last one does not end with NUL.
     #[error("holds replacements that are not UTF-8 with a NUL behind each")]
     Replacements,

@@ -263,7 +263,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
 }
 
 fn check_size(bytes: u64) -> Result<(), ModelProblem> {
-    if bytes > LARGEST { Err(ModelProblem::TooLarge { bytes }) } else { Ok(()) }
+    if bytes > LARGEST { Err(ModelProblem::TooLarge(bytes)) } else { Ok(()) }
 }
 
 fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
@@ -272,7 +272,7 @@ fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
         2 => Ok(ModelType::Bpe),
         3 => Ok(ModelType::Word),
         4 => Ok(ModelType::Char),
-        found => Err(ModelProblem::ModelType { found }),
+        found => Err(ModelProblem::ModelType(found)),
     }
 }
 

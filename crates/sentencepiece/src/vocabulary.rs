@@ -135,7 +135,7 @@ fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, M
         4 => Ok(PieceType::UserDefined),
         5 => Ok(PieceType::Unused),
         6 => Ok(PieceType::Byte),
-        found => Err(problem(pieces, id, PieceProblem::Type { found })),
+        found => Err(problem(pieces, id, PieceProblem::Type(found))),
     };
     pieces.iter().enumerate().map(kind).collect()
 }
@@ -166,7 +166,7 @@ fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, Mo
     let mut unknown = (0..types.len()).filter(|&id| types[id] == PieceType::Unknown);
     match (unknown.next(), unknown.next()) {
         (Some(first), Some(second)) => {
-            Err(problem(pieces, second, PieceProblem::SecondUnknown { first }))
+            Err(problem(pieces, second, PieceProblem::SecondUnknown(first)))
         }
         (first, _) => Ok(first.map(|id| id as u32)),
     }
@@ -182,7 +182,7 @@ fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, 
         }
     }
     if let Some(byte) = ids.iter().position(Option::is_none) {
-        return Err(ModelProblem::MissingByte { byte: byte as u8 });
+        return Err(ModelProblem::MissingByte(byte as u8));
     }
     Ok(Box::new(ids.map(Option::unwrap_or_default)))
 }
@@ -204,7 +204,7 @@ fn sorted(
     let same = |two: &&[u32]| space(two[0]) == space(two[1]) && text(two[0]) == text(two[1]);
     if let Some(two) = ids.windows(2).find(same) {
         let first = two[0] as usize;
-        return Err(problem(pieces, two[1] as usize, PieceProblem::Duplicate { first }));
+        return Err(problem(pieces, two[1] as usize, PieceProblem::Duplicate(first)));
     }
     let reserved = ids.iter().copied().filter(|&id| is_reserved(kind(id))).collect();
     ids.retain(|&id| !is_reserved(kind(id)));

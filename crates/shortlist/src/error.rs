@@ -4,41 +4,21 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ShortlistError {
     /// The file cannot be read.
-    #[error("{path}: {cause}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        cause: std::io::Error,
-    },
+    #[error("{0}: {1}")]
+    Unreadable(PathBuf, std::io::Error),
     /// The file cannot be written.
-    #[error("{path}: {cause}; check the folder, its permissions and the free space")]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        cause: std::io::Error,
-    },
+    #[error("{0}: {1}; check the folder, its permissions and the free space")]
+    Unwritable(PathBuf, std::io::Error),
     /// The file is not a shortlist, or was changed after it was written.
     #[error(
-        "{path}: {what}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`"
+        "{0}: {1}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`"
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The fault.
-        what: String,
-    },
+    Damaged(PathBuf, String),
     /// The file has another version of the format.
     #[error(
-        "{path}: a shortlist of format version {found}, this program reads version 1; make it anew with `burnformer shortlist`"
+        "{0}: a shortlist of format version {1}, this program reads version 1; make it anew with `burnformer shortlist`"
     )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// The version in the file.
-        found: u64,
-    },
+    Version(PathBuf, u64),
     /// The model has a vocabulary of another size.
     #[error(
         "the shortlist is for a {side} vocabulary of {shortlist} tokens, and that of the model has {model}; \
@@ -54,13 +34,10 @@ pub enum ShortlistError {
     },
     /// The model has another tokeniser, whose ids mean other tokens.
     #[error(
-        "the shortlist is for another {side} tokeniser than that of the model; \
+        "the shortlist is for another {0} tokeniser than that of the model; \
          make one for this model with `burnformer shortlist`"
     )]
-    Tokenizer {
-        /// `source` or `target`.
-        side: &'static str,
-    },
+    Tokenizer(&'static str),
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     Setting {

@@ -45,8 +45,8 @@ impl Shortlist {
     /// # Errors
     /// [`ShortlistError::Unreadable`], and those of [`from_bytes`](Self::from_bytes).
     pub fn load(path: &Path) -> Result<Self, ShortlistError> {
-        let bytes = std::fs::read(path)
-            .map_err(|cause| ShortlistError::Unreadable { path: path.into(), cause })?;
+        let bytes =
+            std::fs::read(path).map_err(|cause| ShortlistError::Unreadable(path.into(), cause))?;
         Self::from_bytes(path, &bytes)
     }
 
@@ -55,7 +55,7 @@ impl Shortlist {
     /// # Errors
     /// [`ShortlistError::Damaged`], [`ShortlistError::Version`].
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, ShortlistError> {
-        let damaged = |what: String| ShortlistError::Damaged { path: path.into(), what };
+        let damaged = |what: String| ShortlistError::Damaged(path.into(), what);
         let (_, metadata) =
             SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
         let entry = metadata.metadata().as_ref().and_then(|all| all.get(ENTRY));
@@ -63,7 +63,7 @@ impl Shortlist {
         let json = |error: serde_json::Error| damaged(format!("metadata {ENTRY}: {error}"));
         let Version { version } = serde_json::from_str(entry).map_err(json)?;
         if version != VERSION {
-            return Err(ShortlistError::Version { path: path.into(), found: version });
+            return Err(ShortlistError::Version(path.into(), version));
         }
         let Header { vocabularies, sha256, .. } = serde_json::from_str(entry).map_err(json)?;
         let file = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -87,7 +87,7 @@ impl Shortlist {
     /// [`ShortlistError::Unwritable`].
     pub fn save(&self, path: &Path) -> Result<(), ShortlistError> {
         burnformer_files::write(path, &self.to_bytes())
-            .map_err(|cause| ShortlistError::Unwritable { path: path.into(), cause })
+            .map_err(|cause| ShortlistError::Unwritable(path.into(), cause))
     }
 
     /// The content of the file. It is a function of the shortlist alone.
@@ -210,7 +210,7 @@ mod tests {
     fn what_a_hash_vouches_for_is_checked_all_the_same() {
         let refused = |change: fn(&mut Shortlist)| {
             let error = parse(&sealed(change)).unwrap_err();
-            assert!(matches!(error, ShortlistError::Damaged { .. }));
+            assert!(matches!(error, ShortlistError::Damaged(..)));
             assert!(error.to_string().contains("burnformer shortlist"), "{error}");
         };
         refused(|it| it.offsets[1] = 9);
@@ -231,12 +231,12 @@ mod tests {
         let at = good.windows(12).position(|at| at == b"version\\\":1,").unwrap();
         let mut newer = good.clone();
         newer[at + 10] = b'7';
-        assert!(matches!(parse(&newer).unwrap_err(), ShortlistError::Version { found: 7, .. }));
+        assert!(matches!(parse(&newer).unwrap_err(), ShortlistError::Version(_, 7)));
         let error = Shortlist::load(Path::new("missing.safetensors")).unwrap_err();
-        assert!(matches!(error, ShortlistError::Unreadable { .. }));
+        assert!(matches!(error, ShortlistError::Unreadable(..)));
         assert!(error.to_string().contains("missing.safetensors"), "{error}");
         let folder = tempfile::tempdir().unwrap();
         let error = shortlist().save(&folder.path().join("no/such/folder")).unwrap_err();
-        assert!(matches!(error, ShortlistError::Unwritable { .. }));
+        assert!(matches!(error, ShortlistError::Unwritable(..)));
     }
 }

@@ -37,7 +37,7 @@ impl Vocabularies {
             }
             let names = self.tokenizers.iter().zip(&model.tokenizers);
             if names.into_iter().any(|(ours, theirs)| ours[index] != theirs[index]) {
-                return Err(ShortlistError::Tokenizer { side });
+                return Err(ShortlistError::Tokenizer(side));
             }
         }
         Ok(())

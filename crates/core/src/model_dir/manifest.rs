@@ -7,7 +7,7 @@ use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::ModelDirError;
+use super::error::{ModelDirError, ModelDirProblem};
 use super::tensors::read_from;
 use super::weights::write;
 
@@ -97,7 +97,7 @@ pub fn read(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelDirError> {
 
 /// Reads the bytes of `dir/name`, which the manifest must list, and checks them.
 pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirError> {
-    read(dir, name)?.ok_or_else(|| ModelDirError::Unlisted { path: dir.join(name) })
+    read(dir, name)?.ok_or_else(|| ModelDirProblem::Unlisted.at(dir.join(name)))
 }
 
 /// Reads the tensors of `dir/name`, a safetensors file that the manifest must list, and checks its
@@ -108,13 +108,11 @@ pub(super) fn read_tensors_checked(
 ) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
     let manifest = read_manifest(dir)?;
     let path = dir.join(name);
-    let Some(entry) = manifest.files.get(name) else {
-        return Err(ModelDirError::Unlisted { path });
-    };
+    let entry = manifest.files.get(name).ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
     let (mut file, size) = open_checked(dir, name, entry)?;
     let mut hash = Sha256::new();
     let tensors = read_from(&path, &mut file, size, |bytes| hash.update(bytes));
-    if let Err(ModelDirError::Io { .. }) = tensors {
+    if let Err(ModelDirError { problem: ModelDirProblem::Io(_), .. }) = tensors {
         return tensors;
     }
     // Reads the bytes that a damaged header left. A hash that is not the one of the manifest says
@@ -122,7 +120,7 @@ pub(super) fn read_tensors_checked(
     io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
     match format!("{:x}", hash.finalize()) == entry.sha256 {
         true => tensors,
-        false => Err(ModelDirError::Tampered { path, what: "hash" }),
+        false => Err(ModelDirProblem::Tampered("hash").at(path)),
     }
 }
 
@@ -132,7 +130,7 @@ fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirErr
     let bytes = read_up_to(&path, file, size)?;
     match bytes.len() as u64 == size && sha256(&bytes) == entry.sha256 {
         true => Ok(bytes),
-        false => Err(ModelDirError::Tampered { path, what: "hash" }),
+        false => Err(ModelDirProblem::Tampered("hash").at(path)),
     }
 }
 
@@ -143,7 +141,7 @@ fn open_checked(dir: &Path, name: &str, entry: &Entry) -> Result<(File, u64), Mo
     // The size is compared first, so that no memory is allocated for a file of the wrong size.
     let (file, size) = open_file(&path)?;
     if size != entry.bytes {
-        return Err(ModelDirError::Tampered { path, what: "size" });
+        return Err(ModelDirProblem::Tampered("size").at(path));
     }
     Ok((file, size))
 }
@@ -153,13 +151,13 @@ fn open_checked(dir: &Path, name: &str, entry: &Entry) -> Result<(File, u64), Mo
 fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
     let mut parts = Path::new(name).components();
     let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-    let outside = || ModelDirError::Outside { dir: dir.into(), name: name.into() };
+    let outside = || ModelDirProblem::Outside(name.into()).at(dir);
     // `a/.` has one component but is not a plain name.
     if !plain || name.contains(['/', '\\']) {
         return Err(outside());
     }
     let (Ok(home), Ok(real)) = (fs::canonicalize(dir), fs::canonicalize(path)) else {
-        return Err(ModelDirError::Missing { path: path.into() });
+        return Err(ModelDirProblem::Missing.at(path));
     };
     if real.starts_with(home) { Ok(()) } else { Err(outside()) }
 }
@@ -168,7 +166,7 @@ fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError
 fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
     let metadata = fs::metadata(path).map_err(|e| ModelDirError::io(path, e))?;
     if !metadata.is_file() {
-        return Err(ModelDirError::NotAFile { path: path.into() });
+        return Err(ModelDirProblem::NotAFile.at(path));
     }
     let file = File::open(path).map_err(|e| ModelDirError::io(path, e))?;
     Ok((file, metadata.len()))
@@ -189,23 +187,18 @@ fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirErr
 fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
     let path = dir.join(MANIFEST);
     match (dir.is_dir(), path.exists()) {
-        (false, _) if dir.exists() => {
-            return Err(ModelDirError::NotADirectory { path: dir.into() });
-        }
-        (false, _) => return Err(ModelDirError::NoDirectory { dir: dir.into() }),
-        (true, false) => {
-            let inside = model_in(dir);
-            return Err(ModelDirError::NoManifest { dir: dir.into(), inside });
-        }
+        (false, _) if dir.exists() => return Err(ModelDirProblem::NotADirectory.at(dir)),
+        (false, _) => return Err(ModelDirProblem::NoDirectory.at(dir)),
+        (true, false) => return Err(ModelDirProblem::NoManifest(model_in(dir)).at(dir)),
         (true, true) => {}
     }
     let (file, size) = open_file(&path)?;
-    let json = |message: String| ModelDirError::Json { path: path.clone(), message };
     if size > MANIFEST_LIMIT {
-        return Err(json(format!("{size} bytes are too many for a list of a few files")));
+        let message = format!("{size} bytes are too many for a list of a few files");
+        return Err(ModelDirError::damaged(&path, message));
     }
     let bytes = read_up_to(&path, file, size)?;
-    serde_json::from_slice(&bytes).map_err(|e| json(e.to_string()))
+    serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))
 }
 
 /// The first model directory by name in `dir`, or in a run in it.

@@ -22,7 +22,7 @@ use burnformer_kernels::ComputeType;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-pub use error::ModelDirError;
+pub use error::{ModelDirError, ModelDirProblem};
 pub use manifest::{read, seal, seal_again, verify, verify_before_load};
 pub use tensors::read_tensors;
 pub use weights::{write_quantized, write_tensors};
@@ -98,13 +98,11 @@ pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     let value = read_config(dir)?;
     let architecture = value["arch"].as_str().unwrap_or_default();
     let Some(config) = read_fields(architecture, &value["model"]) else {
-        return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
+        return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
     };
-    let config = config.map_err(|e| ModelDirError::json(&path, &e))?;
-    match config.validate() {
-        Ok(()) => Ok(config),
-        Err(source) => Err(ModelDirError::Config { path, source }),
-    }
+    let config = config.map_err(|e| ModelDirError::damaged(&path, e))?;
+    config.validate().map_err(|error| ModelDirProblem::Config(error).at(path))?;
+    Ok(config)
 }
 
 /// Reads a configuration from its serialised `fields`. Returns `None` if no architecture of this
@@ -127,7 +125,7 @@ pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
     match read_config(dir)?["compute"].take() {
         Json::Null => Ok(ComputeType::Float32),
         value => {
-            serde_json::from_value(value).map_err(|e| ModelDirError::json(&dir.join(CONFIG), &e))
+            serde_json::from_value(value).map_err(|e| ModelDirError::damaged(&dir.join(CONFIG), e))
         }
     }
 }
@@ -136,11 +134,12 @@ pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
 fn read_config(dir: &Path) -> Result<Json, ModelDirError> {
     let path = dir.join(CONFIG);
     let bytes = read_checked(dir, CONFIG)?;
-    let value: Json = serde_json::from_slice(&bytes).map_err(|e| ModelDirError::json(&path, &e))?;
+    let value: Json =
+        serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))?;
     let found = value["format_version"].as_u64().unwrap_or(0);
     match found == u64::from(FORMAT_VERSION) {
         true => Ok(value),
-        false => Err(ModelDirError::Version { path, found }),
+        false => Err(ModelDirProblem::Version(found).at(path)),
     }
 }
 
@@ -168,25 +167,24 @@ pub fn load_as(
     let value = read_config(dir)?;
     let (path, architecture) = (dir.join(CONFIG), value["arch"].as_str().unwrap_or_default());
     if architecture != config.architecture() {
-        return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
+        return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
     }
     let is_same = match read_fields(architecture, &value["model"]) {
         Some(config_of_file) => {
-            *config_of_file.map_err(|e| ModelDirError::json(&path, &e))? == *config
+            *config_of_file.map_err(|e| ModelDirError::damaged(&path, e))? == *config
         }
         None => value["model"] == config.to_json(),
     };
-    if is_same { build(dir, config, device) } else { Err(ModelDirError::Other { path }) }
+    if is_same { build(dir, config, device) } else { Err(ModelDirProblem::Other.at(path)) }
 }
 
 /// The model that `config` describes, with the parameters in `dir`.
 fn build(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model, ModelDirError> {
     let parameters = parameters_of(dir, config)?;
-    let model = config
-        .build(0, device)
-        .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
-    let path = dir.join(WEIGHTS);
-    with_parameters(model, parameters).map_err(|source| ModelDirError::Parameters { path, source })
+    let model = config.build(0, device);
+    let model = model.map_err(|error| ModelDirProblem::Config(error).at(dir.join(CONFIG)))?;
+    let loaded = with_parameters(model, parameters);
+    loaded.map_err(|error| ModelDirProblem::Parameters(error).at(dir.join(WEIGHTS)))
 }
 
 /// Configuration and parameters of the model in `dir`, as they stand in the files: for programs
@@ -211,9 +209,7 @@ fn parameters_of(
     let parameters = read_tensors_checked(dir, WEIGHTS)?;
     check_size(&dir.join(CONFIG), config, &parameters)?;
     match parameters.iter().find(|(_, data)| !is_finite(data)) {
-        Some((name, _)) => {
-            Err(ModelDirError::NotFinite { path: dir.join(WEIGHTS), name: name.clone() })
-        }
+        Some((name, _)) => Err(ModelDirProblem::NotFinite(name.clone()).at(dir.join(WEIGHTS))),
         None => Ok(parameters),
     }
 }
@@ -236,7 +232,7 @@ fn check_size(
     let found = values.values().map(TensorData::num_elements).sum();
     match expected == found {
         true => Ok(()),
-        false => Err(ModelDirError::Size { path: path.to_path_buf(), expected, found }),
+        false => Err(ModelDirProblem::Size { expected, found }.at(path)),
     }
 }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::error::ModelDirError;
-use super::weights::{SCALE, damaged, wrong};
+use super::weights::SCALE;
 
 /// The number of bytes that say how long the header is.
 const LENGTH: u64 = 8;
@@ -24,7 +24,7 @@ const PIECE: usize = 1 << 18;
 /// quantised matrix as its integers times the scales of their rows.
 ///
 /// # Errors
-/// [`ModelDirError::Tensors`] if the header is hostile or damaged, a tensor has another type, or
+/// [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile or damaged, a tensor has another type, or
 /// the scales of a quantised matrix are missing or of another number than its rows.
 pub fn read_tensors(
     path: &Path,
@@ -37,7 +37,7 @@ pub fn read_tensors(
 /// byte that is read, in order, while the next ones are read.
 ///
 /// # Errors
-/// The errors of [`read_tensors`]; [`ModelDirError::Io`] if `file` yields an error or ends early.
+/// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
 pub(super) fn read_from(
     path: &Path,
     file: &mut (impl Read + Send),
@@ -49,7 +49,7 @@ pub(super) fn read_from(
     let infos = || names.iter().map(|name| header.info(name).expect("a name of the header"));
     if let Some((name, info)) = names.iter().zip(infos()).find(|(_, info)| !is_known(info.dtype)) {
         let message = format!("tensor {name} is {:?}, expected float32 or int8", info.dtype);
-        return Err(wrong(path, message));
+        return Err(ModelDirError::damaged(path, message));
     }
     let mut stored: Vec<Stored> = Vec::with_capacity(names.len());
     for info in infos() {
@@ -72,7 +72,7 @@ fn read_header(
     seen: &mut impl FnMut(&[u8]),
 ) -> Result<Metadata, ModelDirError> {
     let io = |e| ModelDirError::io(path, e);
-    let short = || wrong(path, "the file ends within its header".to_owned());
+    let short = || ModelDirError::damaged(path, "the file ends within its header");
     let left = size.checked_sub(LENGTH).ok_or_else(short)?;
     let mut length = [0; LENGTH as usize];
     file.read_exact(&mut length).map_err(io)?;
@@ -84,10 +84,14 @@ fn read_header(
     let mut text = vec![0; length as usize];
     file.read_exact(&mut text).map_err(io)?;
     seen(&text);
-    let header: Metadata = serde_json::from_slice(&text).map_err(|e| damaged(path, &e))?;
+    let header: Metadata =
+        serde_json::from_slice(&text).map_err(|e| ModelDirError::damaged(path, e))?;
     match header.data_len() as u64 == left - length {
         true => Ok(header),
-        false => Err(wrong(path, "the tensors are not as long as the rest of the file".to_owned())),
+        false => {
+            let message = "the tensors are not as long as the rest of the file";
+            Err(ModelDirError::damaged(path, message))
+        }
     }
 }
 
@@ -151,7 +155,8 @@ fn into_float32(
     let mut quantized = Vec::with_capacity(integers.len());
     for (name, matrix) in integers {
         let scales = floats.remove(&format!("{name}{SCALE}"));
-        let missing = || wrong(path, format!("matrix {name} has no scale for each of its rows"));
+        let message = || format!("matrix {name} has no scale for each of its rows");
+        let missing = || ModelDirError::damaged(path, message());
         let scales =
             scales.and_then(|scales| of_rows(scales, &matrix.shape)).ok_or_else(missing)?;
         quantized.push((name, matrix, scales));

@@ -56,7 +56,7 @@ fn a_missing_file_is_named() {
     let folder = Folder::with_model();
     fs::remove_file(folder.file("model.safetensors")).expect("removes");
     let error = folder.load().unwrap_err();
-    assert!(matches!(error, ModelDirError::Missing { .. }));
+    assert!(matches!(error.problem, ModelDirProblem::Missing { .. }));
     assert!(error.to_string().contains("model.safetensors"), "{error}");
 }
 
@@ -69,34 +69,34 @@ fn truncation_and_tampering_are_noticed() {
     bytes[last] ^= 1;
     fs::write(&path, &bytes).expect("writes");
     let tampered = folder.load().unwrap_err();
-    assert!(matches!(tampered, ModelDirError::Tampered { what: "hash", .. }));
+    assert!(matches!(tampered.problem, ModelDirProblem::Tampered("hash")));
     fs::write(&path, &bytes[..last]).expect("writes");
     let truncated = folder.load().unwrap_err();
-    assert!(matches!(truncated, ModelDirError::Tampered { what: "size", .. }));
+    assert!(matches!(truncated.problem, ModelDirProblem::Tampered("size")));
 }
 
 #[test]
 fn an_unlisted_file_is_refused() {
     let folder = Folder::with_model();
     fs::write(folder.file("manifest.json"), "{\"files\":{}}").expect("writes");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Unlisted { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Unlisted { .. }));
 }
 
 #[test]
 fn another_version_architecture_or_configuration_is_refused() {
     let folder = Folder::with_model();
     folder.replace("config.json", "\"format_version\": 1", "\"format_version\": 9");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Version { found: 9, .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Version(9)));
     folder.replace("config.json", "\"format_version\": 9", "\"format_version\": 1");
     folder.replace("config.json", "\"transformer\"", "\"lstm\"");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Architecture { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Architecture { .. }));
     folder.replace("config.json", "\"lstm\"", "\"transformer\"");
     folder.replace("config.json", "\"heads\": 4", "\"heads\": 0");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Config { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Config { .. }));
     folder.replace("config.json", "\"heads\": 0", "\"heads\": 8");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
     folder.replace("config.json", "\"heads\": 8", "\"heads\": \"x\"");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Json { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Damaged { .. }));
 }
 
 #[test]
@@ -108,7 +108,10 @@ fn hostile_safetensors_headers_are_refused() {
     let half = br#"{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}"#;
     let half = [&(half.len() as u64).to_le_bytes()[..], half, &[0; 4]].concat();
     for bytes in [huge, overlap, half, vec![], vec![1; 7]] {
-        assert!(matches!(read_tensors(path, &bytes), Err(ModelDirError::Tensors { .. })));
+        assert!(matches!(
+            read_tensors(path, &bytes),
+            Err(ModelDirError { problem: ModelDirProblem::Damaged(_), .. })
+        ));
     }
 }
 
@@ -119,7 +122,8 @@ fn a_config_that_claims_a_huge_model_allocates_nothing() {
         let claimed = format!("\"d_model\": {width}");
         folder.replace("config.json", "\"d_model\": 128", &claimed);
         let error = folder.load().unwrap_err();
-        let refused = matches!(error, ModelDirError::Size { .. } | ModelDirError::Config { .. });
+        let refused =
+            matches!(error.problem, ModelDirProblem::Size { .. } | ModelDirProblem::Config { .. });
         assert!(refused, "{error}");
     }
 }
@@ -128,13 +132,13 @@ fn a_config_that_claims_a_huge_model_allocates_nothing() {
 fn other_shapes_of_the_same_size_are_refused() {
     let folder = Folder::with_model();
     folder.replace("config.json", "\"norm\": \"post\"", "\"norm\": \"pre\"");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
     let folder = Folder::with_model();
     let names = [("encoder_layers", "2", "1"), ("decoder_layers", "2", "1")];
     for (name, from, to) in names {
         folder.replace("config.json", &format!("\"{name}\": {from}"), &format!("\"{name}\": {to}"));
     }
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn a_listed_path_outside_the_folder_is_not_read() {
         let hostile = manifest.replace("\"config.json\"", &format!("\"{name}\""));
         fs::write(folder.file("manifest.json"), hostile).expect("writes");
         let error = verify(folder.path()).unwrap_err();
-        assert!(matches!(error, ModelDirError::Outside { .. }), "{name}: {error}");
+        assert!(matches!(error.problem, ModelDirProblem::Outside { .. }), "{name}: {error}");
     }
 }
 
@@ -157,7 +161,7 @@ fn a_link_out_of_the_folder_is_not_followed() {
     fs::remove_file(folder.file("config.json")).expect("removes");
     std::os::unix::fs::symlink(other.file("config.json"), folder.file("config.json"))
         .expect("links");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Outside { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Outside { .. }));
 }
 
 #[test]
@@ -165,12 +169,12 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
     let folder = Folder::with_model();
     fs::remove_file(folder.file("config.json")).expect("removes");
     fs::create_dir(folder.file("config.json")).expect("makes");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::NotAFile { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::NotAFile { .. }));
     fs::remove_file(folder.file("manifest.json")).expect("removes");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::NoManifest { .. }));
+    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::NoManifest { .. }));
     let nowhere = folder.file("nowhere");
     let error = load(&nowhere, &Device::default()).unwrap_err();
-    assert!(matches!(error, ModelDirError::NoDirectory { .. }));
+    assert!(matches!(error.problem, ModelDirProblem::NoDirectory { .. }));
 }
 
 #[test]

@@ -67,16 +67,8 @@ fn write_stored(path: &Path, stored: Vec<Stored>) -> Result<(), ModelDirError> {
         let view = TensorView::new(*dtype, shape.clone(), bytes);
         (name.as_str(), view.expect("as many bytes as the shape and the type say"))
     });
-    let bytes = safetensors::serialize(views, None).map_err(|e| damaged(path, &e))?;
+    let bytes = safetensors::serialize(views, None).map_err(|e| ModelDirError::damaged(path, e))?;
     write(path, &bytes)
-}
-
-pub(super) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> ModelDirError {
-    wrong(path, error.to_string())
-}
-
-pub(super) fn wrong(path: &Path, message: String) -> ModelDirError {
-    ModelDirError::Tensors { path: path.to_path_buf(), message }
 }
 
 /// Replaces the file at `path`, which holds either the old content or the new at any moment.

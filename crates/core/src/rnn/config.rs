@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_error_is_provoked_and_named() {
-        assert_eq!(error(|c| c.d_hidden = 0), ConfigError::Zero { field: "d_hidden" });
+        assert_eq!(error(|c| c.d_hidden = 0), ConfigError::Zero("d_hidden"));
         let large = error(|c| c.d_attention = 1 << 40);
         assert!(matches!(large, ConfigError::TooLarge { field: "d_attention", .. }));
         let rate = ConfigError::Rate { field: "dropout", value: 1.0 };

@@ -47,7 +47,7 @@ pub(crate) fn build(
         progress(cleaner.report().read);
     }
     if cleaner.report().kept == 0 {
-        return Err(DataError::NothingLeft { report: Box::new(cleaner.report().clone()) });
+        return Err(DataError::NothingLeft(Box::new(cleaner.report().clone())));
     }
     let file = writer.finish(key, cleaner.report()).map_err(unwritable(path))?;
     file.publish(path).map_err(unwritable(path))

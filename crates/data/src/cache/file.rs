@@ -9,7 +9,7 @@ use crate::error::{DataError, Result};
 
 /// The error for a failed write to `path`.
 pub(super) fn unwritable(path: &Path) -> impl Fn(io::Error) -> DataError + '_ {
-    |cause| DataError::Unwritable { path: path.into(), cause }
+    |cause| DataError::Unwritable(path.into(), cause)
 }
 
 /// Creates a folder and its parents.

@@ -241,7 +241,7 @@ impl TokenFile {
         let mut bytes = vec![0; count];
         read_exact_at(&self.file, &mut bytes, from).map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
-            _ => DataError::Unreadable { path: self.path.clone(), cause },
+            _ => DataError::Unreadable(self.path.clone(), cause),
         })?;
         Ok(bytes)
     }
@@ -252,7 +252,7 @@ impl TokenFile {
 }
 
 fn damaged(path: &Path, message: String) -> DataError {
-    DataError::DamagedCache { path: path.into(), message }
+    DataError::DamagedCache(path.into(), message)
 }
 
 /// Number of bytes that are read at a time; a multiple of the size of a token.
@@ -320,7 +320,7 @@ mod tests {
     fn what_is_no_cache_is_damaged_and_says_so() {
         for content in [&b""[..], b"short", &[0; 2000]] {
             let error = error(content);
-            assert!(matches!(error, DataError::DamagedCache { .. }), "{error:?}");
+            assert!(matches!(error, DataError::DamagedCache(..)), "{error:?}");
             assert!(error.to_string().contains("delete it and it is built again"));
         }
     }

@@ -242,7 +242,7 @@ impl LineReader {
         if self.input.compressed {
             DataError::DamagedCompression { path, line: self.number, cause }
         } else {
-            DataError::Unreadable { path, cause }
+            DataError::Unreadable(path, cause)
         }
     }
 

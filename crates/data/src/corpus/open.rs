@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 pub fn read_text(path: &Path) -> Result<(String, bool)> {
     let mut bytes = Vec::new();
     let read = open(path)?.reader.read_to_end(&mut bytes);
-    read.map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    read.map_err(|cause| DataError::Unreadable(path.into(), cause))?;
     check_encoding(path, &bytes)?;
     Ok(match String::from_utf8(bytes) {
         Ok(text) => (text, false),
@@ -57,15 +57,14 @@ pub fn read_text(path: &Path) -> Result<(String, bool)> {
 pub fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     let mut reader = open(path)?.reader;
     let first = reader.fill_buf();
-    let first = first.map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    let first = first.map_err(|cause| DataError::Unreadable(path.into(), cause))?;
     check_encoding(path, first)?;
     Ok(reader)
 }
 
 /// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
-    let head =
-        read_head(&mut raw).map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    let head = read_head(&mut raw).map_err(|cause| DataError::Unreadable(path.into(), cause))?;
     let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
     check_name(path, &head, gzip, zstd)?;
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
@@ -107,9 +106,9 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
         _ => return Ok(()),
     };
     if head.is_empty() {
-        return Err(DataError::Empty { path: path.into() });
+        return Err(DataError::Empty(path.into()));
     }
-    Err(DataError::NotCompressed { path: path.into(), expected })
+    Err(DataError::NotCompressed(path.into(), expected))
 }
 
 /// Refuses text whose first bytes are those of UTF-16 or UTF-32.
@@ -118,7 +117,7 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     let line = first.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
     let encoding =
         [first, line].into_iter().find_map(wide_encoding).or_else(|| of_ideographs(first));
-    encoding.map_or(Ok(()), |encoding| Err(DataError::Wide { path: path.into(), encoding }))
+    encoding.map_or(Ok(()), |encoding| Err(DataError::Wide(path.into(), encoding)))
 }
 
 /// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
@@ -188,7 +187,7 @@ fn of_ideographs(first: &[u8]) -> Option<&'static str> {
 /// The error for a failed `open`.
 pub(crate) fn open_error(path: &Path, cause: io::Error) -> DataError {
     match cause.kind() {
-        io::ErrorKind::NotFound => DataError::NotFound { path: path.into() },
-        _ => DataError::Unreadable { path: path.into(), cause },
+        io::ErrorKind::NotFound => DataError::NotFound(path.into()),
+        _ => DataError::Unreadable(path.into(), cause),
     }
 }

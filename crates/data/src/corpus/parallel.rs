@@ -56,7 +56,7 @@ impl ParallelReader {
             Input::Tsv(tsv) => next_of_tsv(tsv)?,
         };
         if pair.is_none() && !self.started {
-            return Err(DataError::Empty { path: self.first_path().into() });
+            return Err(DataError::Empty(self.first_path().into()));
         }
         self.started = true;
         Ok(pair)
@@ -94,7 +94,7 @@ impl Iterator for ParallelReader {
 
 fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {
     if let Some(path) = repeated_pipe([source, target]) {
-        return Err(DataError::PipeTwice { path: path.into() });
+        return Err(DataError::PipeTwice(path.into()));
     }
     if source != target && is_tsv(source) && is_tsv(target) {
         return Err(DataError::TwoTables { first: source.into(), second: target.into() });
@@ -120,7 +120,7 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
 /// The error for sides of unequal length; an empty side is reported as empty.
 fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<DataError> {
     if shorter.lines_read() == 0 {
-        return Ok(DataError::Empty { path: shorter.path().into() });
+        return Ok(DataError::Empty(shorter.path().into()));
     }
     Ok(DataError::LineCountMismatch {
         shorter: shorter.path().into(),

@@ -125,7 +125,7 @@ fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> R
 }
 
 fn invalid(name: &Path, error: impl ToString) -> DataError {
-    DataError::TokenizerInvalid { path: name.into(), message: error.to_string() }
+    DataError::TokenizerInvalid(name.into(), error.to_string())
 }
 
 fn check_special_tokens(name: &Path, inner: &tokenizers::Tokenizer) -> Result<()> {

@@ -107,7 +107,7 @@ impl Tokenizer {
         let (TokenizerFiles::HuggingFace { json: bytes }
         | TokenizerFiles::SentencePiece { model: bytes, .. }) = self.files();
         burnformer_files::write(path, &bytes)
-            .map_err(|cause| DataError::Unwritable { path: path.into(), cause })
+            .map_err(|cause| DataError::Unwritable(path.into(), cause))
     }
 
     /// The files that the tokeniser is made of.

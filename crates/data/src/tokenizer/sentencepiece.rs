@@ -146,7 +146,7 @@ impl SentencePieceTokenizer {
 }
 
 fn invalid(path: &Path, message: String) -> DataError {
-    DataError::VocabularyFile { path: path.into(), message }
+    DataError::VocabularyFile(path.into(), message)
 }
 
 /// The pieces of `model` by their own ids, as JSON.

@@ -241,7 +241,7 @@ fn what_cannot_be_parsed_without_a_panic_is_invalid() {
     for json in [with("/normalizer", map), with("/decoder", decoder), merges] {
         let error = load(&json).expect_err("an error");
         let typed =
-            matches!(error, DataError::TokenizerInvalid { .. } | DataError::TokenizerPart { .. });
+            matches!(error, DataError::TokenizerInvalid(..) | DataError::TokenizerPart { .. });
         assert!(typed && error.to_string().contains("model/tokenizer.json"), "{error:?}");
     }
 }

@@ -130,7 +130,7 @@ fn a_vocabulary_that_cannot_be_used_is_named() {
         (r#"{"<pad>": 0, "</s>": 1, "<unk>": 4000000000}"#, "the highest id is 4000000000"),
     ] {
         let error = with_vocabulary(vocabulary).unwrap_err();
-        assert!(matches!(error, DataError::VocabularyFile { .. }), "{error}");
+        assert!(matches!(error, DataError::VocabularyFile(..)), "{error}");
         let message = error.to_string();
         assert!(message.starts_with("dir/vocab.json: ") && message.contains(needle), "{message}");
     }

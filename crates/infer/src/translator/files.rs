@@ -80,7 +80,7 @@ pub fn save_text_files(
     for (name, bytes) in tokenizer_files(tokenizers) {
         let path = dir.join(name);
         burnformer_files::write(&path, &bytes)
-            .map_err(|cause| DataError::Unwritable { path, cause })?;
+            .map_err(|cause| DataError::Unwritable(path, cause))?;
     }
     settings.save(&dir.join(GENERATION_FILE))
 }

@@ -129,6 +129,6 @@ fn a_shortlist_of_another_model_is_refused() {
     other.tokenizers = Some(["a".into(), "a".into()]);
     let foreign = Shortlist::new(other, vec![], vec![]).unwrap();
     let error = translator.check_shortlist(&foreign).unwrap_err();
-    assert!(matches!(error, InferError::Shortlist(ShortlistError::Tokenizer { .. })));
+    assert!(matches!(error, InferError::Shortlist(ShortlistError::Tokenizer(..))));
     assert!(error.to_string().contains("burnformer shortlist"), "{error}");
 }

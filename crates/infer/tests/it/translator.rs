@@ -293,7 +293,7 @@ fn unknown_search_settings_are_refused() {
     fs::write(dir.path().join("generation.json"), r#"{"beem_size": 4}"#).unwrap();
     model_dir::seal(dir.path()).unwrap();
     let error = refusal(dir.path());
-    assert!(matches!(error, InferError::SettingsFile { .. }));
+    assert!(matches!(error, InferError::SettingsFile(..)));
     assert!(error.to_string().contains("beem_size"), "{error}");
 }
 

@@ -224,6 +224,6 @@ impl<'a> Binary<'a> {
     }
 
     pub fn missing(&self, name: &str) -> InteropError {
-        InteropError::MissingTensor { path: self.path.into(), name: name.into() }
+        InteropError::MissingTensor(self.path.into(), name.into())
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         padding::append(&mut package);
     }
     let config = &package.config;
-    config.validate().map_err(|source| InteropError::Config { path, source })?;
+    config.validate().map_err(|source| InteropError::Config(path, source))?;
     Ok(package)
 }
 

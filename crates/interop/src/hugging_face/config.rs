@@ -144,7 +144,7 @@ impl MarianConfig {
             ..TransformerConfig::base(self.vocab_size)
         };
         let path = path.to_path_buf();
-        config.validate().map_err(|source| InteropError::Config { path, source })?;
+        config.validate().map_err(|source| InteropError::Config(path, source))?;
         Ok(config)
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let TransformerConfig { source_vocab, target_vocab, .. } = package.config;
     package.shortlist = folder.shortlist([source_vocab, target_vocab])?;
     let path = path.clone();
-    package.config.validate().map_err(|source| InteropError::Config { path, source })?;
+    package.config.validate().map_err(|source| InteropError::Config(path, source))?;
     Ok(package)
 }
 

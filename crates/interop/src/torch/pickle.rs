@@ -121,7 +121,7 @@ impl Machine<'_> {
     }
 
     fn forbidden(&self, what: String) -> InteropError {
-        InteropError::Pickle { path: self.path.into(), what }
+        InteropError::Pickle(self.path.into(), what)
     }
 
     fn byte(&mut self) -> Result<u8> {
@@ -390,8 +390,8 @@ mod tests {
     /// The call that is refused; empty for a pickle that is damaged.
     fn refused(bytes: &[u8]) -> String {
         match read(bytes).map(|(value, ..)| value).unwrap_err() {
-            InteropError::Pickle { what, .. } => what,
-            InteropError::Damaged { .. } => String::new(),
+            InteropError::Pickle(_, what) => what,
+            InteropError::Damaged(..) => String::new(),
             other => panic!("{other}"),
         }
     }

@@ -169,10 +169,10 @@ fn what_has_no_counterpart_is_refused_by_name() {
     let heads = message("\"decoder_attention_heads\": 2", "\"decoder_attention_heads\": 3");
     assert!(heads.contains("attention heads do not divide"), "{heads}");
     let shape = changed("\"vocab_size\": 24", "\"vocab_size\": 25");
-    assert!(matches!(shape, InteropError::Shape { .. } | InteropError::Config { .. }), "{shape}");
+    assert!(matches!(shape, InteropError::Shape { .. } | InteropError::Config(..)), "{shape}");
     let more = changed("\"encoder_layers\": 2", "\"encoder_layers\": 3");
     assert!(
-        matches!(&more, InteropError::MissingTensor { name, .. } if name.contains("layers.2")),
+        matches!(&more, InteropError::MissingTensor(_, name) if name.contains("layers.2")),
         "{more}"
     );
     let fewer = changed("\"encoder_layers\": 2", "\"encoder_layers\": 1");
@@ -182,11 +182,11 @@ fn what_has_no_counterpart_is_refused_by_name() {
     );
     let absurd = changed("\"d_model\": 8", "\"d_model\": 9223372036854775800");
     assert!(
-        matches!(absurd, InteropError::Config { .. } | InteropError::Unsupported { .. }),
+        matches!(absurd, InteropError::Config(..) | InteropError::Unsupported { .. }),
         "{absurd}"
     );
     let damaged = changed("{", "[");
-    assert!(matches!(damaged, InteropError::Damaged { .. }), "{damaged}");
+    assert!(matches!(damaged, InteropError::Damaged(..)), "{damaged}");
 }
 
 /// The result of reading a fixture's folder with `bytes` as its `pytorch_model.bin`.

@@ -44,7 +44,7 @@ fn a_file_of_gigabytes_is_refused_before_it_is_read() {
     let path = folder.path().join("huge.spm");
     std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
     let error = SentencePiece::open(&path).unwrap_err();
-    assert!(matches!(error.problem, ModelProblem::TooLarge { bytes: 3_221_225_472 }), "{error}");
+    assert!(matches!(error.problem, ModelProblem::TooLarge(3_221_225_472)), "{error}");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_model_without_pieces_is_refused() {
 #[test]
 fn an_unknown_type_of_model_is_refused() {
     let bytes = model(&[UNK], &[model_type(7)], &[]);
-    assert!(matches!(error(&bytes), ModelProblem::ModelType { found: 7, .. }));
+    assert!(matches!(error(&bytes), ModelProblem::ModelType(7)));
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn each_fault_of_a_piece_is_named_with_its_id() {
         (("", 0.0, NORMAL), PieceProblem::Empty),
         ((long.as_str(), 0.0, NORMAL), PieceProblem::TooLong),
         (("a\0", 0.0, NORMAL), PieceProblem::Nul),
-        (("a", 0.0, UNUSED), PieceProblem::Duplicate { first: 1 }),
-        (("b", 0.0, 9), PieceProblem::Type { found: 9 }),
-        (("<u>", 0.0, UNKNOWN), PieceProblem::SecondUnknown { first: 0 }),
+        (("a", 0.0, UNUSED), PieceProblem::Duplicate(1)),
+        (("b", 0.0, 9), PieceProblem::Type(9)),
+        (("<u>", 0.0, UNKNOWN), PieceProblem::SecondUnknown(0)),
         (("<0x41>", 0.0, BYTE), PieceProblem::ByteWithoutFallback),
         (("b", f32::NAN, NORMAL), PieceProblem::Score),
     ] {
@@ -97,7 +97,7 @@ fn names_are_unique_among_all_pieces_of_a_bpe_and_among_those_of_a_kind_elsewher
     let pieces = [UNK, ("</s>", 0.0, CONTROL), ("</s>", -1.0, NORMAL)];
     assert!(load(&model(&pieces, &[], &[])).is_ok());
     let found = problem(&pieces, &[model_type(BPE)]);
-    assert_eq!(found, (2, PieceProblem::Duplicate { first: 1 }));
+    assert_eq!(found, (2, PieceProblem::Duplicate(1)));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn unknown_text_needs_a_piece_or_all_bytes() {
     assert!(matches!(error(&bytes), ModelProblem::NoUnknown));
     let bytes = model(&[UNK, ("<0x00>", 0.0, BYTE)], &[byte_fallback()], &[]);
     let error = error(&bytes);
-    assert!(matches!(error, ModelProblem::MissingByte { byte: 1, .. }), "{error}");
+    assert!(matches!(error, ModelProblem::MissingByte(1)), "{error}");
     assert!(error.to_string().contains("<0x01>"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use burnformer_core::model_dir;
+use burnformer_core::model_dir::{self, ModelDirProblem};
 use toml::{Table, Value};
 
 use super::document::{self, Document, check_key, one_line};
@@ -90,8 +90,8 @@ fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFi
     let shape = model_dir::load_config(dir);
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;
     let settings = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
-        let (path, found) = (dir.join("config.json"), shape.architecture().into());
-        ConfigFileError::From { source: model_dir::ModelDirError::Architecture { path, found } }
+        let problem = ModelDirProblem::Architecture(shape.architecture().into());
+        ConfigFileError::From { source: problem.at(dir.join("config.json")) }
     })?;
     settings.with(given.unwrap_or(&Table::new()), dir)
 }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 
 use burnformer_core::Precision;
-use burnformer_core::model_dir::ModelDirError;
+use burnformer_core::model_dir::{ModelDirError, ModelDirProblem};
 
 use super::outcome::limit_reached;
 use super::setup::Setup;
@@ -111,11 +111,11 @@ impl Setup {
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,
-        TrainError::ModelDir(
-            ModelDirError::Version { .. }
-            | ModelDirError::Architecture { .. }
-            | ModelDirError::Other { .. },
-        ) => false,
+        TrainError::ModelDir(ModelDirError {
+            problem:
+                ModelDirProblem::Version(_) | ModelDirProblem::Architecture(_) | ModelDirProblem::Other,
+            ..
+        }) => false,
         TrainError::ModelDir(_) => error.io_kind().is_none_or(|kind| {
             matches!(kind, NotFound | UnexpectedEof | InvalidData | NotADirectory | IsADirectory)
         }),
@@ -132,13 +132,13 @@ mod tests {
     #[test]
     fn a_checkpoint_that_cannot_be_read_now_or_is_of_a_newer_version_is_not_damaged() {
         let path = std::path::PathBuf::from("step-000010/config.json");
-        let io = |source| TrainError::from(ModelDirError::Io { path: path.clone(), source });
+        let io = |cause| TrainError::from(ModelDirProblem::Io(cause).at(&path));
         // EACCES, EIO, ENFILE, EMFILE.
         for number in [13, 5, 23, 24] {
             assert!(!is_damage(&io(Error::from_raw_os_error(number))), "{number}");
         }
         assert!(is_damage(&io(Error::from(UnexpectedEof))));
-        assert!(is_damage(&ModelDirError::Missing { path: path.clone() }.into()));
-        assert!(!is_damage(&ModelDirError::Version { path, found: 2 }.into()));
+        assert!(is_damage(&ModelDirProblem::Missing.at(&path).into()));
+        assert!(!is_damage(&ModelDirProblem::Version(2).at(path).into()));
     }
 }

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir::{self, ModelDirError, read_tensors, write_tensors};
+use burnformer_core::model_dir::{self, ModelDirProblem, read_tensors, write_tensors};
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::Tokenizers;
 use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
@@ -214,8 +214,7 @@ fn read_state(path: &Path) -> Result<StateFile, TrainError> {
     // The version first: the rest may have another form in a newer one.
     let Versioned { version } = serde_json::from_slice(&json).map_err(wrong)?;
     if version != VERSION {
-        let (path, found) = (path.join(STATE), version.into());
-        return Err(ModelDirError::Version { path, found }.into());
+        return Err(ModelDirProblem::Version(version.into()).at(path.join(STATE)).into());
     }
     serde_json::from_slice(&json).map_err(wrong)
 }

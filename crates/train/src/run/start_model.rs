@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
+use burnformer_core::model_dir::ModelDirProblem;
 use burnformer_core::{Model, ModelConfig, Seq2SeqConfig, Tokens, model_dir, with_parameters};
 use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
@@ -151,9 +152,8 @@ impl FirstModel {
         let model = self.shape.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };
         let (_, parameters) = model_dir::load_parameters(&start.dir)?;
-        Ok(with_parameters(model, parameters).map_err(|source| {
-            model_dir::ModelDirError::Parameters { path: start.dir.clone(), source }
-        })?)
+        let loaded = with_parameters(model, parameters);
+        Ok(loaded.map_err(|error| ModelDirProblem::Parameters(error).at(&start.dir))?)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir::{self, ModelDirError};
+use burnformer_core::model_dir::{self, ModelDirProblem};
 use burnformer_core::{TransformerConfig, named_parameters};
 use burnformer_train::RunMode;
 
@@ -43,11 +43,11 @@ fn its_folder_is_loaded_with_its_configuration_alone() {
     let unknown = model_dir::load(&dir, &device).unwrap_err();
     assert!(unknown.to_string().contains("\"convolutional\" is unknown"), "{unknown}");
     let other = model_dir::load_as(&dir, &TransformerConfig::tiny(9), &device).unwrap_err();
-    assert!(matches!(other, ModelDirError::Architecture { .. }), "{other}");
+    assert!(matches!(other.problem, ModelDirProblem::Architecture(_)), "{other}");
     let path = dir.join("config.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"layers\": 2", "\"layers\": 3")).unwrap();
     model_dir::seal(&dir).unwrap();
     let other = model_dir::load_as(&dir, config.as_ref(), &device).unwrap_err();
-    assert!(matches!(other, ModelDirError::Other { .. }), "{other}");
+    assert!(matches!(other.problem, ModelDirProblem::Other), "{other}");
 }

@@ -301,7 +301,7 @@ fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
         lines.push(line.text);
     }
     if lines.is_empty() {
-        return Err(DataError::Empty { path: reader.path().into() }.into());
+        return Err(DataError::Empty(reader.path().into()).into());
     }
     Ok(lines)
 }
