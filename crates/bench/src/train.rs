@@ -10,7 +10,6 @@ use burnformer::values::precision;
 use burnformer::{embedded, texts};
 use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{Batch, BatchSampler, SamplerSettings};
-use burnformer_kernels::is_fused_on;
 use burnformer_train::{
     Corpora, LossScale, Optimizer, OptimizerSettings, Recipe, Replicas, Texts, TrainConfig,
     Updater, cache_folder, noam,
@@ -100,7 +99,11 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     let shape = args.shape.config(vocab, args.dropout);
     let (mut model, counted) = (Model::from(shape.init(1, device)?), ModelConfig::from(shape));
     model.set_precision(args.precision);
-    let (mut updater, replicas) = (updater(args, &model, device), Replicas::new(from_ref(device)));
+    let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
+    let recipe = Recipe { clip_norm: 0.0, ..Recipe::default() };
+    let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
+    let mut updater = Updater::new(optimizer, recipe, loss_scale, device);
+    let replicas = Replicas::new(from_ref(device));
     let (mut seconds, mut loss, mut unread) = (0.0, f64::NAN, Vec::new());
     let [mut tokens, mut positions, mut operations] = [0; 3];
     for step in 1..=args.warm + args.updates {
@@ -136,17 +139,6 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
         "matmul_gflops": matmul_rate, "matmul_share": rate / matmul_rate,
         "peak_memory_bytes": peak_memory_bytes(),
     }))
-}
-
-/// The updater of the paper's recipe for `model` on `device`.
-fn updater(args: &Args, model: &Model, device: &Device) -> Updater {
-    let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
-    Updater {
-        optimizer: Optimizer::new(OptimizerSettings::default(), model),
-        recipe: Recipe { clip_norm: 0.0, ..Recipe::default() },
-        loss_scale,
-        synchronous: is_fused_on(device) || loss_scale.is_some(),
-    }
 }
 
 type Batches = Box<dyn Iterator<Item = Result<Batch>>>;

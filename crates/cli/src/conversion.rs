@@ -52,22 +52,6 @@ pub fn convert(
     Ok((format, package))
 }
 
-/// Copies the files in the folder `from` into the folder `to`, `except` for some.
-///
-/// # Errors
-/// If one cannot be read or written.
-pub fn copy_files(from: &Path, to: &Path, except: &[&str]) -> Result<()> {
-    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default();
-        if path.is_file() && !except.iter().any(|other| name == *other) {
-            let to = to.join(name);
-            fs::copy(&path, &to).with_context(|| to.display().to_string())?;
-        }
-    }
-    Ok(())
-}
-
 /// Loads the model directory `dir` and translates a few words by `search`.
 ///
 /// # Errors

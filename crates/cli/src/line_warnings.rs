@@ -12,33 +12,24 @@ use crate::output::say;
 /// warnings.
 pub struct LineWarnings {
     input: String,
-    invalid: Kind,
-    cut: Kind,
-    long: Kind,
-    long_prefix: Kind,
-    tab: Kind,
-    terms: Kind,
-    doubted: Kind,
-}
-
-struct Kind {
-    lines: u64,
-    what: &'static str,
+    /// The number of lines of each kind, in the order of their first lines.
+    counts: Vec<(&'static str, u64)>,
 }
 
 impl LineWarnings {
     /// A counter for the input at `path`.
     pub fn new(path: &Path) -> Self {
-        let kind = |what| Kind { lines: 0, what };
-        Self {
-            input: path.display().to_string(),
-            invalid: kind("were not UTF-8"),
-            cut: kind("were too long to be read whole"),
-            long: kind("were too long to be translated whole"),
-            long_prefix: kind("were longer than their translations may be"),
-            tab: kind("had a tab"),
-            terms: kind("have more terms of the glossary than can be asked for"),
-            doubted: kind("have translations that look wrong"),
+        Self { input: path.display().to_string(), counts: Vec::new() }
+    }
+
+    /// Counts line `number` among those of `kind`, of which the first is reported by `message`.
+    fn count(&mut self, kind: &'static str, number: u64, message: &str) {
+        match self.counts.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, lines)) => *lines += 1,
+            None => {
+                say(format_args!("warning: {}:{number}: {message}", self.input));
+                self.counts.push((kind, 1));
+            }
         }
     }
 
@@ -47,13 +38,13 @@ impl LineWarnings {
         if line.repair.replaced {
             let remedy = "bytes that are not UTF-8 are read as U+FFFD; convert the file from the \
                           encoding that it has (`iconv -f latin1 -t utf-8`)";
-            self.invalid.count(&self.input, line.number, remedy);
+            self.count("were not UTF-8", line.number, remedy);
         }
         if line.repair.cut {
             let remedy = format!(
                 "only the first {MAX_LINE_BYTES} bytes of the line are read; is this a text file with one sentence per line?"
             );
-            self.cut.count(&self.input, line.number, &remedy);
+            self.count("were too long to be read whole", line.number, &remedy);
         }
     }
 
@@ -62,7 +53,7 @@ impl LineWarnings {
         if text.trim().contains('\t') {
             let remedy = "the line has a tab and is translated whole; of a file whose name ends in .tsv (--input) only the \
                           first column is (otherwise `cut -f1`)";
-            self.tab.count(&self.input, number, remedy);
+            self.count("had a tab", number, remedy);
         }
     }
 
@@ -73,7 +64,7 @@ impl LineWarnings {
             let remedy = format!(
                 "only the first {kept} of {tokens} tokens are translated; split the sentence, or raise --longest"
             );
-            self.long.count(&self.input, number, &remedy);
+            self.count("were too long to be translated whole", number, &remedy);
         }
     }
 
@@ -84,7 +75,7 @@ impl LineWarnings {
                 "only the {MOST_TERMS} longest of {} terms are asked for; split the sentence",
                 MOST_TERMS + left_out
             );
-            self.terms.count(&self.input, number, &remedy);
+            self.count("have more terms of the glossary than can be asked for", number, &remedy);
         }
     }
 
@@ -97,7 +88,7 @@ impl LineWarnings {
                  length limit allows; shorten the prefix, or raise the limit (--max-length, or \
                  max_length_extra in the model's generation.json)"
             );
-            self.long_prefix.count(&self.input, number, &remedy);
+            self.count("were longer than their translations may be", number, &remedy);
         }
     }
 
@@ -113,30 +104,14 @@ impl LineWarnings {
                 "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
                  --json lists the doubts of each line"
             );
-            self.doubted.count(&self.input, number, &remedy);
+            self.count("have translations that look wrong", number, &remedy);
         }
     }
 
     /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
-        let Self { invalid, cut, long, long_prefix, tab, terms, doubted, .. } = self;
-        for Kind { lines, what } in [invalid, cut, long, long_prefix, tab, terms, doubted] {
-            if *lines > 1 {
-                warn(&format!("{}: {lines} lines in all {what}", self.input));
-            }
+        for (kind, lines) in self.counts.iter().filter(|(_, lines)| *lines > 1) {
+            say(format_args!("warning: {}: {lines} lines in all {kind}", self.input));
         }
     }
-}
-
-impl Kind {
-    fn count(&mut self, input: &str, number: u64, message: &str) {
-        self.lines += 1;
-        if self.lines == 1 {
-            warn(&format!("{input}:{number}: {message}"));
-        }
-    }
-}
-
-fn warn(message: &str) {
-    say(format_args!("warning: {message}"));
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use burnformer_hub::{Fetched, ModelName, Progress, Settings};
 use burnformer_interop::TextFiles;
-use burnformer_train::user_cache;
+use burnformer_train::{copy_files, user_cache};
 use serde::{Deserialize, Serialize};
 
 use crate::conversion;
@@ -88,7 +88,7 @@ pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Fetched> {
 fn convert(from: &Path, to: &Path) -> Result<()> {
     if from.join("manifest.json").exists() {
         fs::create_dir(to)?;
-        conversion::copy_files(from, to, &[])?;
+        copy_files(from, to, &[])?;
         return Ok(burnformer_core::model_dir::verify(to)?);
     }
     let (_, package) = conversion::convert(None, from, to, &TextFiles::default(), true)?;

@@ -15,7 +15,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
-use crate::api::{ALL_WORK, Service, Shared, deepl, openapi, routes};
+use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
 use crate::auth::Keys;
 use crate::bodies;
 use crate::cache::Cache;
@@ -99,7 +99,7 @@ impl Server {
 }
 
 fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
-    let router = routes::router(|paths| openapi::document(&service, paths))
+    let router = routes::router(service.keys.are_required())
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(service.clone(), bodies::read))
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {

@@ -34,6 +34,18 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Client {
+    /// The best translation of one text, without terms of its request.
+    pub async fn translate_one(
+        &self,
+        text: String,
+        pair: &[LanguagePair],
+        format: Format,
+    ) -> Result<String, ApiError> {
+        let choice = Choice { n_best: 1, ..Choice::default() };
+        let all = self.translate(vec![text], pair, format, choice, Arc::default()).await?;
+        Ok(best(all).concat())
+    }
+
     /// Translates `texts`, each whole, by the pair of the same place, within the time that the
     /// limits allow, with the terms of `glossary` and of the model's own. A text whose language is
     /// the target stays as it is.

@@ -45,6 +45,7 @@ pub use run::corpora::{Corpora, cache_folder, user_cache};
 pub use run::dir::end::Finished;
 pub use run::dir::{RunDir, RunMode};
 pub use run::early_stopping::EarlyStopping;
+pub use run::folder::copy_files;
 pub use run::log_interval::{Extent, LogInterval};
 pub use run::origin::Origin;
 pub use run::recovery::Recovery;

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_data::counted;
-use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
+use burnformer_train::report::{METRICS_FILE, Record, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
 
@@ -131,35 +131,38 @@ fn name(path: &Path, all: &[PathBuf]) -> String {
 }
 
 fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
-    let (title, y) = match curve {
-        Curve::Loss => ("Loss", Axis::linear("nats per token")),
-        Curve::Perplexity => ("Perplexity", Axis::log("perplexity")),
-        Curve::Bleu => ("BLEU of the validation text", Axis::linear("BLEU")),
-        Curve::Rate => ("Learning rate", Axis::linear("learning rate")),
-        Curve::Speed => ("Speed", Axis::linear("target tokens per second")),
+    let (title, y, field) = match curve {
+        Curve::Loss => ("Loss", Axis::linear("nats per token"), "loss"),
+        Curve::Perplexity => ("Perplexity", Axis::log("perplexity"), "ppl"),
+        Curve::Bleu => ("BLEU of the validation text", Axis::linear("BLEU"), "bleu"),
+        Curve::Rate => ("Learning rate", Axis::linear("learning rate"), "lr"),
+        Curve::Speed => ("Speed", Axis::linear("target tokens per second"), "tokens_per_second"),
     };
     let x = match against {
         Against::Updates => Axis::linear("updates"),
         Against::Minutes => Axis::linear("minutes"),
     };
-    let series = runs.iter().flat_map(|run| series(curve, against, run));
+    let series = runs.iter().flat_map(|run| series(field, against, run));
     let series = series.filter(|series| !series.points.is_empty()).collect();
     Chart { title: title.into(), x, y, series }
 }
 
-/// The training curve and the validation curve of one run; either may be empty.
-fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
+/// The training curve and the validation curve of one run by a field of its records; either may be
+/// empty.
+fn series(field: &str, against: Against, run: &Run) -> [Series; 2] {
+    let point = |record: &Record| {
+        let fields = json!(record);
+        let x = match against {
+            Against::Updates => fields["step"].as_f64()?,
+            Against::Minutes => fields["seconds"].as_f64()? / 60.0,
+        };
+        Some((x, fields[field].as_f64()?))
+    };
     let (mut training, mut validation) = (Vec::new(), Vec::new());
     for record in &run.records {
         match record {
-            Record::Train(point) => {
-                let x = place(against, point.step, point.seconds);
-                training.extend(of_training(curve, point).map(|y| (x, y)));
-            }
-            Record::Valid(point) => {
-                let x = place(against, point.step, point.seconds);
-                validation.extend(of_validation(curve, point).map(|y| (x, y)));
-            }
+            Record::Train(_) => training.extend(point(record)),
+            Record::Valid(_) => validation.extend(point(record)),
             Record::Divergence(_) => {}
         }
     }
@@ -167,34 +170,10 @@ fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
 }
 
-fn place(against: Against, step: u64, seconds: f64) -> f64 {
-    match against {
-        Against::Updates => step as f64,
-        Against::Minutes => seconds / 60.0,
-    }
-}
-
-fn of_training(curve: Curve, point: &TrainRecord) -> Option<f64> {
-    match curve {
-        Curve::Loss => Some(point.loss),
-        Curve::Perplexity => Some(point.ppl),
-        Curve::Bleu => None,
-        Curve::Rate => Some(point.lr),
-        Curve::Speed => Some(point.tokens_per_second),
-    }
-}
-
-fn of_validation(curve: Curve, point: &ValidRecord) -> Option<f64> {
-    match curve {
-        Curve::Loss => Some(point.loss),
-        Curve::Perplexity => Some(point.ppl),
-        Curve::Bleu => point.bleu,
-        Curve::Rate | Curve::Speed => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use burnformer_train::report::{TrainRecord, ValidRecord};
+
     use super::*;
 
     fn run_of(records: Vec<Record>) -> Run {

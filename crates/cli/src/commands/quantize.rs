@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
+use burnformer_train::copy_files;
 
 use super::model;
-use crate::conversion::copy_files;
 use crate::output::{check_new, note};
 
 /// Arguments of `quantize`.

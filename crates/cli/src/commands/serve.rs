@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::error::Error;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -9,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_core::{ComputeType, model_dir};
-use burnformer_infer::{Glossary, InferError, Shortlist, TranslationMemory, Translator};
+use burnformer_core::model_dir;
+use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
     Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
     ServerSettings, TranslatorEngine,
@@ -135,34 +134,21 @@ fn file_of_pair(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     Ok((pair.parse()?, file.into()))
 }
 
-/// The files of `named`, which the option `name` gives, for each of `pairs`.
-fn files_of_pairs(
+/// Checks that the `files` of the option `name` are for `pairs`, and one for each but for memories.
+fn check_files(
     name: &str,
-    named: Vec<(LanguagePair, PathBuf)>,
+    files: &[(LanguagePair, PathBuf)],
     pairs: &[&LanguagePair],
-) -> Result<HashMap<LanguagePair, Vec<PathBuf>>> {
-    let mut files: HashMap<LanguagePair, Vec<PathBuf>> = HashMap::new();
-    for (pair, path) in named {
-        if !pairs.contains(&&pair) {
-            let message = format!("{name} {pair}: no --model translates {pair}; name one");
-            return Err(wrong_usage(message));
-        }
-        files.entry(pair).or_default().push(path);
+) -> Result<()> {
+    for (index, (pair, _)) in files.iter().enumerate() {
+        let fault = match files[..index].iter().any(|(other, _)| other == pair) {
+            _ if !pairs.contains(&pair) => format!(": no --model translates {pair}; name one"),
+            true if name != "--memory" => " is given twice; give one file for each pair".into(),
+            _ => continue,
+        };
+        return Err(wrong_usage(format!("{name} {pair}{fault}")));
     }
-    Ok(files)
-}
-
-/// The one file of each pair, read by `load`.
-fn file_of_each<T, E: std::error::Error + Send + Sync + 'static>(
-    name: &str,
-    files: HashMap<LanguagePair, Vec<PathBuf>>,
-    load: impl Fn(&Path) -> Result<T, E>,
-) -> Result<HashMap<LanguagePair, Arc<T>>> {
-    let load = |(pair, paths): (LanguagePair, Vec<PathBuf>)| match &paths[..] {
-        [path] => Ok((pair, Arc::new(load(path)?))),
-        _ => Err(wrong_usage(format!("{name} {pair} is given twice; give one file for each pair"))),
-    };
-    files.into_iter().map(load).collect()
+    Ok(())
 }
 
 /// The text of the page about the models inside the program.
@@ -193,32 +179,17 @@ pub fn run(args: Args) -> Result<()> {
     Ok(result?)
 }
 
-fn settings(args: Args) -> Result<ServerSettings> {
-    let (device, compute) = (args.computing.device.open()?, args.computing.compute);
+fn settings(mut args: Args) -> Result<ServerSettings> {
+    let device = args.computing.device.open()?;
     let (models, about) = match args.model.is_empty() {
         true => (embedded_models()?, ABOUT_EMBEDDED.to_owned()),
-        false => (args.model, String::new()),
+        false => (std::mem::take(&mut args.model), String::new()),
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
-    let of_pairs = |name: &str, named| files_of_pairs(name, named, &pairs);
-    let glossaries = of_pairs("--glossary", args.glossary)?;
-    let glossaries = file_of_each("--glossary", glossaries, Glossary::load)?;
-    let shortlists = of_pairs("--shortlist", args.shortlist)?;
-    let shortlists = file_of_each("--shortlist", shortlists, Shortlist::load)?;
-    let memory = |(pair, paths): (LanguagePair, Vec<PathBuf>)| {
-        let memory = translation_memory::load(&paths, [Some(&pair.source), Some(&pair.target)])?;
-        Ok((pair, Arc::new(memory)))
-    };
-    let memories = of_pairs("--memory", args.memory)?.into_iter().map(memory);
-    let memories = memories.collect::<Result<HashMap<_, _>>>()?;
-    let source = |(pair, dir): (LanguagePair, PathBuf)| {
-        let files = Files {
-            glossary: glossaries.get(&pair).cloned(),
-            shortlist: shortlists.get(&pair).cloned(),
-            memory: memories.get(&pair).cloned(),
-        };
-        model_source(pair, dir, files, &device, compute)
-    };
+    check_files("--glossary", &args.glossary, &pairs)?;
+    check_files("--shortlist", &args.shortlist, &pairs)?;
+    check_files("--memory", &args.memory, &pairs)?;
+    let source = |(pair, dir)| model_source(&args, &device, pair, dir);
     let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
     Ok(ServerSettings {
@@ -246,24 +217,29 @@ fn settings(args: Args) -> Result<ServerSettings> {
     })
 }
 
-/// The files of a pair beside its model.
-struct Files {
-    glossary: Option<Arc<Glossary>>,
-    shortlist: Option<Arc<Shortlist>>,
-    memory: Option<Arc<TranslationMemory>>,
-}
-
+/// The model of `pair` in `dir`, with the files of the pair beside it.
 fn model_source(
+    args: &Args,
+    device: &Device,
     pair: LanguagePair,
     dir: PathBuf,
-    Files { glossary, shortlist, memory }: Files,
-    device: &Device,
-    compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
+    let files_of_pair = |files: &[(LanguagePair, PathBuf)]| -> Vec<PathBuf> {
+        let files = files.iter().filter(|(known, _)| *known == pair);
+        files.map(|(_, file)| file.clone()).collect()
+    };
+    let [glossary, shortlist, memory] =
+        [&args.glossary, &args.shortlist, &args.memory].map(|files| files_of_pair(files));
+    let glossary = glossary.first().map(|file| Glossary::load(file)).transpose()?.map(Arc::new);
+    let shortlist = shortlist.first().map(|file| Shortlist::load(file)).transpose()?.map(Arc::new);
+    let languages = [Some(&*pair.source), Some(&*pair.target)];
+    let load = || translation_memory::load(&memory, languages).map(Arc::new);
+    let memory = (!memory.is_empty()).then(load).transpose()?;
     model_dir::load_config(&dir)?;
     let weights = dir.join("model.safetensors");
     let bytes = std::fs::metadata(&weights).with_context(|| weights.display().to_string())?.len();
-    let (name, of, device) = (dir.clone(), pair.clone(), device.clone());
+    let (name, of) = (dir.clone(), pair.clone());
+    let (device, compute) = (device.clone(), args.computing.compute);
     let terms = glossary.clone();
     let engine = move || -> Result<TranslatorEngine, InferError> {
         let translator = Translator::load_as(&[&dir], &device, compute)?;

@@ -15,9 +15,7 @@ use super::error::{ApiError, Refused};
 use super::{Client, page};
 use crate::compute::{LARGE, Waits, compute};
 use crate::engine::Choice;
-use crate::language::LanguagePair;
 use crate::queue::QueueError;
-use crate::text::best;
 
 /// A request to `/v1/attention`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -83,23 +81,10 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, Ap
         if translation.is_empty() {
             // A sentence that is too long is refused before it is translated.
             look(String::new()).await?;
-            translation = translated(client, &sentence, &pair).await?;
+            let (text, pair) = (sentence.clone(), slice::from_ref(&pair));
+            translation = client.translate_one(text, pair, Format::Text).await?;
         }
         look(translation).await
     };
     client.in_time(weights).await
-}
-
-/// The translation that `/translate` would give.
-async fn translated(
-    client: &Client,
-    sentence: &str,
-    pair: &LanguagePair,
-) -> Result<String, ApiError> {
-    let choice = Choice { n_best: 1, ..Choice::default() };
-    let texts = vec![sentence.to_owned()];
-    let all = client
-        .translate(texts, slice::from_ref(pair), Format::Text, choice, Arc::default())
-        .await?;
-    Ok(best(all).concat())
 }

@@ -1,7 +1,5 @@
 //! Documents sent and fetched as files.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
@@ -17,11 +15,9 @@ use super::error::{ApiError, ErrorBody, Refused};
 use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
-use crate::engine::Choice;
 use crate::kept_files::{FileState, KeptFile};
 use crate::language::LanguagePair;
 use crate::sender::Share;
-use crate::text::best;
 
 /// The answer to `/translate_file`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -141,10 +137,8 @@ impl Upload {
         pairs: &[LanguagePair],
     ) -> Result<(), ApiError> {
         let characters = self.file.text.chars().count();
-        let (texts, format) = (vec![std::mem::take(&mut self.file.text)], self.file.format);
-        let choice = Choice { n_best: 1, ..Choice::default() };
-        let text =
-            best(client.translate(texts, pairs, format, choice, Arc::default()).await?).concat();
+        let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
+        let text = client.translate_one(text, pairs, format).await?;
         let (file, size) = (self.file.clone(), text.len());
         let bytes = compute(&client.sender, size, move |_| file.write(text)).await?;
         self.put(client, id, FileState::Done(bytes.into(), characters))

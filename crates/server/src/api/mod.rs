@@ -6,9 +6,7 @@ pub(crate) mod deepl;
 pub(crate) mod error;
 pub(crate) mod files;
 mod form;
-mod glossary;
 mod libretranslate;
-pub(crate) mod openapi;
 mod page;
 pub(crate) mod routes;
 mod source;
@@ -139,21 +137,13 @@ impl Service {
     /// # Errors
     /// If no model translates it, and the languages are not the same.
     pub fn pair(&self, source: &str, target: &str) -> Result<LanguagePair, ApiError> {
-        let sources = self.codes(|pair| &pair.source);
-        let Some(known) = language::resolve(source, &sources) else {
-            let remedy = format!("one of {}", sources.join(", "));
-            return Err(ApiError::bad("source", format!("{source} is not supported"), remedy));
-        };
+        let known = known_code("source", source, &self.codes(|pair| &pair.source), "")?;
         let targets = self.models.pairs().filter(|pair| pair.source == known);
         let targets: Vec<&str> = targets.map(|pair| pair.target.as_str()).collect();
         let same = language::resolve(target, &[known]);
-        match language::resolve(target, &targets).or(same) {
-            Some(target) => Ok(LanguagePair { source: known.into(), target: target.into() }),
-            None => {
-                let remedy = format!("one of {}, from {known}", targets.join(", "));
-                Err(ApiError::bad("target", format!("{target} is not supported"), remedy))
-            }
-        }
+        let found = known_code("target", target, &targets, &format!(", from {known}"));
+        let target = found.or_else(|error| same.ok_or(error))?;
+        Ok(LanguagePair { source: known.into(), target: target.into() })
     }
 
     /// The result of `work`, unless it takes longer than the limits allow; then it is given up.
@@ -166,6 +156,22 @@ impl Service {
         self.metrics.answered(begun.elapsed());
         result.unwrap_or_else(|_| Err(ApiError::too_slow(self.limits.time)))
     }
+}
+
+/// The one of the `known` codes that `code`, the request's `field`, means.
+///
+/// # Errors
+/// If there is none, with those that there are, and `why` there are no others.
+pub(crate) fn known_code<'a>(
+    field: &str,
+    code: &str,
+    known: &[&'a str],
+    why: &str,
+) -> Result<&'a str, ApiError> {
+    language::resolve(code, known).ok_or_else(|| {
+        let remedy = format!("one of {}{why}", known.join(", "));
+        ApiError::bad(field, format!("{code} is not supported"), remedy)
+    })
 }
 
 /// The value of `field`, which has to be in `range` if there is one.

@@ -6,7 +6,6 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -53,14 +52,16 @@ fn described() -> OpenApiRouter<Shared> {
 /// The paths of the description itself; LibreTranslate has the second.
 const DOCUMENT: [&str; 2] = ["/openapi.json", "/spec"];
 
-/// All paths: those that are described, the `document` of their description, and the files of the
-/// web page.
-pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> {
+/// All paths: those that are described, their description, and the files of the web page. With
+/// `keys`, requests need one.
+pub(crate) fn router(keys: bool) -> Router<Shared> {
     let (router, paths) = described().split_for_parts();
+    let mut document = serde_json::to_value(paths).expect("a document is JSON");
+    loosen(&mut document);
+    secure(&mut document, keys);
     let pages = page::FILES
         .into_iter()
         .fold(router, |router, (path, kind, text)| router.route(path, get(page::file(kind, text))));
-    let document = document(paths);
     let describe = get(async move |State(service): State<Shared>, headers: HeaderMap| {
         let mut document = document.clone();
         let prefix = files::prefix(&service, &headers);
@@ -78,6 +79,34 @@ pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> 
         .method_not_allowed_fallback(async || {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
         })
+}
+
+/// Says that requests with a body need a key, in a header or as their field `api_key`, if the
+/// server asks for one.
+fn secure(document: &mut Value, required: bool) {
+    document["components"]["securitySchemes"] = json!({"key": {
+        "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."
+    }});
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (_, path) in paths.filter(|_| required) {
+        // The empty object stands for the field.
+        let posts = path.get_mut("post").filter(|post| post["requestBody"].is_object());
+        posts.into_iter().for_each(|post| post["security"] = json!([{"key": []}, {}]));
+    }
+}
+
+/// Makes `anyOf` of every `oneOf`: an empty list is one text's and many texts'.
+fn loosen(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(schemas) = fields.remove("oneOf") {
+                fields.insert("anyOf".into(), schemas);
+            }
+            fields.values_mut().for_each(loosen);
+        }
+        Value::Array(values) => values.iter_mut().for_each(loosen),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -99,11 +128,9 @@ mod tests {
 
     #[test]
     fn a_path_that_is_served_is_described_or_a_file_of_the_page() {
-        let mut described = BTreeSet::new();
-        let router = router(|document| {
-            described.extend(document.paths.paths.into_keys());
-            Value::Null
-        });
+        let (_, paths) = super::described().split_for_parts();
+        let described: BTreeSet<String> = paths.paths.paths.into_keys().collect();
+        let router = router(false);
         assert!(described.contains("/v1/sentences") && described.contains("/download_file/{name}"));
         let pages = page::FILES.map(|(path, ..)| path).into_iter().chain(DOCUMENT);
         let known = described.into_iter().chain(pages.map(String::from)).collect();

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use burnformer_documents::Format;
 
 use super::error::ApiError;
-use super::{AUTO, Client};
+use super::{AUTO, Client, known_code};
 use crate::compute::{Waits, compute};
 use crate::detect::{Detection, Known, prose};
 use crate::engine::{Choice, Work};
-use crate::language::{LanguagePair, name, resolve};
+use crate::language::{LanguagePair, name};
 
 /// The difference of log-probability over the length penalty by which a text must be more likely in
 /// the target language than in any other to stay unchanged. Of 1,000 short texts, 22 stay wrongly
@@ -51,7 +51,8 @@ impl Client {
         if source != AUTO {
             return Ok((vec![self.pair(source, target)?; texts.len()], None));
         }
-        let target = self.target(target)?;
+        let targets = self.codes(|pair| &pair.target);
+        let target = known_code("target", target, &targets, "")?.to_owned();
         let detected = self.detect(texts, format, Some(&target)).await?;
         let pair = |(number, found): (usize, &Detection)| {
             let pair = LanguagePair { source: found.language.clone(), target: target.clone() };
@@ -173,14 +174,5 @@ impl Client {
         let mut codes: Vec<&str> = pairs.map(|pair| pair.source.as_str()).collect();
         codes.dedup();
         codes
-    }
-
-    /// The code of the target language that a client names.
-    fn target(&self, asked: &str) -> Result<String, ApiError> {
-        let known = self.codes(|pair| &pair.target);
-        resolve(asked, &known).map(String::from).ok_or_else(|| {
-            let remedy = format!("one of {}", known.join(", "));
-            ApiError::bad("target", format!("{asked} is not supported"), remedy)
-        })
     }
 }

@@ -1,14 +1,17 @@
 //! The interface of this server: scores, alternatives, links, forced prefixes, the search's
 //! options.
 
+use std::sync::Arc;
+
 use axum::Json;
+use burnformer_glossary::Glossary;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
 use super::libretranslate::OneOrMany;
-use super::{AUTO, Client, format, glossary, within};
+use super::{AUTO, Client, format, within};
 use crate::compute::{Waits, compute};
 use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
@@ -65,7 +68,7 @@ pub(crate) async fn translate(
     let choice = choice(&client, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
     let (pairs, detected) = client.sourced(asked, &request.target, &texts, format).await?;
-    let glossary = glossary::read(&client, request.glossary).await?;
+    let glossary = glossary_of(&client, request.glossary).await?;
     let all = client.translate(texts, &pairs, format, choice, glossary).await?;
     let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
     let detected = detected.map(|found| OneOrMany::new(found, one));
@@ -190,7 +193,7 @@ pub(crate) async fn sentences(
     let parts = sentences.iter().flat_map(SentenceRequest::parts);
     client.check_texts("sentences", sentences.len(), parts)?;
     let pair = client.pair(&source, &target)?;
-    let glossary = glossary::read(&client, glossary).await?;
+    let glossary = glossary_of(&client, glossary).await?;
     if pair.source == pair.target {
         let same = |sentence: SentenceRequest| {
             let [text, _] = sentence.parts().map(String::from);
@@ -257,4 +260,23 @@ fn choice(
     let beam = within("beam", beam, 1..=client.limits.alternatives)?;
     let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
     Ok(Choice { beam, alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32), n_best })
+}
+
+/// The glossary of `pairs`, each a source term and its translation, or several separated by `|`.
+async fn glossary_of(
+    client: &Client,
+    pairs: Option<Vec<[String; 2]>>,
+) -> Result<Arc<Glossary>, ApiError> {
+    let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
+    if pairs.len() > most {
+        let message = format!("{} terms are more than the {most} allowed", pairs.len());
+        return Err(ApiError::bad("glossary", message, "leave out terms"));
+    }
+    let size = pairs.iter().flatten().map(String::len).sum();
+    let pairs = pairs.into_iter().map(|[source, target]| (source, target));
+    let read = compute(&client.sender, size, |_| Glossary::from_pairs(pairs)).await?;
+    read.map(Arc::new).map_err(|error| {
+        let remedy = "pairs of a source term and its translation, each term once";
+        ApiError::bad("glossary", error.to_string(), remedy)
+    })
 }

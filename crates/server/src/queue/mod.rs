@@ -1,6 +1,5 @@
 //! The queue in which the sentences of all requests share batches.
 
-mod answer;
 mod waiting;
 
 use std::collections::VecDeque;
@@ -11,10 +10,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
-use self::answer::Answer;
-pub use self::answer::QueueError;
-pub use self::waiting::QueueSettings;
-use self::waiting::{Batch, FEW, Item, State, Taken, Waiting, hand_out};
+use self::waiting::{Answer, Batch, FEW, Item, State, Taken, Waiting, hand_out};
+pub use self::waiting::{QueueError, QueueSettings};
 use crate::compute::{Panicked, Waits, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::lock::locked;

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 
-use super::answer::Answer;
-use crate::engine::{Candidate, Choice, Job};
+use crate::engine::{Candidate, Choice, EngineError, Job};
 use crate::fair::{Fair, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
@@ -20,6 +19,23 @@ const COST_PER_SENTENCE: usize = 128;
 pub(super) const FEW: usize = 16;
 /// A request takes no more than this share of the room, so that it can have any size.
 const HEAVIEST: usize = 16;
+
+/// The reason why a request was not translated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// Too many sentences wait.
+    #[error("too many sentences are waiting already; try again later")]
+    Full,
+    /// The server is being stopped.
+    #[error("the server is being stopped")]
+    Stopped,
+    /// The engine has failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// The result of one request: the candidates of each of its sentences.
+pub(super) type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 
 /// The sizes of the queue of a pair of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -62,10 +62,7 @@ pub(super) fn parse(location: &str, text: &str) -> Result<Document, ConfigFileEr
         check_key(&at(Some(span)), &key)?;
     }
     TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|whole| {
-        let found = first_wrong(parsed.get_ref(), &|table| table);
-        let (error, span) =
-            found.map_or_else(|| (whole.clone(), whole.span()), |(e, at)| (e, Some(at)));
-        ConfigFileError::Type { location: at(span), message: one_line(&error) }
+        ConfigFileError::Type { location: at(whole.span()), message: one_line(&whole) }
     })?;
     let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
@@ -111,16 +108,19 @@ fn joined(prefix: &str, key: &str) -> String {
 
 /// Every key that exists, dotted, sections included.
 pub(super) fn known_keys() -> Vec<String> {
-    fn below(prefix: &str, table: &Table) -> Vec<String> {
-        let of_entry = |(key, value): (&String, &Value)| {
-            let path = joined(prefix, key);
-            let mut keys = value.as_table().map_or(vec![], |inner| below(&path, inner));
-            keys.push(path);
-            keys
-        };
-        table.iter().flat_map(of_entry).collect()
-    }
-    below("", &Table::try_from(TrainConfig::default()).expect("a configuration is plain data"))
+    let all = Table::try_from(TrainConfig::default()).expect("a configuration is plain data");
+    entries("", &all).into_iter().map(|(key, _)| key).collect()
+}
+
+/// The values of `table`, and of the tables in it, behind their keys with all that lead there.
+pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Value)> {
+    let of_entry = |(key, value): (&String, &'a Value)| {
+        let path = joined(prefix, key);
+        let mut all = value.as_table().map_or(vec![], |inner| entries(&path, inner));
+        all.push((path, value));
+        all
+    };
+    table.iter().flat_map(of_entry).collect()
 }
 
 /// Checks that `key` exists, which was given at `location`.
@@ -132,27 +132,6 @@ pub(super) fn check_key(location: &str, key: &str) -> Result<(), ConfigFileError
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let hint = hint(key, &known);
     Err(ConfigFileError::UnknownKey { location: location.into(), key: key.into(), hint })
-}
-
-/// The error of the first value in `table` that is of the wrong type, and its location. `whole`
-/// makes a configuration of a part of the table.
-fn first_wrong<'i>(
-    table: &DeTable<'i>,
-    whole: &dyn Fn(DeTable<'i>) -> DeTable<'i>,
-) -> Option<(Error, Range<usize>)> {
-    table.iter().find_map(|(key, value)| {
-        let with = |value| whole(DeTable::from_iter([(key.clone(), value)]));
-        match value.get_ref() {
-            DeValue::Table(inner) => {
-                first_wrong(inner, &|table| with(Spanned::new(value.span(), DeValue::Table(table))))
-            }
-            _ => {
-                let alone = Spanned::new(value.span(), with(value.clone()));
-                let error = TrainConfig::deserialize(Deserializer::from(alone)).err()?;
-                Some((error, value.span()))
-            }
-        }
-    })
 }
 
 /// The line, counted from 1, of the byte at `at`.

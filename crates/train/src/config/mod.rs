@@ -17,6 +17,7 @@ mod validation;
 
 pub(crate) use data::MIX;
 pub use data::{DataSettings, MixedText, corpus_paths};
+pub(crate) use document::entries;
 pub use error::ConfigFileError;
 pub(crate) use error::nearest;
 #[cfg(test)]

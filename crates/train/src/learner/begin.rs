@@ -6,15 +6,13 @@ use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
-use super::clock::Clock;
 use super::first_look::look_after;
-use super::pending::PendingUpdates;
-use super::setup::Setup;
+use super::setup::{Setup, check_precision};
+use super::updates::{Clock, PendingUpdates};
 use crate::advice::Adviser;
 use crate::advice::text_check;
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
-use crate::optimizer::Optimizer;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run::best_model::BestModel;
 use crate::run::checkpoint::Start;
@@ -90,7 +88,12 @@ impl Learner {
         let Start { model, optimizer, state, .. } = start;
         let Setup { config, first, run, replicas, .. } = &setup;
         Self {
-            updater: updater(config, optimizer, &state, replicas.first()),
+            updater: Updater::new(
+                optimizer,
+                Recipe::new(config),
+                state.loss_scale,
+                replicas.first(),
+            ),
             adviser: Adviser::new(config.schedule.warmup, first.shape.tokens().target_vocab),
             best_on_disk: best_on_disk(setup.metric(), run, &state),
             look_after: look_after(config, run),
@@ -181,36 +184,11 @@ fn text_warnings(
     Ok(found)
 }
 
-pub(super) fn updater(
-    config: &TrainConfig,
-    optimizer: Optimizer,
-    state: &RunState,
-    device: &Device,
-) -> Updater {
-    Updater {
-        optimizer,
-        recipe: Recipe::new(config),
-        loss_scale: state.loss_scale,
-        // Read together, several overflows would halve the factor once each.
-        synchronous: is_fused_on(device) || state.loss_scale.is_some(),
-    }
-}
-
 /// The record of the model in `best/`. A run that starts again from its beginning may be another by
 /// its configuration: its best model replaces the one that is there.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
     goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()
-}
-
-pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
-    match precision.is_supported_on(device) {
-        true => Ok(()),
-        false => {
-            let device = format!("{:?}", device.clone().inner());
-            Err(TrainError::Precision { precision, device })
-        }
-    }
 }
 
 /// Says which precision would make updates shorter than `precision` does, where `device` is a CPU.

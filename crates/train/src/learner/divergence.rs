@@ -76,7 +76,7 @@ impl Learner {
     /// loss on the batch that needs the most memory. The loss of an update is computed before its
     /// weights change, so that it does not show whether the new weights are sound.
     pub(super) fn is_sound(&self) -> bool {
-        self.has_finite_weights() && self.updater.optimizer.has_finite_moments() && {
+        self.has_finite_weights() && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());
             let device = self.device().clone().inner();
             let (worst, recipe) = (&self.setup.worst.0, self.updater.recipe);

@@ -1,13 +1,10 @@
 //! The training loop.
 
 mod begin;
-mod clock;
 mod divergence;
 mod first_look;
 mod follower;
-mod message;
 mod outcome;
-mod pending;
 mod rehearsal;
 mod save;
 mod setup;
@@ -22,14 +19,13 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{SamplerState, UpdateStream};
 
-use self::clock::Clock;
+use self::follower::Message;
 pub use self::follower::follow;
-use self::message::Message;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
-use self::pending::PendingUpdates;
 pub use self::rehearsal::Rehearsal;
 use self::setup::Setup;
+use self::updates::{Clock, PendingUpdates};
 use crate::advice::Adviser;
 use crate::error::TrainError;
 use crate::report::Reporter;

@@ -25,7 +25,7 @@ impl Learner {
     /// Fails if there is no room for a checkpoint.
     pub(super) fn try_room(&self) -> Result<(), TrainError> {
         let weights = 4 * self.setup.first.shape.parameter_count() as u64;
-        let sizes = [weights, self.updater.optimizer.moment_bytes()];
+        let sizes = [weights, self.updater.optimizer.moments.bytes()];
         try_sizes(&self.setup.run.checkpoint(self.state.step), sizes)
     }
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use burnformer_core::{Model, ModelConfig};
+use burn::tensor::Device;
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{
     Batch, BatchSampler, SamplerSettings, SamplerState, SpecialIds, Tokenizers, UpdateStream,
 };
@@ -119,6 +120,16 @@ impl Setup {
     /// The reason why the checkpoint of `step` was written.
     pub fn kind_of(&self, step: u64) -> CheckpointKind {
         checkpoint::kind(&self.run.checkpoint(step))
+    }
+}
+
+pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+    match precision.is_supported_on(device) {
+        true => Ok(()),
+        false => {
+            let device = format!("{:?}", device.clone().inner());
+            Err(TrainError::Precision { precision, device })
+        }
     }
 }
 

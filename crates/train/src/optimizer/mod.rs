@@ -26,7 +26,7 @@ pub struct Optimizer {
     settings: OptimizerSettings,
     /// The number type of the products in Muon's steps.
     precision: Precision,
-    moments: Moments,
+    pub(crate) moments: Moments,
     step: u64,
     /// 1 − βᵗ of both moments of Adam, each `[1]`, if the device decides about steps, so that only
     /// the device knows t.
@@ -82,17 +82,6 @@ impl Optimizer {
             matrix.step(gradient * scale, MOMENTUM, rate * muon_factor, precision)
         };
         self.moments.map(module, gradients, adam, muon)
-    }
-
-    /// Returns whether all moments are finite. A parameter of an infinite moment would never move
-    /// again.
-    pub(crate) fn has_finite_moments(&self) -> bool {
-        self.moments.are_finite()
-    }
-
-    /// The bytes of all moments.
-    pub(crate) fn moment_bytes(&self) -> u64 {
-        self.moments.bytes()
     }
 
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.

@@ -28,7 +28,7 @@ struct Moment {
 
 /// The moments of the trained parameters of a module.
 #[derive(Clone, Debug)]
-pub(super) struct Moments {
+pub(crate) struct Moments {
     names: Vec<String>,
     moments: Vec<Moment>,
 }
@@ -49,7 +49,7 @@ impl Moments {
     /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the
     /// order in which the module has them. On a CPU the steps of Muon are made side by side: each
     /// is a chain of products too small for several cores.
-    pub fn map<M: Parameters>(
+    pub(super) fn map<M: Parameters>(
         &mut self,
         module: M,
         gradients: FlatGradients,

@@ -5,7 +5,6 @@
 //! step if the system can do so), and the parent folder is flushed too. [`recover`] repairs what a
 //! killed process leaves behind.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ fn write_sealed(
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
     seal: impl FnOnce(&Path) -> Result<(), ModelDirError>,
 ) -> Result<(), TrainError> {
-    let partial = beside(path, PARTIAL);
+    let partial = path.with_added_extension(PARTIAL);
     let written = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
         .at(&partial)
@@ -47,7 +46,7 @@ fn write_sealed(
 /// # Errors
 /// [`TrainError::NotSaved`].
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<(), TrainError> {
-    let partial = beside(path, PARTIAL);
+    let partial = path.with_added_extension(PARTIAL);
     let make = |(name, size): (&str, u64)| {
         let path = partial.join(name);
         File::create(&path).and_then(|file| reserve(&file, size)).at(&path)
@@ -105,7 +104,10 @@ pub(crate) fn replace_file(
 }
 
 /// Copies the files in `from` to the folder `to`, without those of the names `but`.
-pub(crate) fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError> {
+///
+/// # Errors
+/// [`TrainError::Io`].
+pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError> {
     for entry in fs::read_dir(from).at(from)? {
         let path = entry.at(from)?.path();
         let name = path.file_name().unwrap_or_default();
@@ -125,8 +127,8 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
 /// Repairs what a killed process left of the folder `path`: removes incomplete folders, and
 /// restores a folder that was moved aside but not yet replaced.
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
-    remove(&beside(path, PARTIAL))?;
-    let old = beside(path, OLD);
+    remove(&path.with_added_extension(PARTIAL))?;
+    let old = path.with_added_extension(OLD);
     match old.exists() && !path.exists() {
         true => fs::rename(&old, path),
         false => remove(&old),
@@ -137,14 +139,6 @@ pub(crate) fn recover(path: &Path) -> io::Result<()> {
 pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
     let kind = leftover.extension()?;
     (kind == PARTIAL || kind == OLD).then(|| leftover.with_extension(""))
-}
-
-/// `path` with `.kind` at its end.
-pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
-    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
-    name.push(".");
-    name.push(kind);
-    path.with_file_name(name)
 }
 
 /// Removes the folder at `path` if there is one.
@@ -192,7 +186,7 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
 
 /// Replaces a folder in two steps. If the second one never happens, [`recover`] undoes the first.
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
-    let old = beside(path, OLD);
+    let old = path.with_added_extension(OLD);
     remove(&old)?;
     fs::rename(path, &old)?;
     fs::rename(new, path)?;
@@ -256,7 +250,7 @@ mod tests {
     fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (path, new) = (home.path().join("best"), home.path().join("best.partial"));
-        let old = beside(&path, OLD);
+        let old = path.with_added_extension(OLD);
         let fresh = || {
             let _ = (remove(&path), remove(&new), remove(&old));
             write(&path, "one").expect("writes");
@@ -280,7 +274,7 @@ mod tests {
     fn sizes_are_tried_and_leave_nothing() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("step-1");
-        fs::create_dir(beside(&path, PARTIAL)).expect("a leftover");
+        fs::create_dir(path.with_added_extension(PARTIAL)).expect("a leftover");
         try_sizes(&path, [1 << 20, 0]).expect("there is room");
         // No file system holds an exabyte.
         let error = try_sizes(&path, [1, 1 << 60]).expect_err("too large").to_string();

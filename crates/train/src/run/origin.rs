@@ -2,9 +2,9 @@
 //! it with others.
 
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Table;
 
-use crate::config::{EarlyStoppingMetric, TrainConfig, is_fixed, within};
+use crate::config::{EarlyStoppingMetric, TrainConfig, entries, is_fixed, within};
 use crate::run::corpora::Corpora;
 
 /// SHA-256 hashes, in hexadecimal digits, of the data from which a run learns.
@@ -92,27 +92,18 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
 /// version.
 fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
     let now = Table::try_from(now).expect("a configuration is plain data");
-    let (mut old, mut new) = (Vec::new(), Vec::new());
-    flatten("", was, &mut old);
-    flatten("", &now, &mut new);
-    let changed = new.into_iter().filter_map(|(key, now)| {
+    let (old, new) = (entries("", was), entries("", &now));
+    let changed = new.into_iter().filter(|(_, now)| !now.is_table()).filter_map(|(key, now)| {
         let (_, was) = old.iter().find(|(known, _)| *known == key)?;
         (*was != now).then(|| Change { key, was: was.to_string(), now: now.to_string() })
     });
     changed.collect()
 }
 
-fn flatten<'a>(prefix: &str, table: &'a Table, out: &mut Vec<(String, &'a Value)>) {
-    for (key, value) in table {
-        match value {
-            Value::Table(inner) => flatten(&format!("{prefix}{key}."), inner, out),
-            value => out.push((format!("{prefix}{key}"), value)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use toml::Value;
+
     use super::*;
     use crate::config::FIXED;
 

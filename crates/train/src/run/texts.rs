@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::{ConfigFileError, DataSettings, MIX};
+use crate::config::{ConfigFileError, DataSettings};
 use crate::error::{At, TrainError};
 use crate::run::dir::RunMode;
 
@@ -87,21 +87,17 @@ impl Texts {
         data: &DataSettings,
         mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
     ) -> Result<Self, E> {
-        let mut texts = Self::default();
-        for (key, names) in data.texts() {
-            if key == MIX {
-                texts.mix.push(Vec::new());
-            }
-            for name in names {
-                let name = TextName::parse(key, name)?;
-                let path = find(key, &name)?;
-                texts.of_key(key).push(path.clone());
+        let (mut data, mut kept) = (data.clone(), Vec::new());
+        for (key, entries) in data.texts_mut() {
+            for entry in entries {
+                let name = TextName::parse(key, entry)?;
+                *entry = find(key, &name)?;
                 if let TextName::OfRun(name_in_run) = name {
-                    texts.kept.push((path, name_in_run));
+                    kept.push((entry.clone(), name_in_run));
                 }
             }
         }
-        Ok(texts)
+        Ok(Self { kept, ..Self::files(&data) })
     }
 
     /// The texts of `data`, all of which are files.
@@ -109,15 +105,6 @@ impl Texts {
         let DataSettings { train, valid, test, mix, .. } = data.clone();
         let mix = mix.into_iter().map(|text| text.train).collect();
         Self { train, valid, test, mix, kept: Vec::new() }
-    }
-
-    fn of_key(&mut self, key: &str) -> &mut Vec<PathBuf> {
-        match key {
-            "data.train" => &mut self.train,
-            "data.valid" => &mut self.valid,
-            MIX => self.mix.last_mut().expect("each text of the mixture has its list"),
-            _ => &mut self.test,
-        }
     }
 
     /// Checks that a new run in the folder `run` would not overwrite anything with the texts that

@@ -6,20 +6,19 @@ pub(crate) mod ranks;
 pub(crate) mod recipe;
 pub(crate) mod replicas;
 pub(crate) mod statistics;
-pub(crate) mod workers;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use burnformer_core::Model;
 use burnformer_data::Batch;
+use burnformer_kernels::is_fused_on;
 
 use crate::optimizer::Optimizer;
 use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
 use crate::run::log_interval::Extent;
 use crate::update::loss_scale::LossScale;
 use crate::update::recipe::{GradientSums, Objective, Recipe};
-use crate::update::replicas::Replicas;
+use crate::update::replicas::{Replicas, among_workers};
 use crate::update::statistics::{PendingStatistics, UpdateStatistics};
-use crate::update::workers::among_workers;
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -37,6 +36,18 @@ pub struct Updater {
 }
 
 impl Updater {
+    /// An updater of models on `device`.
+    pub fn new(
+        optimizer: Optimizer,
+        recipe: Recipe,
+        loss_scale: Option<LossScale>,
+        device: &Device,
+    ) -> Self {
+        // Read together, several overflows would halve the factor once each.
+        let synchronous = is_fused_on(device) || loss_scale.is_some();
+        Self { optimizer, recipe, loss_scale, synchronous }
+    }
+
     /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over
     /// the real target tokens of all of them, as if they were one batch. If loss or gradient is not
     /// finite, model and optimiser stay unchanged. Also returns the amount of text in the update.
@@ -131,7 +142,7 @@ impl Updater {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Device, TensorData};
+    use burn::tensor::TensorData;
     use burnformer_core::{ModelConfig, TransformerConfig, named_parameters};
 
     use super::*;

@@ -13,12 +13,12 @@ use std::thread::{self, Builder};
 use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{Batch, Rank};
+use burnformer_kernels::is_fused_on;
 
 use crate::config::ExchangePrecision;
 use crate::run::log_interval::Extent;
 use crate::update::ranks::{self, Ranks};
 use crate::update::recipe::{GradientSums, Objective};
-use crate::update::workers::among_workers;
 
 /// The devices of a run. The first one of each process holds the weights and the moments of the
 /// optimiser. The others receive a copy of the weights at each update and compute their share of
@@ -179,6 +179,16 @@ impl Share {
         let batches = self.batches.iter().map(|(index, batch)| (*index, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);
         sums.expect("a device that is asked has a batch").moved_to(first)
+    }
+}
+
+/// Runs `work`, on a CPU by one of the threads that compute. An update is a chain of hundreds of
+/// operations of a fraction of a millisecond each. A thread that is not one of them would have to
+/// hand over each, and be woken again.
+pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
+    match is_fused_on(device) {
+        true => rayon::scope(|_| work()),
+        false => work(),
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use burnformer_core::model_dir;
+use burnformer_train::copy_files;
 use serde_json::{Value, json};
 
 use super::args::Args;
 use super::guard::Comparison;
 use super::memory::{Memory, Role, write};
-use crate::conversion::copy_files;
 use crate::output::{check_new, note};
 use crate::shards::digest_of_file;
 

@@ -1,4 +1,4 @@
-use burnformer_infer::{GENERATION_FILE, SearchSettings};
+use burnformer_infer::SearchSettings;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,14 +21,6 @@ pub enum SettingsFile {
 impl SettingsFile {
     /// All files that hold settings.
     pub const ALL: [Self; 2] = [Self::Training, Self::Generation];
-
-    /// The name of the file in the guide.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Training => "the configuration of a training run",
-            Self::Generation => GENERATION_FILE,
-        }
-    }
 
     /// The tables of the file with their keys, in the order of the structs.
     pub fn sections(self) -> Vec<Section> {

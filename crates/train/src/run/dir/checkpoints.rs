@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{RunDir, step_of};
 use crate::error::{At, TrainError};
-use crate::run::folder::{beside, remove};
+use crate::run::folder::remove;
 use crate::run::state::CheckpointKind;
 
 impl RunDir {
@@ -62,7 +62,7 @@ impl RunDir {
     /// [`TrainError::Io`] if it cannot be moved.
     pub fn set_aside(&self, step: u64) -> Result<PathBuf, TrainError> {
         let path = self.checkpoint(step);
-        let aside = beside(&path, "damaged");
+        let aside = path.with_added_extension("damaged");
         remove(&aside).and_then(|()| fs::rename(&path, &aside)).at(&path)?;
         Ok(aside)
     }

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder::{OLD, PARTIAL, belongs_to, beside, recover};
+use super::folder::{OLD, PARTIAL, belongs_to, recover};
 use super::lock::lock;
 use crate::config::START;
 use crate::error::{At, TrainError};
@@ -120,8 +120,9 @@ impl RunDir {
     /// folders that remain of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>, TrainError> {
         let models = MODELS.map(|name| self.model(name));
-        let models =
-            models.iter().flat_map(|path| [path.clone(), beside(path, PARTIAL), beside(path, OLD)]);
+        let models = models.iter().flat_map(|path| {
+            [path.clone(), path.with_added_extension(PARTIAL), path.with_added_extension(OLD)]
+        });
         let files = [METRICS_FILE, LOG_FILE, FINISHED, TESTED].map(|name| self.path.join(name));
         if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
             return Ok(Some(found));
