@@ -81,7 +81,12 @@ impl Document {
     ) -> Result<Self, BrokenCatalogue> {
         let source = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let catalogue = Catalogue::read(source, format, [None; 2])?;
-        let message = |it: Message| (it.slot, Self::message(&it.source, language, fits));
+        let message = |it: Message| {
+            let is_html = it.slot.is_markup();
+            let format = if is_html { Format::Html } else { catalogue::format_of(&it.source) };
+            let document = Self::parse(&it.source, format, language, fits);
+            (it.slot, document)
+        };
         let messages = catalogue.messages.into_iter();
         let messages = messages.filter(|it| it.state == MessageState::Untranslated).map(message);
         let mut document = Self::with_messages(text, format, messages.collect());
@@ -130,7 +135,7 @@ impl Document {
         let is_plural = |group| groups.iter().filter(|&&other| other == group).count() > 1;
         for (slot, message) in &mut self.messages {
             let source = message.source.as_str();
-            if is_plural(slot.group) || !message.attributes.is_empty() {
+            if is_plural(slot.group) || slot.is_markup() || !message.attributes.is_empty() {
                 continue;
             }
             if let Some(text) = translation(source) {

@@ -1,7 +1,7 @@
-//! Documents for a translation model: text of any length, in plain text, HTML, Markdown, SRT or PO,
-//! goes in; sentences come out; their translations go back in; and the translated document comes
-//! out with its markup, white space and line structure. An [`Office`] document is a page of HTML
-//! on the way.
+//! Documents for a translation model: text, pages, Markdown, subtitles and localisation files go
+//! in; sentences come out; their translations go back in; and the translated document comes out
+//! with its markup, white space and line structure. An [`Office`] document is a page of HTML on the
+//! way.
 //!
 //! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts,
 //! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a
@@ -15,8 +15,9 @@
 //! changes one of them, the sentence is translated a second time without them, and they are put
 //! back by alignment.
 //!
-//! A [`Catalogue`] is a file of messages (PO). Each message without a translation is a
-//! document of its own, whose translation is written into its slot; all other bytes stay.
+//! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX). Each message
+//! without a translation is a document of its own, whose translation is written into its slot; all
+//! other bytes stay.
 //!
 //! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
 //! with the length of the text, and nothing recurses by the depth of the markup.
@@ -62,9 +63,10 @@ mod split;
 mod whole_file;
 mod words;
 mod xml;
+mod xml_text;
 
 pub use burnformer_glossary::Link;
-pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState};
+pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState, stream_tmx};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 pub use office::{BrokenFile, Office, OfficeKind};

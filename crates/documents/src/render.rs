@@ -328,7 +328,7 @@ mod tests {
     fn lines_end_near_where_they_ended() {
         assert_eq!(nearest(&[3, 7, 13, 18, 23], [13].into_iter()), [13]);
         assert_eq!(nearest(&[3, 7, 13, 18, 23], [9, 10].into_iter()), [7, 13]);
-        assert_eq!(nearest(&[], [2, 4].into_iter()), []);
+        assert!(nearest(&[], [2, 4].into_iter()).is_empty());
         assert_eq!(nearest(&[1], [1, 2, 3].into_iter()), [1]);
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use quick_xml::Reader;
+use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::catalogue::BrokenCatalogue;
@@ -23,6 +24,24 @@ pub(crate) struct Element {
     pub(crate) outer: Range<usize>,
     /// The index of the element around it.
     pub(crate) parent: Option<usize>,
+}
+
+impl Element {
+    /// The name without its prefix.
+    pub(crate) fn local_name(&self) -> &str {
+        self.name.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// The value of the attribute `name`, with any prefix or none, in the file `text`.
+    pub(crate) fn attribute(&self, text: &str, name: &str) -> Option<String> {
+        let tag = text[self.tag.clone()].trim_matches(['<', '>', '/']);
+        let tag = BytesStart::from_content(tag, self.name.len());
+        let mut attributes = tag.attributes();
+        let mut attributes = attributes.with_checks(false).flatten();
+        let found = attributes.find(|known| known.key.local_name().as_ref() == name)?;
+        let value = unescape(&found.value);
+        Some(value.map_or(found.value.to_string(), |value| value.into_owned()))
+    }
 }
 
 /// The elements of `text` in the order of their start tags.

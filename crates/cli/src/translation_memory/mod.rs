@@ -1,7 +1,6 @@
 //! Translation memories: files of segments with translations that people made.
 
 mod read;
-mod tmx;
 
 use std::path::PathBuf;
 

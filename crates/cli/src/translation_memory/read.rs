@@ -4,11 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use burnformer_data::corpus::{CorpusPaths, is_tsv, read_text};
+use burnformer_data::corpus::{CorpusPaths, is_tsv, open_text, read_text};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_documents::{Catalogue, Document, Format, MessageState};
-
-use super::tmx;
+use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, stream_tmx};
 
 /// A segment and its translation.
 pub type Pair = [String; 2];
@@ -90,8 +88,10 @@ impl Reader<'_> {
         };
         let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.is_catalogue());
-        if extension.eq_ignore_ascii_case("tmx") {
-            tmx::read(file, self.languages, &mut |pair, time| self.add(pair, time))?;
+        if format == Some(Format::Tmx) {
+            let (text, languages) = (open_text(file)?, self.languages);
+            let found = stream_tmx(text, languages, &mut |message| self.message(message));
+            found.with_context(|| file.display().to_string())?;
         } else if let Some(format) = format {
             self.catalogue(file, format)?;
         } else if extension.eq_ignore_ascii_case("csv") {
@@ -117,16 +117,16 @@ impl Reader<'_> {
         ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
         let catalogue =
             Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
-        for message in catalogue.messages {
-            match message.state {
-                MessageState::Translated => {
-                    self.add([message.source, message.target], String::new());
-                }
-                MessageState::Fuzzy => self.leave_out("fuzzy"),
-                MessageState::Untranslated | MessageState::Kept => self.leave_out("untranslated"),
-            }
-        }
+        catalogue.messages.into_iter().for_each(|message| self.message(message));
         Ok(())
+    }
+
+    fn message(&mut self, message: Message) {
+        match message.state {
+            MessageState::Translated => self.add(message.plain(), message.time),
+            MessageState::Fuzzy => self.leave_out("fuzzy"),
+            MessageState::Untranslated | MessageState::Kept => self.leave_out("untranslated"),
+        }
     }
 
     fn leave_out(&mut self, reason: &'static str) {

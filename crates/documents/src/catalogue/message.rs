@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::spelling::Spelling;
+use crate::xml_text::text_of;
+
 /// A message of a catalogue: a source text and, if it is translated, its translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -16,7 +19,18 @@ pub struct Message {
     pub target: String,
     /// The state of the translation.
     pub state: MessageState,
+    /// The time at which the translation was made or changed, as the file writes it (TMX:
+    /// `20240131T120000Z`); empty if the file does not say it.
+    pub time: String,
     pub(crate) slot: Slot,
+}
+
+impl Message {
+    /// The source and the translation without elements of XLIFF or TMX and the code in them.
+    pub fn plain(&self) -> [String; 2] {
+        let is_markup = self.slot.is_markup();
+        [&self.source, &self.target].map(|it| if is_markup { text_of(it) } else { it.clone() })
+    }
 }
 
 /// The state of the translation of a [`Message`].
@@ -52,44 +66,10 @@ impl Slot {
             self.marks.clear();
         }
     }
-}
 
-/// The rules by which a translation is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Spelling {
-    /// A string of PO, whose lines end as those of the file do.
-    Po(&'static str),
-}
-
-impl Spelling {
-    /// The bytes that stand for `text`.
-    pub(crate) fn write(&self, text: &str) -> String {
-        match self {
-            Self::Po(newline) => po_string(text, newline),
-        }
-    }
-}
-
-/// `text` in quotes: one line, or an empty string and then one string for each line.
-fn po_string(text: &str, newline: &str) -> String {
-    let escaped = |line: &str| {
-        let mut out = String::from("\"");
-        for c in line.chars() {
-            match c {
-                '\n' => out.push_str("\\n"),
-                '\t' => out.push_str("\\t"),
-                '\r' => out.push_str("\\r"),
-                '"' | '\\' => out.extend(['\\', c]),
-                c => out.push(c),
-            }
-        }
-        out + "\""
-    };
-    let lines: Vec<String> = text.split_inclusive('\n').map(escaped).collect();
-    match &lines[..] {
-        [] => "\"\"".into(),
-        [line] => line.clone(),
-        lines => format!("\"\"{newline}{}", lines.join(newline)),
+    /// Returns whether the text is XML.
+    pub(crate) fn is_markup(&self) -> bool {
+        self.spelling == Spelling::Markup
     }
 }
 

@@ -1,9 +1,12 @@
-//! Catalogues: files of messages with their translations, such as PO. Everything in
+//! Catalogues: files of messages with their translations, such as PO, XLIFF and TMX. Everything in
 //! them stays byte for byte, except for the slots of what is translated.
 
 mod message;
 mod plural;
 mod po;
+mod spelling;
+mod tmx;
+mod xliff;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,6 +17,7 @@ use regex::Regex;
 pub(crate) use self::message::Slot;
 use self::message::is_same;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
+pub use self::tmx::stream as stream_tmx;
 use crate::format::Format;
 use crate::words::regex;
 
@@ -31,6 +35,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Reads `text`, which must be in the `languages` that are given: codes such as `de`, `pt-BR`.
+    /// A file of more than two languages (TMX) has the messages from one into the other of them.
     ///
     /// # Errors
     /// If the file is broken, or has not these languages. A format that is none of catalogues has
@@ -44,6 +49,13 @@ impl Catalogue {
             Format::Po => {
                 let (messages, language) = po::read(text)?;
                 (messages, [None, language])
+            }
+            Format::Xliff => xliff::read(text)?,
+            Format::Tmx => {
+                let mut messages = Vec::new();
+                let mut add = |message| messages.push(message);
+                let found = stream_tmx(text.as_bytes(), languages, &mut add)?;
+                (messages, found)
             }
             _ => (vec![], [None, None]),
         };

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use burnformer_glossary::PartKind;
 
-use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot, Spelling};
+use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
 use super::plural::{Form, forms};
+use super::spelling::Spelling;
 
 /// The most strings of an entry; no language has more than six plural forms.
 const MOST_FIELDS: usize = 16;
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
                 group,
             };
             let (context, target) = (context.clone(), target.into());
-            Message { line, context, source, target, state, slot }
+            Message { line, context, source, target, state, time: String::new(), slot }
         };
         let singular = text("msgid").unwrap_or_default();
         for field in &translations {

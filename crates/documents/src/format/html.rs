@@ -267,6 +267,11 @@ impl Parser<'_> {
 fn content(text: &str, tokens: &[Token]) -> String {
     let mut all = String::new();
     for Token { range, kind } in tokens {
+        // The code of a tag in XLIFF or TMX is no part of a sentence.
+        if matches!(kind, TokenKind::Start { name, .. } if ["bpt", "ept", "it", "ut"].contains(&&**name))
+        {
+            return String::new();
+        }
         if matches!(kind, TokenKind::Text) {
             all.push_str(&lexer::decode(&text[range.clone()]));
         }

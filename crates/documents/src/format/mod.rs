@@ -36,14 +36,19 @@ pub enum Format {
     Srt,
     /// Catalogues of GNU gettext, PO and POT. A translation is marked as fuzzy.
     Po,
+    /// XLIFF 1.2 and 2. A translation has the state of one that is to be reviewed.
+    Xliff,
+    /// TMX 1.4, a translation memory.
+    Tmx,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Text, Self::Html, Self::Markdown, Self::Srt, Self::Po];
+    pub const ALL: [Self; 7] =
+        [Self::Text, Self::Html, Self::Markdown, Self::Srt, Self::Po, Self::Xliff, Self::Tmx];
 
     /// The extensions of files, and their formats.
-    pub const EXTENSIONS: [(&str, Self); 9] = [
+    pub const EXTENSIONS: [(&str, Self); 12] = [
         ("txt", Self::Text),
         ("html", Self::Html),
         ("htm", Self::Html),
@@ -53,6 +58,9 @@ impl Format {
         ("vtt", Self::Srt),
         ("po", Self::Po),
         ("pot", Self::Po),
+        ("xlf", Self::Xliff),
+        ("xliff", Self::Xliff),
+        ("tmx", Self::Tmx),
     ];
 
     /// The format of files with this extension, without its dot, in any case.
@@ -62,7 +70,7 @@ impl Format {
         known.map(|&(_, format)| format)
     }
 
-    /// The name of the format: `text`, `html`, `markdown`, `srt` or `po`.
+    /// The name of the format, such as `html`, `po` or `json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -70,13 +78,15 @@ impl Format {
             Self::Markdown => "markdown",
             Self::Srt => "srt",
             Self::Po => "po",
+            Self::Xliff => "xliff",
+            Self::Tmx => "tmx",
         }
     }
 
     /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only what
     /// is untranslated is translated.
     pub fn is_catalogue(self) -> bool {
-        self == Self::Po
+        matches!(self, Self::Po | Self::Xliff | Self::Tmx)
     }
 
     /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
@@ -106,7 +116,7 @@ impl Format {
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),
             Self::Srt => srt::parse(&text),
-            Self::Po => vec![Piece::Verbatim(0..text.len())],
+            _ => vec![Piece::Verbatim(0..text.len())],
         };
         (text, attributes, pieces)
     }
@@ -175,7 +185,8 @@ mod tests {
         let message = "docx".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            "there is no document format `docx`; the formats are text, html, markdown, srt, po"
+            "there is no document format `docx`; the formats are text, html, markdown, srt, po, xliff, \
+             tmx"
         );
     }
 }

@@ -36,7 +36,10 @@ pub(super) fn role(name: &str) -> Role {
         | "xmp" | "noembed" | "noframes" | "plaintext" | "object" | "canvas" | "audio"
         | "video" => Role::Hidden,
         "pre" | "listing" => Role::Preformatted,
-        "code" | "kbd" | "samp" | "var" | "tt" => Role::Code,
+        // The last are those of XLIFF, TMX and Android.
+        "code" | "kbd" | "samp" | "var" | "tt" | "ph" | "bpt" | "ept" | "it" | "ut" | "xliff:g" => {
+            Role::Code
+        }
         "br" | "img" | "input" | "wbr" | "area" | "embed" | "param" | "source" | "track" => {
             Role::Void
         }

@@ -1,0 +1,160 @@
+//! TMX 1.4: units with a text in each of several languages.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, Read};
+use std::ops::Range;
+
+use super::message::{BrokenCatalogue, Message, MessageState, Slot, is_same};
+use super::xliff::content;
+use crate::xml::{Element, elements};
+
+/// The most bytes of a unit, and of everything that is outside of units.
+const LONGEST: usize = 16 << 20;
+/// The most languages that an error lists.
+const MOST_LANGUAGES: usize = 40;
+
+/// Reads a translation memory (TMX) from `file` and gives its messages to `each`, one after the
+/// other, so that a memory may be larger than that of the machine. Returns the languages of the
+/// first message.
+///
+/// `languages` are the codes of the source and of the target. By default, the source is the
+/// language that the file calls so, and the target the first other one of each unit.
+///
+/// # Errors
+/// If the file is broken, is not in UTF-8, cannot be read, or has no text in these languages.
+pub fn stream(
+    mut file: impl BufRead,
+    languages: [Option<&str>; 2],
+    each: &mut dyn FnMut(Message),
+) -> Result<[Option<String>; 2], BrokenCatalogue> {
+    let (mut outside, mut known, mut first) = (String::new(), BTreeSet::new(), None);
+    let (mut source, mut line, mut at, mut count) = (None, 1, 0, 0);
+    while let Some(text) = up_to_end_of_unit(&mut file, line)? {
+        let is_start = |at: usize| !text[at + 3..].starts_with(char::is_alphanumeric);
+        let start = text.rmatch_indices("<tu").map(|(at, _)| at).find(|&at| is_start(at));
+        let (before, unit) =
+            text.split_at(start.filter(|_| text.ends_with('>')).unwrap_or(text.len()));
+        let lines = before.matches('\n').count();
+        outside += before;
+        if !unit.is_empty() {
+            let (line, at) = (line + lines, at + before.len());
+            let source = source.get_or_insert_with(|| source_of(&outside));
+            let all = elements(unit)
+                .map_err(|error| BrokenCatalogue { line: line + error.line - 1, ..error })?;
+            count += 1;
+            let languages = [languages[0].or(source.as_deref()), languages[1]];
+            if let Some((mut message, pair)) = message(unit, &all, languages) {
+                let Range { start, end } = message.slot.range;
+                message.slot = Slot { range: at + start..at + end, group: count, ..message.slot };
+                first.get_or_insert(pair.map(Some));
+                each(Message { line, ..message });
+            }
+            let more = variants(unit, &all).map(|(language, _)| language);
+            known.extend(more.take(MOST_LANGUAGES.saturating_sub(known.len())));
+            // The lines of what is outside stay those of the file.
+            outside += &"\n".repeat(unit.matches('\n').count());
+        }
+        line += text.matches('\n').count();
+        at += text.len();
+    }
+    let fault = match elements(&outside)?.first() {
+        Some(root) if root.name == "tmx" && (first.is_some() || count == 0) => {
+            return Ok(first.unwrap_or_default());
+        }
+        Some(root) if root.name == "tmx" => {
+            let [from, to] = languages.map(|language| language.unwrap_or("another language"));
+            let known = Vec::from_iter(known).join(", ");
+            format!(
+                "no unit has a text in {from} and one in {to}, but in {known}; take a memory of the model's languages"
+            )
+        }
+        _ => "the file is no TMX: its first element is not `tmx`; name its format with --format"
+            .into(),
+    };
+    Err(BrokenCatalogue { line: 1, fault })
+}
+
+/// Returns whether `text` ends with the end tag of a unit.
+fn is_end_of_unit(text: &[u8]) -> bool {
+    text.strip_suffix(b">").is_some_and(|tag| tag.trim_ascii_end().ends_with(b"</tu"))
+}
+
+/// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
+fn up_to_end_of_unit(
+    file: &mut impl BufRead,
+    line: usize,
+) -> Result<Option<String>, BrokenCatalogue> {
+    let (mut text, broken) = (Vec::new(), |fault| BrokenCatalogue { line, fault });
+    loop {
+        let limit = LONGEST - text.len();
+        let read = file.by_ref().take(limit as u64).read_until(b'>', &mut text);
+        let read = read.map_err(|error| broken(error.to_string()))?;
+        if limit == 0 {
+            let fault =
+                "16 MiB without the end of a unit (`tu`); take comments and attachments away";
+            return Err(broken(fault.into()));
+        }
+        if read == 0 || is_end_of_unit(&text) {
+            break;
+        }
+    }
+    let fault = "the memory is not in UTF-8; `iconv -f UTF-16 -t UTF-8 OLD > NEW` converts it";
+    let text = String::from_utf8(text).map_err(|_| broken(fault.into()))?;
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// The language that the header calls the source, unless it is each of them.
+fn source_of(outside: &str) -> Option<String> {
+    let value = outside.split_once("srclang=")?.1.get(1..)?.split(['"', '\'']).next();
+    value.filter(|language| *language != "*all*").map(String::from)
+}
+
+/// The segments of a unit with their languages.
+fn variants<'a>(
+    text: &'a str,
+    all: &'a [Element],
+) -> impl Iterator<Item = (String, [&'a Element; 2])> {
+    let segments = all.iter().filter(|element| element.local_name() == "seg");
+    segments.filter_map(|segment| {
+        let variant = &all[segment.parent?];
+        Some((variant.attribute(text, "lang")?, [variant, segment]))
+    })
+}
+
+/// The message of the unit `text` and its languages; none if it lacks one of `languages`.
+fn message(
+    text: &str,
+    all: &[Element],
+    languages: [Option<&str>; 2],
+) -> Option<(Message, [String; 2])> {
+    let unit = all.first()?;
+    let known: Vec<_> = variants(text, all).collect();
+    let find = |asked: &str| {
+        let exact = known.iter().find(|(language, _)| language.eq_ignore_ascii_case(asked));
+        exact.or_else(|| known.iter().find(|(language, _)| is_same(language, asked)))
+    };
+    let unit_source = unit.attribute(text, "srclang").filter(|language| language != "*all*");
+    let (from, [_, source]) = match languages[0].or(unit_source.as_deref()) {
+        Some(asked) => find(asked),
+        None => known.first(),
+    }?;
+    let (to, [variant, target]) = match languages[1] {
+        Some(asked) => find(asked),
+        None => known.iter().find(|(language, _)| language != from),
+    }?;
+    let time = ["changedate", "creationdate"]
+        .into_iter()
+        .find_map(|name| variant.attribute(text, name).or_else(|| unit.attribute(text, name)));
+    let (source, spelling) = content(&text[source.inner.clone()]);
+    let target_text = content(&text[target.inner.clone()]).0;
+    let is_new = target_text.trim().is_empty();
+    let state = if is_new { MessageState::Untranslated } else { MessageState::Translated };
+    let tag = text[target.tag.clone()].trim_end_matches(['/', '>']).trim_end();
+    let around = [format!("{tag}>"), format!("</{}>", target.name)];
+    let range = target.outer.clone();
+    let context = unit.attribute(text, "tuid").unwrap_or_default();
+    let slot = Slot { range, around, spelling, marks: vec![], group: 0 };
+    let time = time.unwrap_or_default();
+    let message = Message { line: 0, context, source, target: target_text, state, time, slot };
+    Some((message, [from.clone(), to.clone()]))
+}

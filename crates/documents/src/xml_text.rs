@@ -1,0 +1,49 @@
+//! The text of XML.
+
+use std::sync::LazyLock;
+
+use quick_xml::escape::{partial_escape, unescape};
+use regex::{Captures, Regex};
+
+use crate::words::regex;
+
+static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!\[CDATA\[(.*?)\]\]>"));
+
+/// The text that `raw`, the inside of an element, stands for; or, with elements or unknown
+/// entities, none.
+pub(crate) fn plain(raw: &str) -> Option<String> {
+    let with_text = without_sections(raw);
+    if with_text.contains('<') {
+        return None;
+    }
+    unescape(&with_text).ok().map(|text| text.into_owned())
+}
+
+/// `raw` with escaped text instead of its CDATA sections.
+pub(crate) fn without_sections(raw: &str) -> String {
+    SECTION.replace_all(raw, |found: &Captures<'_>| partial_escape(&found[1]).into_owned()).into()
+}
+
+/// The start tag `tag` with `value` as its attribute `name`.
+pub(crate) fn with_attribute(tag: &str, name: &str, value: &str) -> String {
+    for quote in ['"', '\''] {
+        let before = format!(" {name}={quote}");
+        if let Some((start, after)) = tag.split_once(&before)
+            && let Some((_, end)) = after.split_once(quote)
+        {
+            return format!("{start}{before}{value}{quote}{end}");
+        }
+    }
+    let end = tag.len() - if tag.ends_with("/>") { 2 } else { 1 };
+    format!("{} {name}=\"{value}\"{}", tag[..end].trim_end(), &tag[end..])
+}
+
+/// The code of a tag in XLIFF or TMX, and any other tag.
+static TAGS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"<(?:bpt|ept|it|ph|ut)(?:\s[^<>]*[^<>/])?>[^<]*</[a-z]+>|<[^<>]*>"));
+
+/// The text of `raw` without its elements and their code.
+pub(crate) fn text_of(raw: &str) -> String {
+    let text = TAGS.replace_all(raw, "");
+    unescape(&text).map_or(text.to_string(), |text| text.into_owned())
+}
