@@ -12,23 +12,24 @@ use crate::output::{NoModel, note};
 use crate::{embedded, named};
 
 /// Parses the `name` of one of `all`.
-pub fn one_of<T: Copy + Send + Sync>(
-    all: &'static [T],
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = T>,
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
+    let all: Vec<T> = all.into_iter().collect();
+    let names = PossibleValuesParser::new(all.iter().map(|one| name(*one)));
     let found = move |given: String| all.iter().copied().find(|one| name(*one) == given);
-    PossibleValuesParser::new(all.iter().map(|one| name(*one)))
-        .map(move |given| found(given).expect("one of the names above"))
+    names.map(move |given| found(given).expect("one of the names above"))
 }
 
 /// Parses the name of a precision.
 pub fn precision() -> impl TypedValueParser<Value = Precision> {
-    one_of(&Precision::ALL, Precision::name)
+    one_of(Precision::ALL, Precision::name)
 }
 
 /// Parses the name of a compute type.
 pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
-    one_of(&ComputeType::ALL, ComputeType::name)
+    one_of(ComputeType::ALL, ComputeType::name)
 }
 
 /// Parses the folder of a model or of a run, the name of a model inside the program, which is

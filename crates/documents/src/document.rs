@@ -26,7 +26,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 const MOST_REPAIRS: usize = 8;
 
 /// A document with the translations that it has so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Document {
     /// Without its byte-order mark.
     source: String,
@@ -98,16 +98,8 @@ impl Document {
         let rest = text.strip_prefix(BYTE_ORDER_MARK);
         let (byte_order_mark, text) = (rest.is_some(), rest.unwrap_or(text));
         let (source, attributes, pieces) = format.parse(text);
-        Self {
-            source,
-            byte_order_mark,
-            pieces,
-            attributes,
-            messages,
-            format,
-            writing: None,
-            is_answer: false,
-        }
+        let document = Self { source, byte_order_mark, pieces, attributes, ..Self::default() };
+        Self { messages, format, ..document }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
@@ -152,12 +144,7 @@ impl Document {
     /// The message that a memory translates as `text`.
     fn answer(text: String) -> Self {
         let pieces = vec![Piece::Verbatim(0..text.len())];
-        Self {
-            pieces,
-            source: text,
-            is_answer: true,
-            ..Self::with_messages("", Format::Text, vec![])
-        }
+        Self { pieces, source: text, is_answer: true, ..Self::default() }
     }
 
     /// The blocks that are not those of its messages.
@@ -169,20 +156,21 @@ impl Document {
         self.attributes.iter_mut().map(|(_, block)| block).chain(blocks)
     }
 
+    fn text_blocks(&self) -> impl Iterator<Item = &Block> {
+        let blocks = self.pieces.iter().filter_map(Piece::block);
+        self.attributes.iter().map(|(_, block)| block).chain(blocks)
+    }
+
     /// Returns whether every sentence is its own translation.
     fn is_unchanged(&self) -> bool {
-        let attributes = self.attributes.iter().map(|(_, block)| block);
-        let blocks = self.pieces.iter().filter_map(Piece::block);
-        !self.is_answer && attributes.chain(blocks).all(Block::is_unchanged)
+        !self.is_answer && self.text_blocks().all(Block::is_unchanged)
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two
     /// rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        let blocks = self.pieces.iter().filter_map(Piece::block);
-        let attributes = self.attributes.iter().map(|(_, block)| block);
         let messages = self.messages.iter().flat_map(|(_, message)| message.pending());
-        attributes.chain(blocks).flat_map(sentences).chain(messages).collect()
+        self.text_blocks().flat_map(sentences).chain(messages).collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -249,10 +237,9 @@ impl Document {
     fn keep_shape(&self, parts: &mut [String]) {
         for _ in 0..MOST_REPAIRS {
             let Err(at) = self.format.has_shape_of(&self.source, &parts.concat()) else { return };
-            let mut end = 0;
-            let ends = parts.iter().map(|part| {
-                end += part.len();
-                end
+            let ends = parts.iter().scan(0, |end, part| {
+                *end += part.len();
+                Some(*end)
             });
             let index = ends.take_while(|&end| end <= at).count();
             let near = index.saturating_sub(2)..parts.len().min(index + 2);

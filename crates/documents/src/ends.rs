@@ -22,23 +22,11 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at
-/// its beginning.
+/// its beginning. Some lists are of languages.
 static WORDS: LazyLock<HashMap<&str, HashSet<&str>>> = LazyLock::new(|| {
     let lines = include_str!("abbreviations.txt").lines().filter_map(|line| line.split_once(": "));
     lines.map(|(language, words)| (language, words.split(' ').collect())).collect()
 });
-
-/// Languages that write an ordinal number with a full stop.
-const ORDINAL_LANGUAGES: [&str; 18] = [
-    "de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "sr", "hu", "et", "lv", "pl", "tr",
-    "is", "bs",
-];
-
-/// Languages with words whose vowel is an r or an l.
-const SYLLABIC_LANGUAGES: [&str; 6] = ["cs", "sk", "sl", "hr", "sr", "bs"];
-
-/// Words behind a quotation in Japanese, without which its sentence is not complete.
-const QUOTATIVES: [&str; 5] = ["と", "って", "という", "なんて", "など"];
 
 /// The rules of a language.
 pub(crate) struct Ends {
@@ -164,8 +152,8 @@ impl Ends {
 
     fn is_ordinal(&self, mark: &Mark<'_>) -> bool {
         // In some, years and months too.
-        let most = if ["hu", "ko", "lv"].contains(&self.code.as_str()) { 4 } else { 2 };
-        let is_ordinal = ORDINAL_LANGUAGES.contains(&self.code.as_str());
+        let most = if is_word("years", &self.code) { 4 } else { 2 };
+        let is_ordinal = is_word("ordinals", &self.code);
         mark.is_number()
             && mark.word.len() <= most
             && (is_ordinal || mark.next.starts_with(char::is_numeric))
@@ -190,8 +178,7 @@ impl Ends {
         let small = mark.word.to_lowercase();
         let last = mark.word.rsplit(['-', '/', '\'', '’']).next().unwrap_or_default();
         let known = |word: &str| [&self.code, "*", "title"].iter().any(|list| is_word(list, word));
-        let syllabic =
-            SYLLABIC_LANGUAGES.contains(&self.code.as_str()) && small.contains(['r', 'l']);
+        let syllabic = is_word("syllabic", &self.code) && small.contains(['r', 'l']);
         let before = mark.before[..mark.before.len() - mark.word.len()].trim_end();
         let vowelless = (2..=5).contains(&small.chars().count())
             && small.chars().all(|c| CONSONANTS.contains(c))
@@ -258,6 +245,6 @@ fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
             && (is_unspaced(first)
                 || first.is_uppercase()
                 || matches!(words::mark(first), words::Mark::Quote | words::Mark::Open))
-            && !QUOTATIVES.iter().any(|word| after.starts_with(word));
+            && !WORDS["quotatives"].iter().any(|word| after.starts_with(word));
     free && atoms.get(next).is_none_or(|atom| atom.start >= at)
 }

@@ -58,7 +58,7 @@ impl WholeFile {
 
     /// The extensions of all files that are read, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
-        let texts = Format::EXTENSIONS.iter().map(|(extension, _)| *extension);
+        let texts = Format::extensions().map(|(extension, _)| extension);
         texts.chain(OfficeKind::EXTENSIONS)
     }
 }

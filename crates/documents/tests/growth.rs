@@ -420,7 +420,7 @@ fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
         "{}",
         if are_counted() { "branches are counted" } else { "processor time is measured" }
     );
-    for format in Format::ALL {
+    for format in Format::all() {
         translate("a {b} 12,345 <b>c</b>. d", format);
         for piece in PIECES {
             let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
@@ -437,7 +437,7 @@ fn no_pieces_together_take_more_than_in_proportion() {
     let cases = std::env::var("FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let pieces = prop::collection::vec(select(PIECES), 1..5);
     let starts = select([STARTS, &[SUBTITLE]].concat());
-    let all = (starts, pieces, select(Format::ALL.to_vec()));
+    let all = (starts, pieces, select(Format::all().collect::<Vec<_>>()));
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let run = TestRunner::new(config)
         .run(&all, |(start, pieces, format)| grows_in_proportion(start, &pieces.concat(), format));

@@ -12,7 +12,7 @@ use crate::values::one_of;
 #[command(after_help = include_str!("export.txt"))]
 pub struct Args {
     /// The format to write
-    #[arg(value_parser = one_of(&Format::WRITTEN, Format::name))]
+    #[arg(value_parser = one_of(Format::WRITTEN, Format::name))]
     format: Format,
     /// The model directory; embedded:de-en and embedded:en-de are inside the program
     #[arg(long, short, value_parser = model(), value_name = "DIR")]

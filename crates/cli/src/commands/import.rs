@@ -14,7 +14,7 @@ use crate::values::one_of;
 #[command(allow_missing_positional = true, after_help = include_str!("import.txt"))]
 pub struct Args {
     /// Format of the model [default: recognised from its files]
-    #[arg(value_parser = one_of(&Format::ALL, Format::name))]
+    #[arg(value_parser = one_of(Format::ALL, Format::name))]
     format: Option<Format>,
     /// The other system's model: a folder, a file of Marian, a package (.argosmodel of Argos
     /// Translate, .zip of OPUS-MT), or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched

@@ -1,6 +1,5 @@
 //! Messages of a catalogue, and the slots of the file into which their translations are written.
 
-use std::fmt;
 use std::ops::Range;
 
 use super::spelling::Spelling;
@@ -74,7 +73,8 @@ impl Slot {
 }
 
 /// A file that is no catalogue of its format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {fault}")]
 pub struct BrokenCatalogue {
     /// The line at which it is broken, from 1.
     pub line: usize,
@@ -88,14 +88,6 @@ impl BrokenCatalogue {
         Self { line: Lines::of(text).number(at), fault: fault.into() }
     }
 }
-
-impl fmt::Display for BrokenCatalogue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.fault)
-    }
-}
-
-impl std::error::Error for BrokenCatalogue {}
 
 /// The lines of a file.
 pub(crate) struct Lines(Vec<usize>);

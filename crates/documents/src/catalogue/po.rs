@@ -186,13 +186,8 @@ impl<'a> Reader<'a> {
         let group = messages.len();
         let line = self.lines.number(entry.start);
         let message = |source: String, target: &str, range: Range<usize>, around: [String; 2]| {
-            let slot = Slot {
-                range,
-                around,
-                spelling: Spelling::Po(self.newline),
-                marks: marks.clone(),
-                group,
-            };
+            let (spelling, marks) = (Spelling::Po(self.newline), marks.clone());
+            let slot = Slot { range, around, spelling, marks, group };
             let (context, target) = (context.clone(), target.into());
             Message { line, context, source, target, state, time: String::new(), slot }
         };
@@ -201,12 +196,8 @@ impl<'a> Reader<'a> {
             let form = index_of(field.keyword).zip(plural);
             let source = form
                 .map_or(&singular, |(form, plural)| self.source(form, [&singular, &plural.text]));
-            messages.push(message(
-                source.clone(),
-                &field.text,
-                field.range.clone(),
-                Default::default(),
-            ));
+            let (target, range) = (&field.text, field.range.clone());
+            messages.push(message(source.clone(), target, range, Default::default()));
         }
         // Forms that the language has and the template has not.
         let count = self.forms.as_ref().map_or(0, Vec::len);

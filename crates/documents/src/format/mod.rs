@@ -42,45 +42,45 @@ pub enum Format {
     Tmx,
 }
 
+/// The formats in their order, with their names and the extensions of their files.
+const TABLE: [(Format, &str, &str); 7] = [
+    (Format::Text, "text", "txt"),
+    (Format::Html, "html", "html htm"),
+    (Format::Markdown, "markdown", "md markdown"),
+    (Format::Srt, "srt", "srt vtt"),
+    (Format::Po, "po", "po pot"),
+    (Format::Xliff, "xliff", "xlf xliff"),
+    (Format::Tmx, "tmx", "tmx"),
+];
+
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 7] =
-        [Self::Text, Self::Html, Self::Markdown, Self::Srt, Self::Po, Self::Xliff, Self::Tmx];
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|&(format, ..)| format)
+    }
 
-    /// The extensions of files, and their formats.
-    pub const EXTENSIONS: [(&str, Self); 12] = [
-        ("txt", Self::Text),
-        ("html", Self::Html),
-        ("htm", Self::Html),
-        ("md", Self::Markdown),
-        ("markdown", Self::Markdown),
-        ("srt", Self::Srt),
-        ("vtt", Self::Srt),
-        ("po", Self::Po),
-        ("pot", Self::Po),
-        ("xlf", Self::Xliff),
-        ("xliff", Self::Xliff),
-        ("tmx", Self::Tmx),
-    ];
+    /// The extensions of files, without their dots, and their formats.
+    pub fn extensions() -> impl Iterator<Item = (&'static str, Self)> {
+        let row = |&(format, _, all): &(Self, _, &'static str)| {
+            all.split(' ').map(move |extension| (extension, format))
+        };
+        TABLE.iter().flat_map(row)
+    }
 
     /// The format of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
-        let known =
-            Self::EXTENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
-        known.map(|&(_, format)| format)
+        let extension = extension.to_ascii_lowercase();
+        Self::extensions().find_map(|(known, format)| (known == extension).then_some(format))
     }
 
     /// The name of the format, such as `html`, `po` or `json`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Html => "html",
-            Self::Markdown => "markdown",
-            Self::Srt => "srt",
-            Self::Po => "po",
-            Self::Xliff => "xliff",
-            Self::Tmx => "tmx",
-        }
+        TABLE[self as usize].1
+    }
+
+    /// The names of all formats.
+    pub fn names() -> String {
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only what
@@ -132,23 +132,14 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| UnknownFormat(name.into()))
+        Self::all().find(|format| format.name() == name).ok_or_else(|| UnknownFormat(name.into()))
     }
 }
 
 /// A name that is none of a [`Format`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no document format `{0}`; the formats are {names}", names = Format::names())]
 pub struct UnknownFormat(String);
-
-impl fmt::Display for UnknownFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Format::ALL.map(Format::name).join(", ");
-        write!(f, "there is no document format `{}`; the formats are {names}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownFormat {}
 
 /// The translated block as it stands in the document, in the number of lines of the source.
 /// `source` is the block in the document.
@@ -175,8 +166,8 @@ mod tests {
 
     #[test]
     fn every_format_is_read_as_it_is_written() {
-        for format in Format::ALL {
-            assert_eq!(format.to_string().parse(), Ok(format));
+        for (index, format) in Format::all().enumerate() {
+            assert_eq!((format as usize, format.to_string().parse()), (index, Ok(format)));
         }
     }
 

@@ -8,7 +8,6 @@
 mod kind;
 mod paragraph;
 
-use std::fmt;
 use std::io::{Cursor, Read, Write};
 
 use zip::write::SimpleFileOptions;
@@ -39,7 +38,8 @@ struct Part {
 }
 
 /// The reason for which a file cannot be read, as a sentence with a remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BrokenFile(String);
 
 impl BrokenFile {
@@ -47,14 +47,6 @@ impl BrokenFile {
         Self(fault.into())
     }
 }
-
-impl fmt::Display for BrokenFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BrokenFile {}
 
 impl Office {
     /// The bytes of the archive and of the XML in it.

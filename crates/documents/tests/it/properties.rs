@@ -258,7 +258,7 @@ proptest! {
         noise in garbage(),
     ) {
         let noise = |_: &PendingSentence| noise.clone();
-        for format in Format::ALL {
+        for format in Format::all() {
             for text in [&text, &other] {
                 translate(text, format, &noise);
                 translate(text, format, &reverse);

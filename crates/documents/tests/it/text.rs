@@ -16,7 +16,7 @@ fn lines_indentation_and_marks_of_lists_stay() {
 #[test]
 fn an_empty_document_has_nothing_pending() {
     for text in ["", "\n", " \t\r\n", "12 + 3 = 15\n", "***"] {
-        for format in Format::ALL {
+        for format in Format::all() {
             let document = Document::parse(text, format, None, &|_| true);
             assert_eq!(document.pending(), []);
             assert_eq!(document.finish(), text);

@@ -19,7 +19,7 @@ use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 use std::time::Instant;
 
-use burnformer_documents::{Format, OfficeKind};
+use burnformer_documents::{Format, WholeFile};
 use ipnet::IpNet;
 
 use self::error::ApiError;
@@ -193,12 +193,10 @@ pub(crate) fn within<T: PartialOrd + Display>(
 pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
     let wrong = || format!("{name} format is not supported");
-    let names = || Format::ALL.map(Format::name).join(", ");
-    name.parse().map_err(|_| ApiError::bad("format", wrong(), names()))
+    name.parse().map_err(|_| ApiError::bad("format", wrong(), Format::names()))
 }
 
 /// The ends of the names of files that are taken.
 pub(crate) fn extensions() -> Vec<String> {
-    let names = Format::EXTENSIONS.iter().map(|(extension, _)| extension);
-    names.chain(&OfficeKind::EXTENSIONS).map(|extension| format!(".{extension}")).collect()
+    WholeFile::extensions().map(|extension| format!(".{extension}")).collect()
 }

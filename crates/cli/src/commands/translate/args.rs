@@ -30,7 +30,7 @@ pub struct Args {
     pub(super) out: Option<PathBuf>,
     /// Read the whole input as one document in this format, and keep its markup, white space and
     /// lines. Sentences that are too long for the model are cut at clauses
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name),
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::name),
         conflicts_with_all = ["nbest", "prefix", "json", "shard"])]
     pub(super) format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default:

@@ -1,5 +1,8 @@
 //! The part that an element plays for the text around it.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// The part that an element plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -29,39 +32,34 @@ impl Role {
     }
 }
 
+/// The kinds of elements, with their names in lower case.
+static KINDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("tags.txt").lines().filter_map(|line| line.split_once(": "));
+    lines.map(|(kind, names)| (kind, names.split(' ').collect())).collect()
+});
+
+fn is(kind: &str, name: &str) -> bool {
+    KINDS.get(kind).is_some_and(|names| names.contains(&name))
+}
+
 /// The role of elements called `name`, in lower case.
 pub(super) fn role(name: &str) -> Role {
     match name {
-        "script" | "style" | "svg" | "math" | "template" | "textarea" | "noscript" | "iframe"
-        | "xmp" | "noembed" | "noframes" | "plaintext" | "object" | "canvas" | "audio"
-        | "video" => Role::Hidden,
-        "pre" | "listing" => Role::Preformatted,
-        // The last are those of XLIFF, TMX and Android.
-        "code" | "kbd" | "samp" | "var" | "tt" | "ph" | "bpt" | "ept" | "it" | "ut" | "xliff:g" => {
-            Role::Code
-        }
-        "br" | "img" | "input" | "wbr" | "area" | "embed" | "param" | "source" | "track" => {
-            Role::Void
-        }
-        "address" | "article" | "aside" | "base" | "blockquote" | "body" | "button" | "caption"
-        | "center" | "col" | "colgroup" | "dd" | "details" | "dialog" | "dir" | "div" | "dl"
-        | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "frame"
-        | "frameset" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "head" | "header" | "hgroup"
-        | "hr" | "html" | "label" | "legend" | "li" | "link" | "main" | "menu" | "meta" | "nav"
-        | "ol" | "optgroup" | "option" | "p" | "search" | "section" | "select" | "summary"
-        | "table" | "tbody" | "td" | "tfoot" | "th" | "thead" | "title" | "tr" | "ul" => {
-            Role::Block
-        }
+        _ if is("block", name) => Role::Block,
+        _ if is("void", name) => Role::Void,
+        _ if is("code", name) => Role::Code,
+        _ if is("preformatted", name) => Role::Preformatted,
+        _ if is("hidden", name) => Role::Hidden,
         _ => Role::Inline,
     }
 }
 
 /// Returns whether the end tag of `name` may be left out, because the next block ends the element.
 pub(super) fn closes_itself(name: &str) -> bool {
-    matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "tr" | "option" | "optgroup")
+    is("closes itself", name)
 }
 
 /// Returns whether the element is one tag only.
 pub(super) fn is_empty(name: &str) -> bool {
-    role(name) == Role::Void || matches!(name, "base" | "col" | "frame" | "hr" | "link" | "meta")
+    is("void", name) || is("empty", name)
 }
