@@ -91,7 +91,8 @@ impl Reader<'_> {
         if format == Some(Format::Tmx) {
             let (text, languages) = (open_text(file)?, self.languages);
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
-            found.with_context(|| file.display().to_string())?;
+            let [from, _] = found.with_context(|| file.display().to_string())?;
+            ensure!(from.is_some(), "{}: no unit; export the memory as TMX 1.4", file.display());
         } else if let Some(format) = format {
             self.catalogue(file, format)?;
         } else if extension.eq_ignore_ascii_case("csv") {
@@ -104,7 +105,7 @@ impl Reader<'_> {
         } else {
             bail!(
                 "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
-                 name two texts, or a .po, .tmx, .tsv or .csv",
+                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
                 file.display()
             );
         }

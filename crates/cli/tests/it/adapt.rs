@@ -175,7 +175,10 @@ fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
     };
     let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
     let plain = translate(&[]);
-    for name in ["mine.tmx", "mine.tsv", "mine.csv"] {
+    let xliff = "<xliff version='2.0' srcLang='de' trgLang='en'><file><unit><segment><source>eins <pc id='1'>zwei</pc> \
+                 drei</source><target>From the memory</target></segment></unit></file></xliff>";
+    fs::write(path("mine.xlf"), xliff).unwrap();
+    for name in ["mine.tmx", "mine.xlf", "mine.tsv", "mine.csv"] {
         let answered = lines(&translate(&["--memory", &path(name)]));
         assert_eq!(answered[0], "From the memory", "{name}");
         assert_eq!(answered[1..], lines(&plain)[1..]);
@@ -185,10 +188,12 @@ fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
     let scores: Vec<Option<f64>> = all.iter().map(|it| it["memory"]["score"].as_f64()).collect();
     assert_eq!(scores, [Some(1.0), Some(0.75), None]);
     assert_eq!((&all[0]["finish"], &all[1]["finish"] == "memory"), (&"memory".into(), false));
-    fs::write(path("bad.tmx"), "eins\n").unwrap();
     let bad = path("bad.tmx");
-    let arguments = ["translate", "--model", &model, "--input", &input, "--memory", &bad];
-    refused(&arguments, 1, &["bad.tmx", "no TMX with units", "export the memory"]);
+    for text in ["eins\n", "<tmx version='1.4'></tmx>"] {
+        fs::write(&bad, text).unwrap();
+        let arguments = ["translate", "--model", &model, "--input", &input, "--memory", &bad];
+        refused(&arguments, 1, &["bad.tmx", "no ", "export the memory as TMX 1.4"]);
+    }
     // In a document too, with its markup.
     fs::write(path("in.html"), "<p><b>eins zwei drei</b></p>").unwrap();
     let html = path("in.html");

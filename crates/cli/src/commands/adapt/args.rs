@@ -13,7 +13,7 @@ pub struct Args {
     /// The model to adapt: a directory, or embedded:de-en or embedded:en-de inside the program
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     pub(super) model: PathBuf,
-    /// The memory: .po, .tmx, .tsv or .csv files, or texts, of which two in a row are the
+    /// The memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are the
     /// sources and their translations. Untranslated and fuzzy messages do not count
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     pub(super) memory: Vec<PathBuf>,

@@ -286,6 +286,19 @@ mod tests {
         )
     }
 
+    fn xliff(count: usize) -> String {
+        let unit = |number| {
+            let [source, target] = pair(number);
+            format!(
+                "<trans-unit id='{number}'><source>{source}</source><target>{target}</target></trans-unit>\n"
+            )
+        };
+        let units: String = (0..count).map(unit).collect();
+        format!(
+            "<xliff version='1.2'><file source-language='en' target-language='de-AT'>{units}</file></xliff>"
+        )
+    }
+
     #[test]
     fn every_form_of_a_memory_has_the_same_pairs() {
         let csv = format!("\"The \"\"word\"\" of it,\nis\";Ja\n{}", lines(0, 100, ";"));
@@ -299,6 +312,7 @@ mod tests {
             vec![("a.csv", csv)],
             vec![("a.csv", lines(0, 100, "|"))],
             vec![("a.tmx", tmx([1; 100].into_iter()))],
+            vec![("a.xlf", xliff(100))],
             vec![("a.en", en), ("a.de", de)],
         ] {
             let memory = read(&files).unwrap();
@@ -399,6 +413,14 @@ mod tests {
                 "a.tmx: line 32: the XML is broken",
             ),
             (vec![("a.tmx", "<xliff/>".into())], "a.tmx: line 1: the file is no TMX"),
+            (
+                vec![("a.xlf", xliff(30).replace("de-AT", "fr"))],
+                "a.xlf: line 1: the catalogue is in",
+            ),
+            (
+                vec![("a.xlf", xliff(30).replace("</file>", ""))],
+                "a.xlf: line 31: the XML is broken",
+            ),
             (vec![("a.csv", lines(0, 30, ";") + "a;b;c\n")], "a.csv:31: the row has 3 columns"),
             (vec![("a.txt", "one\n".into())], "name two texts"),
             (vec![("a.po", po(30) + "msgid \"x\n")], "a.po: line 91: "),

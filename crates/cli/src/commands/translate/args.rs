@@ -78,7 +78,7 @@ pub struct Args {
     /// by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
-    /// Translation memory: .po, .tmx, .tsv or .csv files, or texts, of which two in a row are
+    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are
     /// the sources and their translations. A segment that it has is translated as there, and a
     /// message of a catalogue needs no review then; with --json, `memory` is the pair that is most
     /// like the line, with a score of 1 if it is the line
