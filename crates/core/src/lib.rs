@@ -49,7 +49,6 @@
 
 mod activation;
 mod attention;
-mod attention_maps;
 mod bias;
 mod config;
 mod context;
@@ -98,7 +97,6 @@ pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
-pub use attention_maps::AttentionMaps;
 pub use bias::AttentionBias;
 pub use config::{
     ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
@@ -130,7 +128,7 @@ pub use precision::Precision;
 pub use random::Mode;
 pub use residual::{NormPosition, ResidualNorm};
 pub use rotary::rotate;
-pub use seq2seq::{Model, Seq2Seq, Seq2SeqCache};
+pub use seq2seq::{AttentionMaps, Model, Seq2Seq, Seq2SeqCache};
 pub use seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
 pub use transformer::Transformer;

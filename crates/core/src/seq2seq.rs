@@ -12,7 +12,6 @@ use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::ComputeType;
 
-use crate::attention_maps::AttentionMaps;
 use crate::linear::Linear;
 use crate::parameters::{Change, Look, Parameters};
 use crate::precision::Precision;
@@ -190,4 +189,15 @@ impl Parameters for Model {
     fn map_parameters(self, change: Change<'_>) -> Self {
         self.change_parameters(change)
     }
+}
+
+/// Attention weights of every layer, each `[batch, heads, query_len, key_len]`.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionMaps {
+    /// Encoder self-attention: source positions attending to source positions.
+    pub encoder_self: Vec<Tensor<4>>,
+    /// Decoder self-attention: target positions attending to target positions.
+    pub decoder_self: Vec<Tensor<4>>,
+    /// Cross-attention: target positions attending to source positions.
+    pub cross: Vec<Tensor<4>>,
 }

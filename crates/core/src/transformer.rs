@@ -4,7 +4,6 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
 
-use crate::attention_maps::AttentionMaps;
 use crate::bias::AttentionBias;
 use crate::config::{ConfigError, TransformerConfig};
 use crate::context::{AttentionKind, Context, Recorder};
@@ -19,7 +18,7 @@ use crate::mask::{end_mask, padding_mask};
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::seq2seq::{Model, Seq2Seq, Seq2SeqCache};
+use crate::seq2seq::{AttentionMaps, Model, Seq2Seq, Seq2SeqCache};
 use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 use crate::shared_embeddings::SharedEmbeddings;
 

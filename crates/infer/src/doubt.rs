@@ -1,5 +1,7 @@
 //! Signs that a translation is wrong, for a reader who does not know the right one.
 
+use derive_more::Display;
+
 /// The largest number of parts in a sequence that is looked for as a repeated one.
 const LONGEST_UNIT: usize = 12;
 /// The number of times in a row that a sequence has to occur.
@@ -13,7 +15,8 @@ const LONGER: usize = 3;
 const SLACK: usize = 40;
 
 /// A sign that a translation is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Hash)]
+#[display(rename_all = "lowercase")]
 pub enum Doubt {
     /// A sequence of words or characters is repeated several times in a row, and nothing in the
     /// source is.
@@ -22,17 +25,6 @@ pub enum Doubt {
     Copy,
     /// The translation is far longer or shorter than its source.
     Length,
-}
-
-impl Doubt {
-    /// The name in the output of programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Copy => "copy",
-            Self::Length => "length",
-        }
-    }
 }
 
 /// The signs that `text` is a wrong translation of `source`, whose invisible characters are no

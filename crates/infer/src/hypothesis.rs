@@ -1,5 +1,8 @@
-/// The reason why a hypothesis ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+use derive_more::Display;
+
+/// The reason why a hypothesis ends, displayed by its name in results.
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq, Hash)]
+#[display(rename_all = "kebab-case")]
 pub enum FinishReason {
     /// The model ended the sentence with `</s>`.
     #[default]
@@ -8,17 +11,6 @@ pub enum FinishReason {
     Limit,
     /// A translation memory has the translation.
     Memory,
-}
-
-impl FinishReason {
-    /// The name of the reason in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EndOfSentence => "end-of-sentence",
-            Self::Limit => "limit",
-            Self::Memory => "memory",
-        }
-    }
 }
 
 /// A translation as token ids.

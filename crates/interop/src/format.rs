@@ -5,11 +5,11 @@ use std::path::Path;
 
 use burnformer_core::TransformerConfig;
 
-use crate::archive::{root, unpacked};
 use crate::ctranslate2::{self, Quantisation};
 use crate::error::{InteropError, Result};
 use crate::package::Package;
 use crate::text_files::TextFiles;
+use crate::zip::{root, unpacked};
 use crate::{hugging_face, marian};
 
 /// A file format of another system.

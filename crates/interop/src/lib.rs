@@ -25,7 +25,6 @@
 
 #![forbid(unsafe_code)]
 
-mod archive;
 mod carried;
 mod ctranslate2;
 mod cursor;

@@ -4,7 +4,6 @@
 //! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over.
 //! Scores therefore agree with both.
 
-mod alignment;
 mod edit_distance;
 mod shift;
 

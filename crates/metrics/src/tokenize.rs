@@ -1,10 +1,8 @@
 //! Tokenisers: each turns a line into words that are separated by spaces.
 
 mod flores;
-pub(crate) mod international;
 pub(crate) mod mteval;
 pub(crate) mod tercom;
-pub(crate) mod zh;
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -74,9 +72,9 @@ impl BleuTokenizer {
     pub fn tokenize(self, line: &str) -> Cow<'_, str> {
         match self {
             Self::V13a => Cow::Owned(mteval::tokenize_13a(line)),
-            Self::International => Cow::Owned(international::tokenize(line)),
+            Self::International => Cow::Owned(mteval::tokenize_international(line)),
             Self::Char => Cow::Owned(spaced(line)),
-            Self::Chinese => Cow::Owned(zh::tokenize(line)),
+            Self::Chinese => Cow::Owned(mteval::tokenize_chinese(line)),
             Self::None => Cow::Borrowed(line),
             Self::Flores101 => Cow::Owned(flores::FLORES_101.tokenize(line)),
             Self::Flores200 => Cow::Owned(flores::FLORES_200.tokenize(line)),

@@ -1,6 +1,6 @@
 //! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
-use burnformer_infer::{Doubt, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
+use burnformer_infer::{Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
 use burnformer_server::Detection;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ impl Texts {
 /// the best one.
 pub struct Found {
     alternatives: Vec<(String, Hypothesis)>,
-    doubts: Vec<&'static str>,
+    doubts: Vec<String>,
     confidence: Option<f64>,
     alignment: Option<Vec<CharLink>>,
 }
@@ -55,7 +55,7 @@ impl Found {
             .collect();
         let (best, hypothesis) = &alternatives[0];
         let confidence = translator.confidence(source, best, hypothesis);
-        let doubts = doubts(source, best).into_iter().map(Doubt::name).collect();
+        let doubts = doubts(source, best).into_iter().map(|doubt| doubt.to_string()).collect();
         let alignment = match aligned {
             true => Some(in_characters(source, best, translator.links(source, best)?)),
             false => None,
@@ -93,7 +93,7 @@ pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, Py
     let class_of_others = class(py, "Alternative")?;
     let alternative = |(text, hypothesis): (String, Hypothesis)| {
         let Hypothesis { tokens, log_probs, score, finish, .. } = hypothesis;
-        class_of_others.call1((text, score, tokens, log_probs, finish.name()))
+        class_of_others.call1((text, score, tokens, log_probs, finish.to_string()))
     };
     let alternatives =
         found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;

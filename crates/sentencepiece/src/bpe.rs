@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::PieceType;
 use crate::merge::{Merger, Symbol, merge};
 use crate::normalizer::MOST_SYMBOLS;
-use crate::segment::Segment;
 use crate::trie::{ROOT, Trie};
+use crate::types::Segment;
 use crate::vocabulary::Vocabulary;
 
 /// The number of nested merges that are undone before an unused piece is kept.

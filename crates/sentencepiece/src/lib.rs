@@ -36,7 +36,6 @@ mod merge;
 mod model;
 mod normalizer;
 mod proto;
-mod segment;
 mod trie;
 mod types;
 mod unigram;

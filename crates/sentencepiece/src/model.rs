@@ -9,9 +9,8 @@ use crate::charsmap::Charsmap;
 use crate::error::{ModelProblem, SentencePieceError};
 use crate::normalizer::Normalizer;
 use crate::proto::{ModelProto, NormalizerSpec, TrainerSpec};
-use crate::segment::Segment;
 use crate::trie::Trie;
-use crate::types::{ModelType, PieceType};
+use crate::types::{ModelType, PieceType, Segment};
 use crate::vocabulary::{Vocabulary, byte_piece};
 use crate::{bpe, unigram, whole};
 

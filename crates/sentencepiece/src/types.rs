@@ -1,4 +1,4 @@
-//! The types of models and of pieces.
+//! The types of models and of pieces, and a part of a text with its piece.
 
 /// The way in which a model segments text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,4 +28,16 @@ pub enum PieceType {
     Unused,
     /// One byte (`<0x0A>`) of text without a piece.
     Byte,
+}
+
+/// The bytes `start..end` of a normalised text, with their piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The first byte.
+    pub start: usize,
+    /// The index after the last byte.
+    pub end: usize,
+    /// The id of the piece; `None` only in a model without a piece for unknown text, which spells
+    /// it in bytes.
+    pub id: Option<u32>,
 }

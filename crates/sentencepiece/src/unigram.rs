@@ -6,8 +6,8 @@
 //! would be segmented differently.
 
 use crate::PieceType;
-use crate::segment::Segment;
 use crate::trie::{ROOT, Trie};
+use crate::types::Segment;
 use crate::vocabulary::Vocabulary;
 
 /// The difference between the score of the rarest piece and that of unknown text.

@@ -3,8 +3,8 @@
 use crate::PieceType;
 use crate::bpe::next_symbol;
 use crate::normalizer::SPACE;
-use crate::segment::Segment;
 use crate::trie::Trie;
+use crate::types::Segment;
 use crate::vocabulary::Vocabulary;
 
 /// Cuts before every space.

@@ -22,7 +22,6 @@
 mod attention;
 mod config;
 mod decoder;
-mod encoder;
 mod gru;
 mod network;
 

@@ -19,7 +19,6 @@
 mod build;
 mod file;
 mod header;
-mod positional;
 mod tokenized;
 
 pub(crate) use build::build;

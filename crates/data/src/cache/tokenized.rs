@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::file::read_exact_at;
 use super::header::{HEADER_BYTES, Header};
-use super::positional::read_exact_at;
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};

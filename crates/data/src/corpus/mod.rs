@@ -5,12 +5,11 @@
 //! NUL) stay in the line, because line numbers and text must agree with the file; the normaliser of
 //! the tokeniser removes them.
 
-mod gzip;
+mod compressed;
 mod lines;
 mod open;
 mod parallel;
 mod pipes;
-mod zstd;
 
 use std::path::{Path, PathBuf};
 

@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use super::gzip::GzipReader;
+use super::compressed::{GzipReader, ZstdReader};
 use super::is_standard_input;
-use super::zstd::ZstdReader;
 use crate::error::{DataError, Result};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -16,7 +16,6 @@
 //! disk.
 
 mod plan;
-mod settings;
 mod stream;
 mod update;
 mod windows;
@@ -30,8 +29,7 @@ use crate::batch::Batch;
 use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
 use plan::{Entry, columns, cost, cut};
-pub use plan::{EpochPlan, PlannedRows};
-pub use settings::SamplerSettings;
+pub use plan::{EpochPlan, PlannedRows, SamplerSettings};
 pub use stream::{BatchStream, PlannedBatch};
 pub use update::{PlannedUpdate, Rank, UpdateStream};
 

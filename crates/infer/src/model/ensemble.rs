@@ -1,7 +1,6 @@
 use burnformer_kernels::softmax;
 
-use super::decoding::Decoding;
-use super::step::{SpecialIds, StepModel};
+use super::step::{Decoding, SpecialIds, StepModel};
 use crate::attention::HeadWeights;
 use crate::error::InferError;
 

@@ -3,9 +3,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
 use burnformer_kernels::is_fused_on;
 
-use super::decoding::Decoding;
-use super::listed::{Listed, union};
-use super::step::{SpecialIds, StepModel};
+use super::step::{Decoding, Listed, SpecialIds, StepModel, union};
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// The number of target positions that are projected to the vocabulary at once in forced scoring,
@@ -117,7 +115,7 @@ impl StepModel for NeuralModel {
         let (ids, columns) = union(lists, self.target_vocab());
         let outputs = Some(self.model.select_outputs(&ids));
         let decoding = Box::new(NeuralDecoding { model: self, cache, outputs });
-        Box::new(Listed::new(decoding, ids.len(), columns))
+        Box::new(Listed { inner: decoding, width: ids.len(), columns })
     }
 
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.

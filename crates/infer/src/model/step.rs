@@ -1,10 +1,9 @@
-//! The trait that search needs of a model.
+//! The traits that search needs of a model, and decoding that predicts for each sentence only the
+//! tokens of its list.
 
 pub use burnformer_data::SpecialIds;
 use burnformer_kernels::log_sum_exp;
 
-use super::decoding::Decoding;
-use super::listed::Listed;
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// A model that predicts a target one token at a time.
@@ -48,7 +47,7 @@ pub trait StepModel: Send + Sync {
     /// do that instead.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
-        Box::new(Listed::new(self.start(sources), self.target_vocab(), columns))
+        Box::new(Listed { inner: self.start(sources), width: self.target_vocab(), columns })
     }
 
     /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
@@ -89,5 +88,99 @@ pub trait StepModel: Send + Sync {
     /// those of `source`; an ensemble gives that of its first member. `None` if there is none.
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
         Some(HeadWeights::mean(self.attention(source, target)?.cross.last()?))
+    }
+}
+
+/// A batch of hypotheses that are being decoded. The rows of one sentence are adjacent, and every
+/// sentence has the same number of rows.
+pub trait Decoding {
+    /// Appends to each row its token of `tokens`. Returns the logits of the next token: numbers
+    /// whose softmax is its distribution.
+    ///
+    /// # Shapes
+    /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row;
+    ///   `[rows, tokens of the sentence's list]` after
+    ///   [`start_listed`](StepModel::start_listed), where rows of several sentences
+    ///   differ in length
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32>;
+
+    /// Like [`step`](Self::step), but passes the logits to `take` a few rows at a time, in order.
+    /// Parts are whole sentences of `width` rows each.
+    ///
+    /// This default passes all at once. A model may compute few rows at a time, so that they stay
+    /// in the processor's caches.
+    fn step_in_parts(&mut self, tokens: &[u32], width: usize, take: &mut dyn FnMut(&mut [f32])) {
+        let _ = width;
+        take(&mut self.step(tokens));
+    }
+
+    /// Replaces the rows by copies of the old rows `rows` (`[new_rows]`; a row may be repeated or
+    /// left out).
+    ///
+    /// `sentences` are the sentences of the old batch that stay and to which the new rows belong,
+    /// in ascending order; `None` if all stay.
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>);
+}
+
+/// Picks the logits of each sentence's list from those that another decoding gives for all
+/// sentences.
+pub(super) struct Listed<'a> {
+    pub inner: Box<dyn Decoding + 'a>,
+    /// The number of logits of a row of `inner`.
+    pub width: usize,
+    /// For each sentence which logits of a row are those of its list, in ascending order.
+    pub columns: Vec<Vec<u32>>,
+}
+
+impl Decoding for Listed<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let all = self.inner.step(tokens);
+        // The columns ascend without repetition, so a list of the full length has every column.
+        if self.columns.iter().all(|columns| columns.len() == self.width) {
+            return all;
+        }
+        let rows = tokens.len() / self.columns.len();
+        let lengths = self.columns.iter().map(|columns| rows * columns.len());
+        let mut picked = Vec::with_capacity(lengths.sum());
+        for (row, logits) in all.chunks_exact(self.width).enumerate() {
+            let columns = self.columns[row / rows].iter();
+            picked.extend(columns.map(|&column| logits[column as usize]));
+        }
+        picked
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.inner.reorder(rows, sentences);
+        if let Some(sentences) = sentences {
+            let kept =
+                sentences.iter().map(|&sentence| std::mem::take(&mut self.columns[sentence]));
+            self.columns = kept.collect();
+        }
+    }
+}
+
+/// The tokens that are in at least one of `lists`, in ascending order, and for each list where its
+/// tokens are among them.
+pub(super) fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let mut is_in = vec![false; vocab];
+    lists.iter().copied().flatten().for_each(|&id| is_in[id as usize] = true);
+    let all: Vec<u32> = (0..vocab as u32).filter(|&id| is_in[id as usize]).collect();
+    let mut positions = vec![0; vocab];
+    for (position, &id) in (0..).zip(&all) {
+        positions[id as usize] = position;
+    }
+    let columns = |list: &&[u32]| list.iter().map(|&id| positions[id as usize]).collect();
+    (all, lists.iter().map(columns).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_union_says_where_each_list_is() {
+        let (all, columns) = union(&[&[1, 7], &[7, 8], &[]], 9);
+        assert_eq!(all, [1, 7, 8]);
+        assert_eq!(columns, [vec![0, 1], vec![1, 2], vec![]]);
     }
 }

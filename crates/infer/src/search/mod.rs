@@ -4,7 +4,6 @@ mod batch;
 mod check;
 mod choices;
 mod constraint;
-mod live;
 mod parallel;
 mod request;
 mod sample;

@@ -1,9 +1,8 @@
 use burnformer_kernels::{Placed, top_k_above};
 
 use super::constraint::{constrain, end_word, forced};
-use super::live::{Extension, Live};
 use super::sample::draw;
-use super::task::Task;
+use super::task::{Extension, Live, Task};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{AtLimit, BeamRule, Sampling};

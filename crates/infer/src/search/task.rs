@@ -2,7 +2,6 @@ use burnformer_core::RandomKey;
 use burnformer_kernels::log_sum_exp;
 
 use super::choices::Choices;
-use super::live::{Extension, Live};
 use super::request::Request;
 use crate::error::{InferError, SentenceError};
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -107,4 +106,24 @@ impl<'a> Task<'a> {
             ..Hypothesis::empty()
         }
     }
+}
+
+/// A hypothesis that may still grow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Live {
+    pub tokens: Vec<u32>,
+    pub log_probs: Vec<f32>,
+    /// The sum of `log_probs`, in float64.
+    pub total: f64,
+    /// The number of the sample; 0 in beam search.
+    pub sample: usize,
+}
+
+/// A live hypothesis extended by one token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extension {
+    pub parent: usize,
+    pub token: u32,
+    pub log_prob: f64,
+    pub total: f64,
 }

@@ -10,8 +10,7 @@ use burnformer_kernels::is_fused_on;
 use burnformer_shortlist::{Shortlist, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
-use super::options::{Languages, TranslateOptions};
-use super::pair::pair_of;
+use super::options::{Languages, TranslateOptions, pair_of};
 use crate::doubt::doubts;
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;

@@ -1,6 +1,5 @@
 //! The translator: from text to text.
 
-mod attention;
 mod capitals;
 mod files;
 mod found;
@@ -9,9 +8,7 @@ mod languages;
 mod links;
 mod load;
 mod options;
-mod pair;
 mod score;
-mod stream;
 mod terms;
 mod translate;
 mod translation;

@@ -2,7 +2,6 @@
 
 mod binary;
 mod binary_out;
-mod folder;
 mod layers;
 mod settings;
 mod vocabulary;
@@ -25,8 +24,7 @@ use crate::tensors::Tensors;
 use crate::text_files::TextFiles;
 use crate::{carried, padding, positions};
 use binary::Binary;
-use folder::{ACTIVATIONS, CONFIG, WEIGHTS};
-use settings::Settings;
+use settings::{ACTIVATIONS, CONFIG, Settings, WEIGHTS};
 use vocabulary::Vocabularies;
 
 pub(crate) use write::{Quantisation, check, write};

@@ -2,12 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use burnformer_core::SourceEnd;
+use burnformer_core::{Activation, SourceEnd};
 use serde::Deserialize;
 
 use super::binary::Binary;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_if_there};
+
+pub(super) const WEIGHTS: &str = "model.bin";
+pub(super) const CONFIG: &str = "config.json";
+/// The numbers of the activation functions in files (`ctranslate2/specs/common_spec.py`).
+pub(super) const ACTIVATIONS: [(u8, Activation); 3] =
+    [(0, Activation::Relu), (2, Activation::Silu), (3, Activation::Gelu)];
 
 /// The settings that are used, with CTranslate2's defaults.
 #[derive(Deserialize)]

@@ -8,8 +8,8 @@ use burnformer_core::{
 };
 
 use super::binary_out::{self, Content};
-use super::folder::{ACTIVATIONS, CONFIG, WEIGHTS};
 use super::layers;
+use super::settings::{ACTIVATIONS, CONFIG, WEIGHTS};
 use crate::error::Result;
 use crate::files::write_file;
 use crate::package::{Package, activation_in, check_layers, fresh_folder};

@@ -12,6 +12,18 @@ use serde_json::Value;
 
 use crate::error::{InteropError, Result};
 
+pub(super) const CONFIG: &str = "config.json";
+pub(super) const GENERATION: &str = "generation_config.json";
+pub(super) const SAFETENSORS: &str = "model.safetensors";
+pub(super) const PYTORCH: &str = "pytorch_model.bin";
+/// The tokeniser files.
+pub(super) const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
+/// The lists of tokens among them.
+pub(super) const VOCABULARIES: [&str; 2] = ["vocab.json", "target_vocab.json"];
+/// The tokeniser files in the format of `tokenizers`.
+pub(super) const TOKENIZERS: [&str; 3] =
+    ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];
+
 /// The names of activation functions. If there are several for one, the first is written.
 pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
     ("relu", Activation::Relu),

@@ -2,7 +2,6 @@
 //! `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
 
 mod config;
-mod folder;
 mod languages;
 mod separate;
 mod write;
@@ -19,8 +18,10 @@ use crate::package::Package;
 use crate::tensors::{Tensor, Weights};
 use crate::text_files::{TextFiles, sentencepiece};
 use crate::{carried, layers, positions, safe, torch, vocabulary};
-use config::{Family, GenerationConfig, MarianConfig};
-use folder::{CONFIG, GENERATION, PYTORCH, SAFETENSORS, TOKENIZERS, VOCABULARIES};
+use config::{
+    CONFIG, Family, GENERATION, GenerationConfig, MarianConfig, PYTORCH, SAFETENSORS, TOKENIZERS,
+    VOCABULARIES,
+};
 
 pub(crate) use write::{check, write};
 

@@ -10,8 +10,7 @@ use burnformer_core::{
 use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
-use super::config::ACTIVATIONS;
-use super::folder::{CONFIG, GENERATION, SAFETENSORS, TEXTS};
+use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};

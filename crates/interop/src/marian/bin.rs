@@ -1,11 +1,22 @@
 //! Marian's binary models (`src/common/binary.cpp`), in float32, or in int8 or int16 for intgemm.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::items::Items;
 use crate::cursor::{Cursor, text};
 use crate::error::{InteropError, Result};
-use crate::tensors::{NumberType, Tensor, elements};
+use crate::tensors::{NumberType, Tensor, Tensors, elements};
+
+/// The name of the options within the file of a model.
+pub(super) const OPTIONS: &str = "special:model.yml";
+
+/// The content of a file.
+#[derive(Default)]
+pub(super) struct Items {
+    pub tensors: Tensors,
+    /// The options as text. Their names begin with `special:`.
+    pub texts: BTreeMap<String, String>,
+}
 
 const VERSION: u64 = 1;
 /// The bits of a type that mark floats; the rest is the size of a number (`src/common/types.h`).

@@ -3,7 +3,6 @@
 
 mod bin;
 mod files;
-mod items;
 mod layers;
 mod npz;
 mod options;
@@ -21,9 +20,9 @@ use crate::package::Package;
 use crate::padding;
 use crate::tensors::Weights;
 use crate::text_files::TextFiles;
+use bin::{Items, OPTIONS};
 pub(crate) use files::is_there;
 use files::{Folder, Vocabularies};
-use items::{Items, OPTIONS};
 use layers::vector;
 use yaml::Options;
 

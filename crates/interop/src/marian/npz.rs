@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::items::Items;
+use super::bin::Items;
 use crate::cursor::{number, text};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};

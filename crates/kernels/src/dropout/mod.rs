@@ -11,6 +11,8 @@ mod tensor;
 use burn::tensor::Tensor;
 
 use crate::op::Target;
+#[cfg(feature = "cpu")]
+use crate::op::apply;
 
 pub use mask::DropoutMask;
 
@@ -25,7 +27,7 @@ pub use mask::DropoutMask;
 pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
     match (Target::of(&[&x]), mask) {
         #[cfg(feature = "cpu")]
-        (Target::Cpu, Some(mask)) => op::dropout(x, mask),
+        (Target::Cpu, Some(mask)) => apply(op::Dropout(mask), [x.into()]),
         _ => reference::dropout(x, mask),
     }
 }
@@ -45,7 +47,7 @@ pub fn residual_dropout<const D: usize>(
     assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
     match Target::of(&[&x, &y]) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => op::residual_dropout(x, y, mask),
+        Target::Cpu => apply(op::ResidualDropout(mask), [x.into(), y.into()]),
         _ => reference::residual_dropout(x, y, mask),
     }
 }

@@ -1,29 +1,15 @@
 //! Dropout as operations on the CPU.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::Tensor;
 
 use super::cpu;
 use super::mask::DropoutMask;
 use crate::cpu::{contiguous, floats, overwrite};
-use crate::op::{FusedOp, Keep, apply};
+use crate::op::{FusedOp, Keep};
 
-/// Dropout of one tensor on the CPU.
-pub(super) fn dropout<const D: usize>(x: Tensor<D>, mask: DropoutMask) -> Tensor<D> {
-    apply(Dropout(mask), [x.into()])
-}
-
-/// A residual connection with dropout, of tensors on the CPU.
-pub(super) fn residual_dropout<const D: usize>(
-    x: Tensor<D>,
-    y: Tensor<D>,
-    mask: Option<DropoutMask>,
-) -> Tensor<D> {
-    apply(ResidualDropout(mask), [x.into(), y.into()])
-}
-
+/// Dropout of one tensor.
 #[derive(Debug)]
-struct Dropout(DropoutMask);
+pub(super) struct Dropout(pub DropoutMask);
 
 impl FusedOp<1> for Dropout {
     type Saved = DropoutMask;
@@ -41,8 +27,9 @@ impl FusedOp<1> for Dropout {
     }
 }
 
+/// A residual connection with dropout.
 #[derive(Debug)]
-struct ResidualDropout(Option<DropoutMask>);
+pub(super) struct ResidualDropout(pub Option<DropoutMask>);
 
 impl FusedOp<2> for ResidualDropout {
     type Saved = Option<DropoutMask>;

@@ -1,23 +1,22 @@
 //! Affine maps (paper §3.3), and the first half of the feed-forward network.
 
-mod compute_type;
 #[cfg(feature = "cpu")]
 pub(crate) mod cpu;
-mod epilogue;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
-mod precision;
 pub(crate) mod quantize;
 pub(crate) mod reference;
+mod settings;
 
 use burn::tensor::{Device, Tensor};
 
 use crate::op::Target;
-use precision::Precision;
+#[cfg(feature = "cpu")]
+use crate::op::apply;
+use settings::Precision;
 
-pub use compute_type::ComputeType;
-pub use epilogue::Epilogue;
+pub use settings::{ComputeType, Epilogue};
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
@@ -105,7 +104,10 @@ fn linear_with<const D: usize>(
     };
     match target {
         #[cfg(feature = "cpu")]
-        Target::Cpu => op::linear(x, weight, bias, epilogue, precision),
+        Target::Cpu => {
+            let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
+            apply(op::Linear { epilogue, precision }, [x.into(), weight.into(), bias.into()])
+        }
         _ => match (precision, epilogue) {
             (Precision::Float32, Epilogue::None) => reference::linear(x, weight, bias),
             (Precision::Float32, Epilogue::Relu) => reference::linear_relu(x, weight, bias),

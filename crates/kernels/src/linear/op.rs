@@ -1,36 +1,23 @@
 //! Affine maps as an operation on the CPU.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::{Shape, Tensor};
+use burn::tensor::Shape;
 
 use super::cpu::{Sizes, through_relu};
-use super::epilogue::Epilogue;
-use super::precision::Precision;
+use super::settings::{Epilogue, Precision};
 use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
-use crate::op::{FusedOp, Keep, apply};
+use crate::op::{FusedOp, Keep};
 
-/// The affine map of tensors on the CPU.
-pub(super) fn linear<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<2>,
-    bias: Option<Tensor<1>>,
-    epilogue: Epilogue,
-    precision: Precision,
-) -> Tensor<D> {
-    // An empty bias stands for none, and wants no gradient.
-    let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
-    apply(Linear { epilogue, precision }, [x.into(), weight.into(), bias.into()])
-}
-
+/// The affine map. An empty bias stands for none, and wants no gradient.
 #[derive(Debug)]
-struct Linear {
-    epilogue: Epilogue,
-    precision: Precision,
+pub(super) struct Linear {
+    pub epilogue: Epilogue,
+    pub precision: Precision,
 }
 
 /// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.
 #[derive(Clone, Debug)]
-struct Saved {
+pub(super) struct Saved {
     precision: Precision,
     x: FlexTensor,
     weight: FlexTensor,

@@ -1,6 +1,6 @@
 use burn::tensor::{FloatDType, Tensor, activation::relu};
 
-use super::epilogue::Epilogue;
+use super::settings::Epilogue;
 use crate::to_f32::to_f32;
 
 /// [`linear`](crate::linear) in tensor arithmetic.

@@ -10,6 +10,8 @@ use burn::tensor::Tensor;
 
 use crate::dropout::DropoutMask;
 use crate::op::Target;
+#[cfg(feature = "cpu")]
+use crate::op::apply;
 
 /// Layer normalisation (Ba et al., 2016; paper §3.1) over the last axis: (x − mean) / √(variance +
 /// ε), multiplied by `weight`, plus `bias`.
@@ -28,7 +30,9 @@ pub fn layer_norm<const D: usize>(
     check_width(&x, &weight, &bias);
     match Target::of(&[&x, &weight, &bias]) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => op::layer_norm(x, weight, bias, epsilon),
+        Target::Cpu => {
+            apply(op::Norm { epsilon, mask: None }, [x.into(), weight.into(), bias.into()])
+        }
         _ => reference::layer_norm(x, weight, bias, epsilon),
     }
 }
@@ -57,7 +61,10 @@ pub fn residual_dropout_norm<const D: usize>(
     check_width(&x, &weight, &bias);
     match Target::of(&[&x, &y, &weight, &bias]) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
+        Target::Cpu => {
+            let inputs = [x.into(), y.into(), weight.into(), bias.into()];
+            apply(op::Norm { epsilon, mask }, inputs)
+        }
         _ => reference::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
     }
 }

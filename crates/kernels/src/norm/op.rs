@@ -1,39 +1,17 @@
 //! Norms as operations on the CPU.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::Tensor;
 
 use super::cpu::{self, Affine, Input, Moments};
 use crate::cpu::{contiguous, floats, overwrite, tensor};
 use crate::dropout::DropoutMask;
-use crate::op::{FusedOp, Keep, apply};
+use crate::op::{FusedOp, Keep};
 
-/// The norm of tensors on the CPU.
-pub(super) fn layer_norm<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<1>,
-    bias: Tensor<1>,
-    epsilon: f64,
-) -> Tensor<D> {
-    apply(Norm { epsilon, mask: None }, [x.into(), weight.into(), bias.into()])
-}
-
-/// The norm of a residual connection of tensors on the CPU.
-pub(super) fn residual_dropout_norm<const D: usize>(
-    x: Tensor<D>,
-    y: Tensor<D>,
-    weight: Tensor<1>,
-    bias: Tensor<1>,
-    epsilon: f64,
-    mask: Option<DropoutMask>,
-) -> Tensor<D> {
-    apply(Norm { epsilon, mask }, [x.into(), y.into(), weight.into(), bias.into()])
-}
-
+/// The norm, or that of a residual connection with dropout.
 #[derive(Debug)]
-struct Norm {
-    epsilon: f64,
-    mask: Option<DropoutMask>,
+pub(super) struct Norm {
+    pub epsilon: f64,
+    pub mask: Option<DropoutMask>,
 }
 
 /// The inputs are x, y if there is one, weight and bias.
@@ -64,7 +42,7 @@ impl<const N: usize> FusedOp<N> for Norm {
 /// Tensors saved for the backward pass: the inputs, which are shared and not copied, and two
 /// numbers per row.
 #[derive(Clone, Debug)]
-struct Saved {
+pub(super) struct Saved {
     x: FlexTensor,
     y: Option<FlexTensor>,
     mask: Option<DropoutMask>,

@@ -13,7 +13,7 @@ mod softmax;
 mod vectorised;
 
 #[cfg(target_arch = "x86_64")]
-pub use dot::{dot_avx2, dot_avx512};
+pub use dot::dot_avx2;
 pub use fold::{LANES, fold, fold_pairs, max, sum};
 pub use math::{exp, exp_below_zero};
 pub use softmax::softmax_row;

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::simd::{LANES, fold_pairs, softmax_row, vectorised};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{dot_avx2, dot_avx512, has_avx2, has_avx512};
+use crate::simd::{dot_avx2, has_avx2};
 
 /// With fewer queries than this, one thread computes all of them.
 const PARALLEL: usize = 16;
@@ -79,22 +79,13 @@ fn one(heads: Heads, query: &[f32], pairs: &KeyValues, scores: &mut [f32], conte
 /// Writes query·keys/√d_k in each head to `scores`, which holds −∞ for hidden keys.
 fn compare(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if has_avx512() {
-        // SAFETY: the processor has the instructions.
-        return unsafe { compare_avx512(d_k, query, pairs, scores) };
-    }
-    #[cfg(target_arch = "x86_64")]
     if has_avx2() {
-        // SAFETY: as above.
+        // SAFETY: the processor has the instructions.
         return unsafe { compare_avx2(d_k, query, pairs, scores) };
     }
-    compare_portable(d_k, query, pairs, scores);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn compare_avx512(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
-    compare_by(d_k, query, pairs, scores, |query, key| dot_avx512(query, key));
+    compare_by(d_k, query, pairs, scores, |query, key| {
+        fold_pairs(query, key, |sum, q, k| sum + q * k)
+    });
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -123,12 +114,6 @@ fn compare_by(
             scores[index] = scale * dot(query, key);
         }
     }
-}
-
-fn compare_portable(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
-    compare_by(d_k, query, pairs, scores, |query, key| {
-        fold_pairs(query, key, |sum, q, k| sum + q * k)
-    });
 }
 
 vectorised! {

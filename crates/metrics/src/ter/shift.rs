@@ -1,7 +1,6 @@
 //! Tercom's greedy search for phrases to move ("shifts").
 
-use super::alignment::Alignment;
-use super::edit_distance::EditDistance;
+use super::edit_distance::{Alignment, EditDistance};
 
 const MAX_SHIFT_SIZE: usize = 10;
 const MAX_SHIFT_DISTANCE: usize = 50;

@@ -156,7 +156,7 @@ pub(crate) struct ScoredTranslation {
     pub links: Vec<LinkedPlaces>,
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<&'static str>,
+    pub doubts: Vec<String>,
     /// The confidence in it, from 0 to 1: the chrF, over 100, that translations of this probability
     /// had on a text that the model did not learn from, and 0 where there is a doubt. Missing for
     /// models without calibration.

@@ -77,7 +77,7 @@ pub struct Candidate {
     /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
     /// The signs that it is wrong: `loop`, `copy`, `length`.
-    pub doubts: Vec<&'static str>,
+    pub doubts: Vec<String>,
     /// The confidence in it, from 0 to 1, where the model is calibrated.
     pub confidence: Option<f64>,
     /// If true, it was found by a second search, because the first had found a loop.

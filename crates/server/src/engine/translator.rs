@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_glossary::Writing;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
-    MOST_LINKED, Request, SentenceError, Shortlist, TranslateOptions, Translation,
-    TranslationMemory, Translator, doubts,
+    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources, MOST_LINKED,
+    Request, SentenceError, Shortlist, TranslateOptions, Translation, TranslationMemory,
+    Translator, doubts,
 };
 use burnformer_view::Sentence;
 
@@ -91,7 +91,8 @@ impl TranslatorEngine {
             true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
             false => Vec::new(),
         };
-        let doubts = doubts(&work.text, &found.text).into_iter().map(Doubt::name).collect();
+        let doubts =
+            doubts(&work.text, &found.text).into_iter().map(|doubt| doubt.to_string()).collect();
         let confidence = self.translator.confidence(&work.text, &found.text, &found.hypothesis);
         let Hypothesis { score, is_second, memory, .. } = found.hypothesis;
         let (text, is_known) = (found.text, memory.is_some());

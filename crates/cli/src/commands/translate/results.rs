@@ -23,7 +23,7 @@ impl Job<'_> {
             let mut value = to_json(&all[0]);
             value["line"] = (number + 1).into();
             value["source"] = source.into();
-            value["doubts"] = doubts.iter().map(|doubt| doubt.name()).collect();
+            value["doubts"] = doubts.iter().map(|doubt| doubt.to_string()).collect();
             if let Some(confidence) = self.translator.confidence(source, text, hypothesis) {
                 value["confidence"] = confidence.into();
             }
@@ -64,6 +64,6 @@ impl Job<'_> {
 fn to_json(Alternative { text, hypothesis }: &Alternative) -> Value {
     json!({
         "translation": text, "score": hypothesis.score, "tokens": hypothesis.tokens,
-        "finish": hypothesis.finish.name(),
+        "finish": hypothesis.finish.to_string(),
     })
 }

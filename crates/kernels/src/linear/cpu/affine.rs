@@ -1,10 +1,9 @@
 //! The products of an affine map x·Wᵀ and of its backward pass.
 
-use super::lhs::Lhs;
 use super::panels::Panels;
+use super::product::Lhs;
 use super::{bfloat16, float32};
-use crate::linear::epilogue::Epilogue;
-use crate::linear::precision::Precision;
+use crate::linear::settings::{Epilogue, Precision};
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]

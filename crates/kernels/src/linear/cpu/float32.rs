@@ -15,12 +15,11 @@ use std::arch::aarch64::float32x4_t;
 use std::arch::x86_64::{__m256, __m512};
 
 use super::instructions::{Instructions, instructions};
-use super::lhs::{Lhs, Major};
 use super::panels::{LINE, Line, Panels, transpose};
-use super::product::{LeftFactor, Product};
+use super::product::{LeftFactor, Lhs, Major, Product};
 use super::tile::{Arithmetic, Last, Layout, Scales};
 use super::vector::Floats;
-use crate::linear::epilogue::Epilogue;
+use crate::linear::settings::Epilogue;
 
 /// The terms that are added before the next ones.
 const DEPTH: usize = 256;

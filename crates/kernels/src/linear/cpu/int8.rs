@@ -19,8 +19,8 @@ use super::panels::{Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
 use super::tile::{Arithmetic, Last, Layout, Scales};
 use super::vector::{Floats, Integers, Register};
-use crate::linear::epilogue::Epilogue;
 use crate::linear::quantize::quantize;
+use crate::linear::settings::Epilogue;
 
 /// The numbers of a word.
 const GROUP: usize = 4;

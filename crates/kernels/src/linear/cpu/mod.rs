@@ -6,14 +6,12 @@ mod bfloat16;
 mod float32;
 mod instructions;
 mod int8;
-mod lhs;
 mod panels;
 mod product;
 mod relu;
 #[cfg(test)]
 mod tests;
 mod tile;
-mod unrolled;
 mod vector;
 
 pub use affine::{Sizes, grad_of_weight};

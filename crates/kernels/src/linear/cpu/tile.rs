@@ -1,8 +1,23 @@
 //! The innermost loop: a few rows times one panel, the sums in registers.
 
-use super::unrolled::unrolled;
 use super::vector::{Floats, Register};
-use crate::linear::epilogue::Epilogue;
+use crate::linear::settings::Epilogue;
+
+/// Repeats a statement for 0 up to a constant minus 1 (at most 7) without a loop, so that the array
+/// elements that it uses stay in registers. (A closure would be compiled without the instructions
+/// of the function around it.)
+macro_rules! unrolled {
+    ($i:ident < $count:ident: $body:expr) => {
+        unrolled!($i < $count: $body; 0 1 2 3 4 5 6 7)
+    };
+    ($i:ident < $count:ident: $body:expr; $($number:literal)*) => {
+        const { assert!($count <= 8) };
+        $(if $number < $count {
+            let $i = $number;
+            $body
+        })*
+    };
+}
 
 /// The memory layout of a block of the left factor.
 #[derive(Clone, Copy, Debug)]

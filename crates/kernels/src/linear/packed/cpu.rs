@@ -5,7 +5,7 @@ use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bytes, DType, Tensor};
 
 use crate::cpu::{contiguous, dims, floats, primitive, tensor};
-use crate::linear::epilogue::Epilogue;
+use crate::linear::settings::Epilogue;
 use crate::linear::{ComputeType, cpu};
 
 /// A rearranged weight.

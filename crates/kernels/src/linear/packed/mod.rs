@@ -5,8 +5,7 @@ mod cpu;
 
 use burn::tensor::Tensor;
 
-use super::compute_type::ComputeType;
-use super::epilogue::Epilogue;
+use super::settings::{ComputeType, Epilogue};
 #[cfg(feature = "cpu")]
 use crate::op::Target;
 

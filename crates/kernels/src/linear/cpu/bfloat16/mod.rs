@@ -17,11 +17,10 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use super::instructions::{Instructions, instructions};
-use super::lhs::{Lhs, Major};
 use super::panels::{LINE, Line, Panels, slots};
-use super::product::{LeftFactor, Product};
+use super::product::{LeftFactor, Lhs, Major, Product};
 use super::tile::{Last, Layout, Scales};
-use crate::linear::epilogue::Epilogue;
+use crate::linear::settings::Epilogue;
 use portable::{DEPTH, PairedRows, Pairs};
 use round::{interleaved, neighbours};
 

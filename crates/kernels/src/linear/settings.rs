@@ -1,3 +1,5 @@
+//! The settings of a product.
+
 use serde::{Deserialize, Serialize};
 
 /// The type of numbers in which a model multiplies its weights when it translates.
@@ -25,4 +27,21 @@ impl ComputeType {
             Self::Int8 => "int8",
         }
     }
+}
+
+/// The function that follows a matrix product, in the same pass as the bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Epilogue {
+    /// No function.
+    None,
+    /// ReLU: the larger of 0 and each number. NaN stays NaN, and −0 stays −0.
+    Relu,
+}
+
+/// The type in which the factors of a product are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// Float32, the type of the tensors.
+    Float32,
+    BFloat16,
 }
