@@ -7,8 +7,8 @@ use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
 use super::first_look::look_after;
+use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
-use super::updates::{Clock, PendingUpdates};
 use crate::advice::Adviser;
 use crate::advice::text_check;
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
