@@ -15,7 +15,7 @@
 //! changes one of them, the sentence is translated a second time without them, and they are put
 //! back by alignment.
 //!
-//! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX). Each message
+//! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX, JSON and others). Each message
 //! without a translation is a document of its own, whose translation is written into its slot; all
 //! other bytes stay.
 //!

@@ -353,6 +353,8 @@ async function start() {
   $("source").value = settings.language.source.code;
   for (const id of ["key", "key-label", "key-note"]) $(id).hidden = !settings.keyRequired;
   $("about").textContent = settings.about;
+  $("file").accept = settings.supportedFilesFormat.join();
+  $("file-formats").textContent = `(${settings.supportedFilesFormat.join(", ")})`;
   fillTargets();
   $("target").value = settings.language.target.code;
   count();

@@ -87,7 +87,7 @@ impl Reader<'_> {
             false => file.into(),
         };
         let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
-        let format = Format::from_extension(extension).filter(|format| format.is_catalogue());
+        let format = Format::from_extension(extension).filter(|format| format.has_translations());
         if format == Some(Format::Tmx) {
             let (text, languages) = (open_text(file)?, self.languages);
             let found = stream_tmx(text, languages, &mut |message| self.message(message));

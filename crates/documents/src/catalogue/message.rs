@@ -1,8 +1,12 @@
 //! Messages of a catalogue, and the slots of the file into which their translations are written.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::spelling::Spelling;
+use crate::words::{has_letters, regex};
 use crate::xml_text::text_of;
 
 /// A message of a catalogue: a source text and, if it is translated, its translation.
@@ -30,6 +34,45 @@ impl Message {
         let is_markup = self.slot.is_markup();
         [&self.source, &self.target].map(|it| if is_markup { text_of(it) } else { it.clone() })
     }
+}
+
+/// A text of a file of one language.
+pub(super) struct Text {
+    pub(super) key: String,
+    /// The bytes that a translation replaces.
+    pub(super) range: Range<usize>,
+    pub(super) source: String,
+    pub(super) spelling: Spelling,
+}
+
+impl Text {
+    /// The text as a message of a file with these `lines`.
+    pub(super) fn message(self, lines: &Lines) -> Message {
+        let Self { key: context, range, source, spelling } = self;
+        let state = match is_language(&source) {
+            true => MessageState::Untranslated,
+            false => MessageState::Kept,
+        };
+        let (line, group, around) = (lines.number(range.start), range.start, Default::default());
+        let slot = Slot { range, around, spelling, marks: vec![], group };
+        let [target, time] = Default::default();
+        Message { line, context, source, target, state, time, slot }
+    }
+}
+
+/// Values that are no language, though they have letters: names of programs with a sign, a capital
+/// or a digit within, codes of languages, switches, rules of plurals, choices of Java, single
+/// letters.
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"^(?:true|false|null|[A-Za-z]|nplurals\s*=.*|[^\s{}%<>$]*(?:[a-z][A-Z]|[a-zA-Z][0-9]|\w[_.:=+]\w)[^\s{}%<>$]*|",
+        r"[:.#@/?][A-Za-z][^\s{}%<>$]*|[a-z]{2,3}[-_](?:[A-Z]{2}|[A-Z][a-z]{3}))$|\{\s*\d+\s*,\s*choice\s*,",
+    ))
+});
+
+/// Returns whether `text` has words to translate.
+fn is_language(text: &str) -> bool {
+    has_letters(text) && !(text.is_ascii() && CODE.is_match(text.trim()))
 }
 
 /// The state of the translation of a [`Message`].
@@ -68,7 +111,7 @@ impl Slot {
 
     /// Returns whether the text is XML.
     pub(crate) fn is_markup(&self) -> bool {
-        self.spelling == Spelling::Markup
+        matches!(self.spelling, Spelling::Markup | Spelling::Android(true))
     }
 }
 

@@ -1,7 +1,11 @@
 //! Catalogues: files of messages with their translations, such as PO, XLIFF and TMX. Everything in
 //! them stays byte for byte, except for the slots of what is translated.
 
+mod android;
+mod json;
+mod keys;
 mod message;
+mod pairs;
 mod plural;
 mod po;
 mod spelling;
@@ -15,8 +19,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub(crate) use self::message::Slot;
-use self::message::is_same;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
+use self::message::{Lines, is_same};
 pub use self::tmx::stream as stream_tmx;
 use crate::format::Format;
 use crate::words::regex;
@@ -57,7 +61,7 @@ impl Catalogue {
                 let found = stream_tmx(text.as_bytes(), languages, &mut add)?;
                 (messages, found)
             }
-            _ => (vec![], [None, None]),
+            _ => (texts(text, format)?, [None, None]),
         };
         let other = found.iter().zip(languages).find_map(|(found, asked)| {
             Some((found.as_ref()?, asked?)).filter(|(found, asked)| !is_same(found, asked))
@@ -72,6 +76,19 @@ impl Catalogue {
             }
         }
     }
+}
+
+/// The messages of a file of one language.
+fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
+    let all = match format {
+        Format::Json => json::read(text)?,
+        Format::Properties => pairs::properties(text)?,
+        Format::Android => android::read(text)?,
+        Format::Strings => pairs::strings(text)?,
+        _ => Vec::new(),
+    };
+    let lines = Lines::of(text);
+    Ok(all.into_iter().map(|text| text.message(&lines)).collect())
 }
 
 /// The format of the text of a message.

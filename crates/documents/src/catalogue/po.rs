@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use burnformer_glossary::PartKind;
+use regex::Regex;
 
 use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
 use super::plural::{Form, forms};
-use super::spelling::Spelling;
+use super::spelling::{Spelling, unescaped};
+use crate::words::regex;
 
 /// The most strings of an entry; no language has more than six plural forms.
 const MOST_FIELDS: usize = 16;
@@ -247,19 +250,11 @@ fn index_of(keyword: &str) -> Option<usize> {
     keyword.strip_prefix("msgstr[")?.strip_suffix(']')?.trim().parse().ok()
 }
 
+/// The inside of a string.
+static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:\\.|[^"\\])*$"#));
+
 /// The text of a string in quotes; none if it is not one.
 fn unquoted(string: &str) -> Option<String> {
-    let mut chars = string.strip_prefix('"')?.strip_suffix('"')?.chars();
-    let mut text = String::new();
-    while let Some(c) = chars.next() {
-        match (c, if c == '\\' { Some(chars.next()?) } else { None }) {
-            ('"', _) => return None,
-            (_, Some('a' | 'b' | 'f' | 'v')) => {}
-            (_, Some('n')) => text.push('\n'),
-            (_, Some('t')) => text.push('\t'),
-            (_, Some('r')) => text.push('\r'),
-            (c, escaped) => text.push(escaped.unwrap_or(c)),
-        }
-    }
-    Some(text)
+    let inside = string.strip_prefix('"')?.strip_suffix('"')?;
+    unescaped(inside).filter(|_| STRING.is_match(inside))
 }

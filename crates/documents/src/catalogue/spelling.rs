@@ -11,6 +11,13 @@ pub(crate) enum Spelling {
     Xml,
     /// XML, which is written as it is.
     Markup,
+    /// A text of Android within XML; with elements if it has any.
+    Android(bool),
+    /// The inside of a string of JSON or Apple; if true, it is in ASCII.
+    Json(bool),
+    /// A value of Java's properties: in ASCII, and, in a message of Java with parameters, with each
+    /// apostrophe doubled.
+    Property { is_ascii: bool, doubles: bool },
 }
 
 impl Spelling {
@@ -20,19 +27,68 @@ impl Spelling {
             Self::Po(newline) => po_string(text, newline),
             Self::Xml => partial_escape(text).into_owned(),
             Self::Markup => text.into(),
+            Self::Android(false) => partial_escape(&android(text)).into_owned(),
+            Self::Android(true) => outside_tags(text, android),
+            Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
+            Self::Property { is_ascii, doubles } => {
+                let doubled = if *doubles { text.replace('\'', "''") } else { text.into() };
+                let written = escaped(&doubled, "\\", units(*is_ascii));
+                // White space before a value is no part of it.
+                let begin = if written.starts_with(' ') { "\\" } else { "" };
+                begin.to_string() + &written
+            }
         }
     }
 }
 
-/// `text` with a backslash before what is special in a string.
-fn escaped(text: &str) -> String {
+/// The text of a value of Java, Android or Apple, in which a backslash stands before characters
+/// that mean something else, their numbers and ends of lines; none if a number is broken.
+pub(super) fn unescaped(value: &str) -> Option<String> {
+    let mut units: Vec<u16> = Vec::new();
+    let mut chars = value.chars().peekable();
+    while let Some(c) = chars.next() {
+        let c = match (c, if c == '\\' { chars.next() } else { None }) {
+            (c, None) => c,
+            (_, Some('n')) => '\n',
+            (_, Some('t')) => '\t',
+            (_, Some('r')) => '\r',
+            (_, Some('f')) => ' ',
+            (_, Some('u' | 'U')) => {
+                let digits: String = chars.by_ref().take(4).collect();
+                units.push(u16::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4)?);
+                continue;
+            }
+            (_, Some('\r' | '\n')) => {
+                while chars.next_if(char::is_ascii_whitespace).is_some() {}
+                continue;
+            }
+            (_, Some(c)) => c,
+        };
+        units.extend(c.encode_utf16(&mut [0; 2]).iter());
+    }
+    Some(String::from_utf16_lossy(&units))
+}
+
+/// Returns whether a character is written by its number.
+fn units(is_ascii: bool) -> fn(char) -> bool {
+    if is_ascii { |c| c.is_control() || !c.is_ascii() } else { char::is_control }
+}
+
+/// `text` with a backslash before `special` characters; those of `numbers` are written by their
+/// number.
+fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' => out += "\\n",
             '\t' => out += "\\t",
             '\r' => out += "\\r",
-            '"' | '\\' => out.extend(['\\', c]),
+            c if special.contains(c) => out.extend(['\\', c]),
+            c if numbers(c) => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units).iter();
+                out.extend(units.map(|unit| format!("\\u{unit:04x}")));
+            }
             c => out.push(c),
         }
     }
@@ -41,11 +97,28 @@ fn escaped(text: &str) -> String {
 
 /// `text` in quotes: one line, or an empty string and then one string for each line.
 fn po_string(text: &str, newline: &str) -> String {
-    let quoted = |line: &str| format!("\"{}\"", escaped(line));
+    let quoted = |line: &str| format!("\"{}\"", escaped(line, "\"\\", |_| false));
     let lines: Vec<String> = text.split_inclusive('\n').map(quoted).collect();
     match &lines[..] {
         [] => "\"\"".into(),
         [line] => line.clone(),
         lines => format!("\"\"{newline}{}", lines.join(newline)),
     }
+}
+
+/// `text` as Android's resources have it, in which two signs mean something at the beginning.
+fn android(text: &str) -> String {
+    let begin = if text.starts_with(['@', '?']) { "\\" } else { "" };
+    begin.to_string() + &escaped(text, "'\"\\", |_| false)
+}
+
+/// `xml` with the text outside of its tags as `write` writes it.
+pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
+    let mut out = String::new();
+    for piece in xml.split_inclusive('>') {
+        let (text, tag) = piece.split_at(piece.find('<').unwrap_or(piece.len()));
+        out += &write(text);
+        out += tag;
+    }
+    out
 }

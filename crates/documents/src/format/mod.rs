@@ -40,10 +40,18 @@ pub enum Format {
     Xliff,
     /// TMX 1.4, a translation memory.
     Tmx,
+    /// Texts of JSON: of browsers' extensions, i18next and others, and ARB with messages of ICU.
+    Json,
+    /// Java's properties.
+    Properties,
+    /// Android's resources.
+    Android,
+    /// Apple's tables of strings.
+    Strings,
 }
 
 /// The formats in their order, with their names and the extensions of their files.
-const TABLE: [(Format, &str, &str); 7] = [
+const TABLE: [(Format, &str, &str); 11] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm"),
     (Format::Markdown, "markdown", "md markdown"),
@@ -51,6 +59,10 @@ const TABLE: [(Format, &str, &str); 7] = [
     (Format::Po, "po", "po pot"),
     (Format::Xliff, "xliff", "xlf xliff"),
     (Format::Tmx, "tmx", "tmx"),
+    (Format::Json, "json", "json arb"),
+    (Format::Properties, "properties", "properties"),
+    (Format::Android, "android", "xml"),
+    (Format::Strings, "strings", "strings"),
 ];
 
 impl Format {
@@ -86,6 +98,11 @@ impl Format {
     /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only what
     /// is untranslated is translated.
     pub fn is_catalogue(self) -> bool {
+        !matches!(self, Self::Text | Self::Html | Self::Markdown | Self::Srt)
+    }
+
+    /// Returns whether files of this format have texts with their translations.
+    pub fn has_translations(self) -> bool {
         matches!(self, Self::Po | Self::Xliff | Self::Tmx)
     }
 
@@ -177,7 +194,7 @@ mod tests {
         assert_eq!(
             message,
             "there is no document format `docx`; the formats are text, html, markdown, srt, po, xliff, \
-             tmx"
+             tmx, json, properties, android, strings"
         );
     }
 }

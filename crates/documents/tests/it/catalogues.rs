@@ -155,8 +155,116 @@ const TMX: [&str; 2] = [
 "##,
 ];
 
-const ALL: [(Format, [&str; 2]); 4] =
-    [(Format::Po, PO), (Format::Xliff, XLIFF), (Format::Xliff, XLIFF_2), (Format::Tmx, TMX)];
+const JSON: [&str; 2] = [
+    r##"{
+  "@@locale": "en",
+  "title": "Hello, {name}!", "@title": {"description": "The title"},
+  "files": "{n, plural, =0{no files} one{# file} other{# {kind} files}}",
+  "list": ["one more", 3, true, null, "https://example.org/a", "user_name", ""],
+  "entry": {"message": "Sent \"now\"\n", "description": "A note",
+            "placeholders": {"user": {"content": "$1", "example": "Ann Lee"}}},
+  "both_one": "{{count}} item", "link": "Go to <a href=\"/x\">page</a> $t(next)"
+}
+"##,
+    r##"{
+  "@@locale": "en",
+  "title": "HELLO, {name}!", "@title": {"description": "The title"},
+  "files": "{n, plural, =0{NO FILES} one{# FILE} other{# {kind} FILES}}",
+  "list": ["ONE MORE", 3, true, null, "https://example.org/a", "user_name", ""],
+  "entry": {"message": "SENT \"NOW\"\n", "description": "A note",
+            "placeholders": {"user": {"content": "$1", "example": "Ann Lee"}}},
+  "both_one": "{{count}} ITEM", "link": "GO TO <a href=\"/x\">PAGE</a> $t(next)"
+}
+"##,
+];
+
+const PROPERTIES: [&str; 2] = [
+    r##"# A comment \
+! Another
+one = The file {0} isn''t here
+two:Long text \
+    that goes on\n
+three   caf\u00e9 au lait
+url=https://example.org/
+class = com.example.Thing
+on=true
+empty=
+four\ five = \ begins with a space
+choice={0,choice,0#no files|1#one file}
+"##,
+    r##"# A comment \
+! Another
+one = THE FILE {0} ISN''T HERE
+two:LONG TEXT THAT GOES ON\n
+three   CAF\u00e9 AU LAIT
+url=https://example.org/
+class = com.example.Thing
+on=true
+empty=
+four\ five = \ BEGINS WITH A SPACE
+choice={0,choice,0#no files|1#one file}
+"##,
+];
+
+const ANDROID: [&str; 2] = [
+    r##"<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- Comment -->
+    <string name="a">Don\'t &amp; \"do\" %1$s</string>
+    <string name="b" translatable="false">Name</string>
+    <string name="c">Go <b>to</b> <xliff:g id="x">Acme</xliff:g></string>
+    <string name="d"><![CDATA[<i>Five</i> & more]]></string>
+    <string name="e">"  two  spaces "</string>
+    <string name="f">@string/a</string>
+    <string name="g">one
+        two\nthree</string>
+    <plurals name="h"><item quantity="one">%d file</item><item quantity="other">%d files</item></plurals>
+    <string-array name="i"><item>first one</item></string-array>
+    <style name="j"><item name="k">value here</item></style>
+    <string name="l" />
+</resources>
+"##,
+    r##"<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- Comment -->
+    <string name="a">DON\'T &amp; \"DO\" %1$s</string>
+    <string name="b" translatable="false">Name</string>
+    <string name="c">GO <b>TO</b> <xliff:g id="x">Acme</xliff:g></string>
+    <string name="d">&lt;i&gt;FIVE&lt;/i&gt; &amp; MORE</string>
+    <string name="e">"  TWO  SPACES "</string>
+    <string name="f">@string/a</string>
+    <string name="g">ONE TWO\nTHREE</string>
+    <plurals name="h"><item quantity="one">%d FILE</item><item quantity="other">%d FILES</item></plurals>
+    <string-array name="i"><item>FIRST ONE</item></string-array>
+    <style name="j"><item name="k">value here</item></style>
+    <string name="l" />
+</resources>
+"##,
+];
+
+const STRINGS: [&str; 2] = [
+    r##"/* A "comment" = "x"; */
+"a key" = "It is \"%@\"\n\U00e9 now"; // more
+key.two="Two words";
+"url" = "https://example.org";
+"##,
+    r##"/* A "comment" = "x"; */
+"a key" = "IT IS \"%@\"\né NOW"; // more
+key.two="TWO WORDS";
+"url" = "https://example.org";
+"##,
+];
+
+const ALL: [(Format, [&str; 2]); 8] = [
+    (Format::Po, PO),
+    (Format::Xliff, XLIFF),
+    (Format::Xliff, XLIFF_2),
+    (Format::Tmx, TMX),
+    (Format::Json, JSON),
+    (Format::Properties, PROPERTIES),
+    (Format::Android, ANDROID),
+    (Format::Strings, STRINGS),
+];
 
 #[test]
 fn what_is_untranslated_goes_into_its_slot() {
@@ -261,6 +369,40 @@ fn a_broken_catalogue_is_refused_with_line_and_remedy() {
     assert!(Catalogue::read(PO[0], Format::Po, [Some("en"), Some("de-AT")]).is_ok());
 }
 
+#[test]
+fn notes_of_an_entry_stay_wherever_they_stand() {
+    let fields = [
+        ("\"message\": \"Sent {x}\"", "\"message\": \"SENT {x}\""),
+        ("\"description\": \"A note\"", "\"description\": \"A note\""),
+        (
+            "\"placeholders\": {\"x\": {\"example\": \"Ann\"}}",
+            "\"placeholders\": {\"x\": {\"example\": \"Ann\"}}",
+        ),
+        ("\"context\": [\"A\", \"B c\"]", "\"context\": [\"A\", \"B c\"]"),
+    ];
+    for first in 0..fields.len() {
+        let (mut source, mut expected) = (fields, fields);
+        source.rotate_left(first);
+        expected.rotate_left(first);
+        let json = |side: fn(&(&'static str, &'static str)) -> &'static str, all: &[_]| {
+            let all: Vec<&str> = all.iter().map(side).collect();
+            let entry = all.join(", ");
+            format!("{{\"a\": {{{entry}}}, \"b\": {{{entry}}}}}")
+        };
+        let (source, expected) = (json(|it| it.0, &source), json(|it| it.1, &expected));
+        assert_eq!(translate(&source, Format::Json, &upper), expected);
+    }
+    // Without a message, and below the entries of the file, these are keys as others are.
+    for text in [
+        "{\"a\": {\"description\": \"One text\", \"title\": \"Two texts\"}}",
+        "{\"a\": {\"b\": {\"description\": \"One text\", \"message\": \"Two texts\"}}}",
+        "{\"description\": \"One text\", \"message\": \"Two texts\"}",
+    ] {
+        let expected = text.replace("One text", "ONE TEXT").replace("Two texts", "TWO TEXTS");
+        assert_eq!(translate(text, Format::Json, &upper), expected);
+    }
+}
+
 /// The files under `folder` with their formats.
 fn under(folder: &Path, found: &mut Vec<(PathBuf, Format)>) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
@@ -339,7 +481,7 @@ fn other_peoples_catalogues_stay_as_they_are() {
         };
         let is_new = |message: &Message| message.state == MessageState::Untranslated;
         let same = |(before, after): (&Message, &Message)| {
-            let text = |message: &Message| match format.is_catalogue() {
+            let text = |message: &Message| match format.has_translations() {
                 true => message.target.clone(),
                 false => message.source.clone(),
             };

@@ -1,0 +1,61 @@
+//! Android's resources: strings, plurals and lists of strings.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::message::{BrokenCatalogue, Text};
+use super::spelling::{Spelling, outside_tags, unescaped};
+use crate::words::regex;
+use crate::xml::{Element, elements};
+use crate::xml_text::{plain, without_sections};
+
+/// Characters that mean something else, quotes and white space.
+static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|\s+"#));
+
+/// A text in quotes.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));
+
+/// The texts of `text`.
+pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+    let all = elements(text)?;
+    if all.first().is_none_or(|root| root.name != "resources") {
+        let fault = "the file has no resources of Android: its first element is not `resources`; name its format with --format";
+        return Err(BrokenCatalogue::at(text, 0, fault));
+    }
+    let attribute = |element: &Element, name| element.attribute(text, name).unwrap_or_default();
+    let is_kept = |element: &Element| attribute(element, "translatable") == "false";
+    let string = |element: &Element| {
+        let parent = &all[element.parent?];
+        let key = match (element.name.as_str(), parent.name.as_str()) {
+            _ if is_kept(element) || is_kept(parent) => return None,
+            ("string", "resources") => attribute(element, "name"),
+            ("item", "plurals" | "string-array") => {
+                format!("{}.{}", attribute(parent, "name"), attribute(element, "quantity"))
+            }
+            _ => return None,
+        };
+        let inside = &text[element.inner.clone()];
+        let quoted = QUOTED.is_match(inside);
+        let edge = usize::from(quoted);
+        let range = element.inner.start + edge..element.inner.end - edge;
+        let raw = &text[range.clone()];
+        let (source, has_elements) = match plain(raw) {
+            Some(text) => (shown(&text, quoted), false),
+            None => (outside_tags(&without_sections(raw), |text| shown(text, false)), true),
+        };
+        Some(Text { key, range, source, spelling: Spelling::Android(has_elements) })
+    };
+    Ok(all.iter().skip(1).filter_map(string).collect())
+}
+
+/// The text that Android shows for `raw`: without quotes, and, unless it was `quoted`, with one
+/// space for white space.
+fn shown(raw: &str, quoted: bool) -> String {
+    let joined = JOINED.replace_all(raw, |found: &Captures<'_>| match &found[0] {
+        escape if quoted || escape.starts_with('\\') => escape.to_owned(),
+        "\"" => String::new(),
+        _ => " ".to_owned(),
+    });
+    unescaped(&joined).unwrap_or_default()
+}

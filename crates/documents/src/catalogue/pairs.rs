@@ -1,0 +1,91 @@
+//! Files of keys with a text each: Java's properties and Apple's tables of strings.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::message::{BrokenCatalogue, Text};
+use super::spelling::{Spelling, unescaped};
+use crate::words::regex;
+
+/// White space with comments, a key, the sign behind it, a value, and the end of both.
+type Grammar = [Regex; 5];
+
+/// Java's properties, in whose keys and values characters and ends of lines may be escaped.
+static PROPERTIES: LazyLock<Grammar> = LazyLock::new(|| {
+    [
+        r"^(?:[ \t\f]*(?:[#!][^\r\n]*)?(?:\r\n?|\n))*(?:[ \t\f]*(?:[#!][^\r\n]*)?\z)?[ \t\f]*",
+        r"^(?:\\\r\n|\\(?s:.)|[^\\ \t\f\r\n:=])*",
+        r"^[ \t\f]*[:=]?[ \t\f]*",
+        r"^(?:\\\r\n|\\(?s:.)|[^\\\r\n])*",
+        r"^\\?(?:\r\n?|\n|\z)",
+    ]
+    .map(regex)
+});
+/// Apple's tables of strings, of which some are words without quotes.
+static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
+    let string = r#"^(?s:"(?:\\.|[^"\\])*"|[\w.$/:-]+)"#;
+    [r"^(?s:\s|//[^\n]*|/\*.*?\*/)*", string, r"^\s*=\s*", string, r"^\s*;"].map(regex)
+});
+/// A parameter of a message of Java.
+static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}"));
+
+/// The texts of the properties `text`.
+pub(super) fn properties(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+    let is_ascii = text.is_ascii();
+    let mut all = pairs(text, &PROPERTIES, &Spelling::Property { is_ascii, doubles: false }, "")?;
+    // An apostrophe alone tells that messages are not those of Java's MessageFormat.
+    let has_parameter = |it: &Text| PARAMETER.is_match(&it.source);
+    let is_other = |it: &Text| has_parameter(it) && it.source.replace("''", "").contains('\'');
+    if !all.iter().any(is_other) {
+        for message in all.iter_mut().filter(|it| has_parameter(it)) {
+            message.source = message.source.replace("''", "'");
+            message.spelling = Spelling::Property { is_ascii, doubles: true };
+        }
+    }
+    Ok(all)
+}
+
+/// The texts of the table of strings `text`.
+pub(super) fn strings(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+    let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more";
+    pairs(text, &STRINGS, &Spelling::Json(false), fault)
+}
+
+/// The pairs of `text`. Anything else in it is a `fault`.
+fn pairs(
+    text: &str,
+    grammar: &Grammar,
+    spelling: &Spelling,
+    fault: &str,
+) -> Result<Vec<Text>, BrokenCatalogue> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    let [space, parts @ ..] = grammar;
+    loop {
+        at += space.find(&text[at..]).map_or(0, |space| space.len());
+        if at == text.len() {
+            return Ok(all);
+        }
+        let mut end = at;
+        let mut part = |regex: &Regex| {
+            let found = regex.find(&text[end..])?;
+            end += found.len();
+            Some(end - found.len()..end)
+        };
+        let [Some(key), Some(_), Some(mut range), Some(_)] = parts.each_ref().map(&mut part) else {
+            return Err(BrokenCatalogue::at(text, at, fault));
+        };
+        at = end;
+        if *spelling == Spelling::Json(false) {
+            if !text[range.clone()].starts_with('"') {
+                continue;
+            }
+            range = range.start + 1..range.end - 1;
+        }
+        let broken = "`\\u` has not four hexadecimal digits behind it; write a backslash as `\\\\`";
+        let source = unescaped(&text[range.clone()])
+            .ok_or_else(|| BrokenCatalogue::at(text, range.start, broken))?;
+        let key = text[key].trim_matches('"').to_owned();
+        all.push(Text { key, range, source, spelling: spelling.clone() });
+    }
+}
