@@ -2,9 +2,10 @@
 
 use crate::simd::vectorised;
 
-/// The largest magnitude of an 8-bit number in this module. −128 is not used, so that two products
-/// can be summed in 16 bits.
+/// The largest magnitude of an 8-bit number in this module.
 const LARGEST: f32 = 127.0;
+/// The largest mean of two neighbours of one sign in a row of a weight.
+const LARGEST_MEAN: f32 = LARGEST / 2.0;
 /// A row whose largest magnitude is below this is regarded as zeros, because the reciprocal of its
 /// scale would not be finite.
 const SMALLEST: f32 = 1e-30;
@@ -13,17 +14,21 @@ const SMALLEST: f32 = 1e-30;
 const ROUNDING: f32 = 12_582_912.0;
 
 /// A matrix in 8-bit integers: each number is its integer multiplied by the scale of its row.
+///
+/// Two neighbours of one sign, at the indices 2i and 2i + 1, sum to at most 127. So the products of
+/// both with any numbers of 8 bits without a sign fit in 16 bits together, and `vpmaddubsw` is
+/// exact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedRows {
     /// `[rows, columns]` row-major, from −127 to 127.
     pub values: Vec<i8>,
-    /// One scale per row: 1/127 of the row's largest magnitude, or NaN for a row with a number that
-    /// is not finite.
+    /// One scale per row: 1/127 of the largest sum of two neighbours of one sign, or NaN for a row
+    /// with a number that is not finite.
     pub scales: Vec<f32>,
 }
 
-/// Quantises `rows`, `[.., columns]` in row-major order, row by row: to the nearest multiple of
-/// 1/127 of the row's largest magnitude.
+/// Quantises `rows`, `[.., columns]` in row-major order, row by row: to the nearest multiple of the
+/// row's scale.
 ///
 /// # Panics
 /// If the rows are not of `columns` numbers.
@@ -32,28 +37,52 @@ pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");
     let mut values = vec![0; rows.len()];
     let rows = rows.chunks_exact(columns.max(1)).zip(values.chunks_exact_mut(columns.max(1)));
-    let scales = rows.map(|(row, values)| quantize(row, values)).collect();
+    let scales = rows.map(|(row, values)| quantize_weight(row, values)).collect();
     QuantizedRows { values, scales }
 }
 
 vectorised! {
-    /// Writes `row` in 8 bits to `values` and returns its scale.
+    /// Writes `row` in 8 bits to `values` and returns its scale, 1/127 of its largest magnitude.
     pub(crate) fn quantize(row: &[f32], values: &mut [i8]) -> f32 {
-        let largest = magnitude(row);
-        if !largest.is_finite() {
-            values.fill(0);
-            return f32::NAN;
-        }
-        if largest < SMALLEST {
-            values.fill(0);
-            return 0.0;
-        }
-        let factor = LARGEST / largest;
-        for (value, x) in values.iter_mut().zip(row) {
-            *value = (x * factor + ROUNDING).to_bits() as i8;
-        }
-        largest / LARGEST
+        write(row, values, magnitude(row), LARGEST)
     }
+}
+
+vectorised! {
+    /// Writes `row` as [`QuantizedRows`] has it to `values`, and returns its scale.
+    pub(crate) fn quantize_weight(row: &[f32], values: &mut [i8]) -> f32 {
+        let (pairs, rest) = row.as_chunks::<2>();
+        let mean = |[a, b]: &[f32; 2]| {
+            f32::max(a.max(0.0) / 2.0 + b.max(0.0) / 2.0, -(a.min(0.0) / 2.0 + b.min(0.0) / 2.0))
+        };
+        let largest = pairs.iter().map(mean).fold(magnitude(rest) / 2.0, f32::max);
+        let largest = if magnitude(row).is_finite() { largest } else { f32::NAN };
+        let scale = write(row, values, largest, LARGEST_MEAN);
+        // Two halves that were both rounded away from 0 exceed the sum by 1.
+        for [a, b] in values.as_chunks_mut::<2>().0 {
+            let sum = i16::from(*a) + i16::from(*b);
+            *a -= (sum - sum.clamp(-127, 127)) as i8;
+        }
+        scale
+    }
+}
+
+/// Writes `row` in 8 bits, of which `steps` stand for `largest`, and returns the scale.
+#[inline(always)]
+fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
+    if !largest.is_finite() {
+        values.fill(0);
+        return f32::NAN;
+    }
+    if largest < SMALLEST {
+        values.fill(0);
+        return 0.0;
+    }
+    let factor = steps / largest;
+    for (value, x) in values.iter_mut().zip(row) {
+        *value = (x * factor + ROUNDING).to_bits() as i8;
+    }
+    largest / steps
 }
 
 /// The largest magnitude of `row`; infinite or NaN if a number is. As integers, the bits of
@@ -70,12 +99,46 @@ mod tests {
 
     #[test]
     fn a_row_is_rounded_to_multiples_of_a_127th_of_its_largest_magnitude() {
-        let rows = [12.7, -25.4, 0.11, 0.0, 0.0, 0.0, 1.0, 0.5, -0.5 / 127.0];
-        let quantized = quantize_rows(&rows, 3);
+        let mut values = [0; 3];
         // 63.5 lies half-way between 63 and 64 and goes to the even one; 0.5 half-way between 0 and
         // 1.
-        assert_eq!(quantized.values, [64, -127, 1, 0, 0, 0, 127, 64, 0]);
-        assert_eq!(quantized.scales, [25.4 / 127.0, 0.0, 1.0 / 127.0]);
+        for (row, scale, expected) in [
+            ([12.7, -25.4, 0.11], 25.4 / 127.0, [64, -127, 1]),
+            ([0.0; 3], 0.0, [0; 3]),
+            ([1.0, 0.5, -0.5 / 127.0], 1.0 / 127.0, [127, 64, 0]),
+        ] {
+            assert_eq!((quantize(&row, &mut values), values), (scale, expected));
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_weight_is_rounded_to_multiples_of_a_127th_of_its_largest_sum_of_a_pair() {
+        for (row, scale, expected) in [
+            // The pair that decides has different signs, one sign, and both halves of 127.
+            ([25.4, -12.7, 0.4, 0.2, 0.0], 25.4 / 127.0, [127, -64, 2, 1, 0]),
+            ([-1.0, -2.0, 0.5, 1.0, 1.5], 3.0 / 127.0, [-42, -85, 21, 42, 64]),
+            ([1.0, 1.0, -1.0, -1.0, -2.0], 2.0 / 127.0, [63, 64, -63, -64, -127]),
+            ([0.0, 0.0, 0.0, 0.0, -2.54], 2.54 / 127.0, [0, 0, 0, 0, -127]),
+        ] {
+            let quantized = quantize_rows(&row, 5);
+            assert_eq!(quantized.values, expected);
+            assert_eq!(quantized.scales, [scale]);
+        }
+    }
+
+    #[test]
+    fn two_neighbours_of_one_sign_sum_to_at_most_127() {
+        for seed in 0..200 {
+            let rows = crate::random::RandomKey::new(seed).normal(8 * 31);
+            let quantized = quantize_rows(&rows, 31);
+            for row in quantized.values.chunks_exact(31) {
+                let pairs = row.chunks(2).map(|pair| pair.iter().map(|&x| i32::from(x)));
+                let sums =
+                    pairs.map(|x| [x.clone().map(|x| x.max(0)).sum(), x.map(|x| -x.min(0)).sum()]);
+                let largest = sums.flatten().max();
+                assert_eq!(largest, Some(127), "seed {seed}: {row:?}");
+            }
+        }
     }
 
     #[test]
@@ -88,7 +151,7 @@ mod tests {
     #[test]
     fn rows_of_tiny_and_of_huge_numbers_stay_in_range() {
         for largest in [1e-40, 1e-31, 1e-30, f32::MIN_POSITIVE, 1.0, 3e38, f32::MAX] {
-            let quantized = quantize_rows(&[largest, -largest, largest / 2.0], 3);
+            let quantized = quantize_rows(&[largest, largest, -largest, largest / 2.0], 4);
             assert!(quantized.scales[0].is_finite());
             assert!(quantized.values.iter().all(|&value| value != i8::MIN), "{quantized:?}");
         }

@@ -19,7 +19,7 @@ use super::panels::{Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
 use super::tile::{Arithmetic, Last, Layout, Scales};
 use super::vector::{Floats, Integers, Register};
-use crate::linear::quantize::quantize;
+use crate::linear::quantize::{quantize, quantize_weight};
 use crate::linear::settings::Epilogue;
 
 /// The numbers of a word.
@@ -86,14 +86,10 @@ arithmetic!(
 
 #[cfg(target_arch = "x86_64")]
 arithmetic!(
-    /// `vpmaddubsw`. It takes one factor without a sign and adds pairs of products in 16 bits: with
-    /// the magnitude of the input, and the weight under the input's sign, a pair is at most 2·127²,
-    /// which fits.
+    /// `vpmaddubsw`. It adds pairs of products in 16 bits, at most 255·127, which fits.
     Avx2(__m256i),
     |sums, left, weights| {
-        let left = _mm256_set1_epi32(left as i32);
-        let signed = _mm256_sign_epi8(weights, left);
-        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(left), signed);
+        let pairs = _mm256_maddubs_epi16(_mm256_set1_epi32(left as i32), weights);
         _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
     }
 );
@@ -158,7 +154,7 @@ fn available() -> impl Iterator<Item = Instructions> {
         // The products need other registers.
         #[cfg(target_arch = "x86_64")]
         crate::simd::has_avx2()
-            .then_some(instructions!("avx2,fma", Avx2, 3 by 3, tile: 8, offset: 0)),
+            .then_some(instructions!("avx2,fma", Avx2, 3 by 3, tile: 8, offset: 128)),
         // 24 of the 32 registers hold sums.
         #[cfg(target_arch = "aarch64")]
         std::arch::is_aarch64_feature_detected!("dotprod")
@@ -193,7 +189,8 @@ impl Weight {
 
     fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        let Quantized { words, mut scales, steps } = Quantized::of(weight, [output, input]);
+        let Quantized { words, mut scales, steps } =
+            Quantized::of(weight, [output, input], quantize_weight);
         let rows = bytemuck::cast_slice::<u32, i8>(&words).par_chunks((steps * GROUP).max(1));
         let sum = |row: &[i8]| row.iter().map(|&x| i32::from(x)).sum::<i32>();
         let mut starts: Vec<i32> = rows.map(|row| -instructions.offset * sum(row)).collect();
@@ -214,7 +211,7 @@ impl Weight {
         epilogue: Epilogue,
     ) -> Vec<f32> {
         let rows = x.len().checked_div(self.input).unwrap_or(0);
-        let mut left = Quantized::of(x, [rows, self.input]);
+        let mut left = Quantized::of(x, [rows, self.input], quantize);
         if self.panels.instructions().offset != 0 {
             // Adding 128 without a carry flips the highest bit.
             left.words.iter_mut().for_each(|word| *word ^= 0x8080_8080);
@@ -237,8 +234,12 @@ struct Quantized {
 }
 
 impl Quantized {
-    /// Rows of `columns` numbers, row-major.
-    fn of(matrix: &[f32], [rows, columns]: [usize; 2]) -> Self {
+    /// Rows of `columns` numbers, row-major, each by `quantize`.
+    fn of(
+        matrix: &[f32],
+        [rows, columns]: [usize; 2],
+        quantize: fn(&[f32], &mut [i8]) -> f32,
+    ) -> Self {
         assert_eq!(matrix.len(), rows * columns, "rows of {columns} inputs");
         let steps = columns.div_ceil(GROUP);
         let (mut words, mut scales) = (vec![0; rows * steps], vec![0.0; rows]);
@@ -278,9 +279,10 @@ mod tests {
 
     /// The product of the quantised numbers, summed in 64 bits.
     fn expected(x: &[f32], weight: &[f32], bias: &[f32], input: usize, relu: bool) -> Vec<f32> {
-        let (x, weight) = (quantize_rows(x, input), quantize_rows(weight, input));
-        let rows = x.values.chunks_exact(input).zip(&x.scales);
-        let one = |(row, row_scale): (&[i8], &f32)| -> Vec<f32> {
+        let weight = quantize_rows(weight, input);
+        let one = |row: &[f32]| -> Vec<f32> {
+            let mut values = vec![0; input];
+            let (row_scale, row) = (quantize(row, &mut values), &values);
             let features = weight.values.chunks_exact(input).zip(&weight.scales).enumerate();
             let feature = |(i, (feature, scale)): (usize, (&[i8], &f32))| {
                 let products = row.iter().zip(feature).map(|(&x, &w)| i64::from(x) * i64::from(w));
@@ -290,7 +292,7 @@ mod tests {
             };
             features.map(feature).collect()
         };
-        rows.flat_map(one).collect()
+        x.chunks_exact(input).flat_map(one).collect()
     }
 
     fn bits(numbers: Vec<f32>) -> Vec<u32> {
@@ -340,8 +342,9 @@ mod tests {
                 let (input, output) = (1000, 20);
                 let panels = Weight::with(instructions, &vec![w; input * output], [output, input]);
                 let actual = panels.forward(&vec![x; 3 * input], &[], Epilogue::None);
-                let scale = (1.0f32 / 127.0) * (1.0 / 127.0);
-                let expected = (127 * 127 * input as i32) as f32 * scale * x * w;
+                // The pairs of the weight are 63 and 64.
+                let scale = (1.0f32 / 127.0) * (2.0 / 127.0);
+                let expected = (127 * 127 * input as i32 / 2) as f32 * scale * x * w;
                 assert!(
                     actual.iter().all(|&y| y == expected),
                     "{instructions:?} {expected} {actual:?}"
