@@ -88,9 +88,12 @@ impl Precision {
         epilogue: Epilogue,
     ) -> Tensor<D> {
         match (self, epilogue) {
-            (Self::Float32, Epilogue::None) => kernels::linear(x, weight, bias),
-            (Self::Float32, Epilogue::Relu) => kernels::linear_relu(x, weight, bias),
-            (Self::BFloat16, _) => kernels::linear_bfloat16(x, weight, bias, epilogue),
+            (Self::Float32, _) => {
+                kernels::linear_with(x, weight, bias, epilogue, kernels::ProductType::Float32)
+            }
+            (Self::BFloat16, _) => {
+                kernels::linear_with(x, weight, bias, epilogue, kernels::ProductType::BFloat16)
+            }
             (Self::Float16, Epilogue::Relu) => relu(self.linear(x, weight, bias)),
             (Self::Float16, Epilogue::None) => {
                 let product = kernels::linear(self.narrowed(x), self.narrowed(weight), None);

@@ -110,13 +110,6 @@ impl WindowBlocks {
         let padding = self.padding.as_ref();
         self.window.dense_mask(self.len, padding, &self.hidden.device())
     }
-
-    /// The mask for `batch` sentences, `[batch·blocks, 1, block, span·block]`.
-    fn hidden_of(&self, batch: usize) -> Tensor<4, Bool> {
-        let [_, blocks, block, keys] = self.hidden.dims();
-        let hidden = self.hidden.clone().expand([batch, blocks, block, keys]);
-        hidden.reshape([batch * blocks, 1, block, keys])
-    }
 }
 
 /// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends
@@ -166,7 +159,8 @@ pub fn window_attention(
     let query = filled(query, full).reshape([batch * count, block, width]);
     let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
     let [key, value] = [key, value].map(|x| neighbours(x, block, span));
-    let hidden = Some(blocks.hidden_of(batch));
+    let hidden = blocks.hidden.clone().expand([batch, count, block, span * block]);
+    let hidden = Some(hidden.reshape([batch * count, 1, block, span * block]));
     let inputs = AttentionInputs { query, key, value, heads, hidden };
     let context = attention(inputs, dropout.mask(mode));
     context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])

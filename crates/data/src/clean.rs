@@ -69,16 +69,12 @@ impl CleaningSettings {
     pub fn validate(&self) -> Result<()> {
         let lengths =
             [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)];
-        if let Some((name, _)) = lengths.into_iter().find(|(_, length)| *length == 0) {
-            return Err(DataError::setting(name, 0, "choose at least 1; the default is 256"));
+        for (name, length) in lengths {
+            DataError::check(length > 0, name, length, "choose at least 1; the default is 256")?;
         }
-        match self.max_length_ratio {
-            Some(ratio) if ratio.is_nan() || ratio < 1.0 => {
-                let remedy = "choose at least 1, or leave it out to keep all";
-                Err(DataError::setting("max_length_ratio", ratio, remedy))
-            }
-            _ => Ok(()),
-        }
+        let ratio = self.max_length_ratio.unwrap_or(1.0);
+        let remedy = "choose at least 1, or leave it out to keep all";
+        DataError::check(ratio >= 1.0, "max_length_ratio", ratio, remedy)
     }
 
     /// The settings with the budget as a limit on lengths, where it is the smaller limit. The key
@@ -93,7 +89,7 @@ impl CleaningSettings {
 pub(crate) struct Cleaner {
     settings: CleaningSettings,
     seen: HashSet<[u8; 16]>,
-    report: CleaningReport,
+    pub report: CleaningReport,
 }
 
 impl Cleaner {
@@ -107,10 +103,6 @@ impl Cleaner {
         self.report.read += 1;
         *reason.unwrap_or(|report| &mut report.kept)(&mut self.report) += 1;
         reason.is_none()
-    }
-
-    pub fn report(&self) -> &CleaningReport {
-        &self.report
     }
 
     /// The count of the first reason for which the pair is dropped; `None` if it is kept.
@@ -170,7 +162,7 @@ mod tests {
         assert!(!cleaner.keeps(&pair("a", "b"), 11, 1));
         assert!(!cleaner.keeps(&pair("a", "b"), 1, 11));
         assert!(!cleaner.keeps(&LinePair { valid: false, ..pair("", "") }, 0, 0));
-        assert_eq!((cleaner.report().kept, cleaner.report().dropped()), (5, 3));
+        assert_eq!((cleaner.report.kept, cleaner.report.dropped()), (5, 3));
     }
 
     #[test]
@@ -209,7 +201,7 @@ mod tests {
             length_ratio: 1,
             duplicate: 1,
         };
-        assert_eq!(cleaner.report(), &expected);
+        assert_eq!(cleaner.report, expected);
         assert_eq!(expected.dropped(), 7);
     }
 

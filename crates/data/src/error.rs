@@ -138,7 +138,7 @@ pub enum DataError {
         /// The value that was given.
         value: String,
         /// The values that are allowed.
-        remedy: String,
+        remedy: &'static str,
     },
     /// The vocabulary cannot hold the special tokens, the 256 bytes and at least one character.
     #[error(
@@ -257,9 +257,15 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// The error for the setting `name`, whose `value` is not allowed.
-    pub(crate) fn setting(name: &'static str, value: impl ToString, remedy: &str) -> Self {
-        Self::InvalidSetting { name, value: value.to_string(), remedy: remedy.to_owned() }
+    /// An error that names the setting `name`, unless its `value` is `good`.
+    pub(crate) fn check(
+        good: bool,
+        name: &'static str,
+        value: impl ToString,
+        remedy: &'static str,
+    ) -> Result<()> {
+        let invalid = || Self::InvalidSetting { name, value: value.to_string(), remedy };
+        if good { Ok(()) } else { Err(invalid()) }
     }
 
     /// The error for a failure of the trainer of tokenisers.

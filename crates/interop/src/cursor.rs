@@ -32,6 +32,11 @@ impl<'a> Cursor<'a> {
         Ok(range)
     }
 
+    /// All bytes that were not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
     /// The next `len` bytes.
     pub fn bytes(&mut self, len: usize) -> Result<&'a [u8]> {
         Ok(&self.bytes[self.range(len)?])

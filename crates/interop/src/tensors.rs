@@ -131,17 +131,13 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
 
 /// The tensors of a file, which are taken out one by one.
 pub(crate) struct Weights {
-    path: PathBuf,
+    pub path: PathBuf,
     tensors: Tensors,
 }
 
 impl Weights {
     pub fn new(path: &Path, tensors: Tensors) -> Self {
         Self { path: path.into(), tensors }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The number of tensors that are left.

@@ -76,9 +76,7 @@ pub use global_norm::{global_norm, sum_of_squares};
 pub use kv_cache::KvCache;
 pub use linear::packed::PackedWeight;
 pub use linear::quantize::{QuantizedRows, quantize_rows};
-pub use linear::{
-    ComputeType, Epilogue, is_bfloat16_fast_on, linear, linear_bfloat16, linear_relu,
-};
+pub use linear::{ComputeType, Epilogue, ProductType, is_bfloat16_fast_on, linear, linear_with};
 pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use memory::{keep_freed_memory, share_freed_memory};
@@ -95,7 +93,7 @@ pub mod reference {
     pub use crate::attention::reference::attention;
     pub use crate::dropout::reference::{dropout, residual_dropout};
     pub use crate::global_norm::reference::sum_of_squares;
-    pub use crate::linear::reference::{linear, linear_bfloat16, linear_relu};
+    pub use crate::linear::reference::{linear, linear_with};
     pub use crate::loss::reference::label_smoothed_cross_entropy;
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }

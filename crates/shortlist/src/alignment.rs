@@ -84,7 +84,7 @@ impl Pairs<'_> {
     /// ones (Moore, 2004).
     fn candidates(&self, source_vocab: usize) -> Vec<Row> {
         let mut frequencies = vec![0u32; self.target_vocab];
-        self.target.tokens().iter().for_each(|token| frequencies[token.id as usize] += 1);
+        self.target.tokens.iter().for_each(|token| frequencies[token.id as usize] += 1);
         let row = |sums: &mut Sums, row: usize| {
             let occurrences = self.occurrences(row, source_vocab + 1);
             for occurrence in occurrences {
@@ -131,7 +131,7 @@ impl Pairs<'_> {
         let row = |sums: &mut Sums, row: usize| {
             for occurrence in self.occurrences(row, rows.len()) {
                 let range = self.target.range(occurrence.sentence as usize);
-                let tokens = self.target.tokens()[range.clone()].iter();
+                let tokens = self.target.tokens[range.clone()].iter();
                 for (token, &share) in tokens.zip(&shares[range]) {
                     let count = f64::from(occurrence.count * token.count);
                     sums.add(token.id, count * f64::from(share));

@@ -16,7 +16,7 @@ pub(crate) struct Entry {
 pub(crate) struct Bags {
     /// The start of each sentence in `tokens`, and the end of the last one.
     starts: Vec<usize>,
-    tokens: Vec<Entry>,
+    pub tokens: Vec<Entry>,
 }
 
 impl Bags {
@@ -56,11 +56,6 @@ impl Bags {
     /// The range of a sentence's tokens among all tokens.
     pub fn range(&self, sentence: usize) -> std::ops::Range<usize> {
         self.starts[sentence]..self.starts[sentence + 1]
-    }
-
-    /// All sentences, one after the other.
-    pub fn tokens(&self) -> &[Entry] {
-        &self.tokens
     }
 }
 

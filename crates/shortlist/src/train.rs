@@ -140,7 +140,7 @@ impl Trainer {
 /// The `count` most frequent tokens; of equally frequent ones, those with the lower ids.
 fn frequent(bags: &Bags, vocab: usize, count: usize) -> Vec<u32> {
     let mut counts = vec![0u64; vocab];
-    bags.tokens().iter().for_each(|token| counts[token.id as usize] += u64::from(token.count));
+    bags.tokens.iter().for_each(|token| counts[token.id as usize] += u64::from(token.count));
     let mut ids: Vec<u32> = (0..vocab as u32).filter(|&id| counts[id as usize] > 0).collect();
     ids.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
     ids.truncate(count);

@@ -44,12 +44,12 @@ pub(crate) fn build(
             break;
         }
         append(&mut writer, &mut cleaner, tokenizers, &chunk).map_err(unwritable(path))?;
-        progress(cleaner.report().read);
+        progress(cleaner.report.read);
     }
-    if cleaner.report().kept == 0 {
-        return Err(DataError::NothingLeft(Box::new(cleaner.report().clone())));
+    if cleaner.report.kept == 0 {
+        return Err(DataError::NothingLeft(Box::new(cleaner.report)));
     }
-    let file = writer.finish(key, cleaner.report()).map_err(unwritable(path))?;
+    let file = writer.finish(key, &cleaner.report).map_err(unwritable(path))?;
     file.publish(path).map_err(unwritable(path))
 }
 

@@ -76,13 +76,10 @@ impl BatchSampler {
     /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a window
     /// of no pair; those of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
-        if settings.window == 0 {
-            return Err(DataError::setting("window", 0, "choose at least 1, or leave it out"));
-        }
-        if settings.multiple == 0 {
-            let remedy = "choose at least 1, which pads no further";
-            return Err(DataError::setting("multiple", 0, remedy));
-        }
+        let SamplerSettings { window, multiple, .. } = settings;
+        DataError::check(window > 0, "window", window, "choose at least 1, or leave it out")?;
+        let remedy = "choose at least 1, which pads no further";
+        DataError::check(multiple > 0, "multiple", multiple, remedy)?;
         let (mixture, known) = (Arc::default(), Arc::default());
         let mut sampler = Self { corpus, settings, mixture, fitting: 0, longest: [0; 2], known };
         sampler.look_through()?;

@@ -35,9 +35,10 @@ pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| message(&*panic))
 }
 
-/// Runs `work`. A panic, which the panic hook has reported, gives `None`.
-pub(super) fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(work)).ok()
+/// The result of `work`. A panic, which the panic hook has reported, gives `None`, and so does an
+/// error.
+pub(super) fn survived<T, E>(work: impl FnOnce() -> Result<T, E>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok()?.ok()
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -58,6 +59,7 @@ mod tests {
             quietly(|| Vec::<u8>::new()[3]).unwrap_err().split(':').next(),
             Some("index out of bounds")
         );
-        assert_eq!(survived(|| 7), Some(7));
+        assert_eq!(survived(|| Ok::<_, ()>(7)), Some(7));
+        assert_eq!(survived(|| Err::<(), _>(7)), None);
     }
 }

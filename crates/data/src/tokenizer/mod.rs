@@ -175,9 +175,7 @@ impl Tokenizer {
 
     fn replaces(&self, c: char) -> bool {
         let normal = |text: &str| match &self.kind {
-            Kind::HuggingFace(inner) => {
-                caught::survived(|| pipeline::normalized(inner, text)).and_then(Result::ok)
-            }
+            Kind::HuggingFace(inner) => caught::survived(|| pipeline::normalized(inner, text)),
             Kind::SentencePiece(inner) => Some(inner.normalize(text)),
         };
         let between = normal(&format!("a{c}b")).filter(|normal| !normal.contains(c));
@@ -214,8 +212,8 @@ impl Tokenizer {
         match &self.kind {
             Kind::HuggingFace(_) if copies.is_empty() => self.spaced(ids),
             Kind::HuggingFace(inner) => {
-                let text = caught::survived(|| pipeline::decode_copying(inner, ids, copies));
-                text.and_then(Result::ok).unwrap_or_default()
+                caught::survived(|| pipeline::decode_copying(inner, ids, copies))
+                    .unwrap_or_default()
             }
             Kind::SentencePiece(inner) => inner.decode(ids, copies).trim().to_owned(),
         }
@@ -226,7 +224,6 @@ impl Tokenizer {
         let text = &*self.visible(text);
         match &self.kind {
             Kind::HuggingFace(inner) => caught::survived(|| pipeline::unknown(inner, text))
-                .and_then(Result::ok)
                 .unwrap_or_else(|| vec![text.to_owned()]),
             Kind::SentencePiece(inner) => inner.unknown_texts(text),
         }
@@ -236,8 +233,7 @@ impl Tokenizer {
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
-                let text = caught::survived(|| inner.decode(ids, true));
-                text.and_then(Result::ok).unwrap_or_default()
+                caught::survived(|| inner.decode(ids, true)).unwrap_or_default()
             }
             Kind::SentencePiece(inner) => inner.decode(ids, &[]),
         }
@@ -286,7 +282,7 @@ impl Tokenizer {
 
     /// The ids of padding, of a sentence's ends and of unknown text.
     pub fn special_ids(&self) -> TokenizerSpecialIds {
-        self.sentencepiece().map_or(TokenizerSpecialIds::OURS, |inner| inner.special_ids())
+        self.sentencepiece().map_or(TokenizerSpecialIds::OURS, |inner| inner.special)
     }
 
     /// The id of the token `>>code<<`, which names the target language `code` at the start of a
@@ -320,7 +316,7 @@ impl Tokenizer {
 
 /// The ids of `text`; `None` if the library cannot encode it or panics.
 fn encode(tokenizer: &tokenizers::Tokenizer, text: &str) -> Option<Vec<u32>> {
-    caught::survived(|| pipeline::encode(tokenizer, text)).and_then(std::result::Result::ok)
+    caught::survived(|| pipeline::encode(tokenizer, text))
 }
 
 /// The tokenisers of both sides. With a joint vocabulary they are the same tokeniser.

@@ -27,7 +27,7 @@ pub(super) struct SentencePieceTokenizer {
     /// Tokens that name languages and are no pieces, as M2M100 (`__fr__`) and NLLB (`fra_Latn`)
     /// have them.
     languages: HashSet<u32>,
-    special: TokenizerSpecialIds,
+    pub special: TokenizerSpecialIds,
 }
 
 impl SentencePieceTokenizer {
@@ -54,10 +54,6 @@ impl SentencePieceTokenizer {
 
     pub fn vocab_size(&self) -> usize {
         self.tokens.len()
-    }
-
-    pub fn special_ids(&self) -> TokenizerSpecialIds {
-        self.special
     }
 
     pub fn token(&self, id: u32) -> Option<&str> {

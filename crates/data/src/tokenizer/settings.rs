@@ -70,14 +70,12 @@ impl TokenizerSettings {
         if self.vocab_size < needed {
             return Err(DataError::VocabularyTooSmall { asked: self.vocab_size, needed });
         }
-        if !(self.character_coverage > 0.0 && self.character_coverage <= 1.0) {
-            let remedy = "choose a share above 0 and at most 1";
-            return Err(DataError::setting("character_coverage", self.character_coverage, remedy));
-        }
-        if !(1..=MAX_TRAINING_CHARS).contains(&self.max_training_chars) {
-            let remedy = "choose from 1 to 1000000000; the default is 20000000";
-            return Err(DataError::setting("max_training_chars", self.max_training_chars, remedy));
-        }
-        Ok(())
+        let coverage = self.character_coverage;
+        let good = coverage > 0.0 && coverage <= 1.0;
+        let remedy = "choose a share above 0 and at most 1";
+        DataError::check(good, "character_coverage", coverage, remedy)?;
+        let good = (1..=MAX_TRAINING_CHARS).contains(&self.max_training_chars);
+        let remedy = "choose from 1 to 1000000000; the default is 20000000";
+        DataError::check(good, "max_training_chars", self.max_training_chars, remedy)
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn search_batch(
         });
         advanced?;
         plan.next(&active);
-        for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
+        for sentence in active.extract_if(.., |sentence| sentence.is_done) {
             results.push((sentence.task.index, sentence.into_hypotheses()));
         }
         if active.is_empty() {
@@ -91,7 +91,7 @@ impl Plan {
 
     /// Plans the step that follows after all `active` sentences have advanced.
     fn next(&mut self, active: &[SentenceSearch]) {
-        let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done());
+        let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done);
         let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
         (self.sentences, self.old_rows) = (active.len(), self.tokens.len());
         self.rows.clear();

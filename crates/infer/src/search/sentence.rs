@@ -19,7 +19,7 @@ pub(super) struct SentenceSearch<'a> {
     pub(super) task: Task<'a>,
     /// The number of tokens so far.
     step: usize,
-    done: bool,
+    pub(super) is_done: bool,
     live: Vec<Live>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
@@ -45,13 +45,9 @@ impl<'a> SentenceSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
         let live = |sample| Live { sample, ..Live::default() };
         let live = (0..task.starts()).map(live).collect();
-        let (step, done, room) = Default::default();
+        let (step, is_done, room) = Default::default();
         let (continuations, finished, dead_ends) = Default::default();
-        Self { task, step, done, live, continuations, finished, dead_ends, room }
-    }
-
-    pub(super) fn is_done(&self) -> bool {
-        self.done
+        Self { task, step, is_done, live, continuations, finished, dead_ends, room }
     }
 
     /// The number of live hypotheses, each of which needs a row of the model.
@@ -73,7 +69,7 @@ impl<'a> SentenceSearch<'a> {
         self.extend(logits)?;
         if self.room.extensions.is_empty() {
             // Constraints forbid every token: what lives is all there is.
-            self.done = true;
+            self.is_done = true;
             return Ok(());
         }
         for &parent in &self.room.stuck {
@@ -83,7 +79,7 @@ impl<'a> SentenceSearch<'a> {
         self.step += 1;
         self.divide();
         let settled = self.live.is_empty() || self.step >= self.task.limit || self.is_settled();
-        self.done = settled || self.task.request.cancel.is_cancelled();
+        self.is_done = settled || self.task.request.cancel.is_cancelled();
         Ok(())
     }
 

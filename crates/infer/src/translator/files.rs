@@ -35,15 +35,13 @@ pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
     }
     let [source, target] = SIDES;
     let (of_source, of_both) = (&source[2..], [target[2], source[2]]);
+    let is_sentencepiece =
+        |side: &Tokenizer| matches!(side.files(), TokenizerFiles::SentencePiece { .. });
     match (load_side(dir, source, of_source)?, load_side(dir, target, &of_both)?) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
         _ => Err(InferError::NoTokenizer(dir.into())),
     }
-}
-
-fn is_sentencepiece(tokenizer: &Tokenizer) -> bool {
-    matches!(tokenizer.files(), TokenizerFiles::SentencePiece { .. })
 }
 
 /// The tokeniser of one side, a SentencePiece model with the first of `vocabularies` that exists.

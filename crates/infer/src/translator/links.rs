@@ -86,22 +86,14 @@ impl Translator {
         let sources = spans(reader, source, most);
         let targets = spans(writer, target, most);
         debug_assert_eq!(targets.len() + 1, attention.target_output.len());
-        Ok(strongest_sources(&attention, &weights)
-            .into_iter()
-            .zip(&targets)
-            .filter_map(|(place, target)| {
-                let source = sources.get(place?)?.clone();
-                Some(TextLink { source, target: target.clone() })
-            })
-            .collect())
+        let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
+        // `</s>` of the source does not count. Of equal weights the first wins.
+        let link = |(query, target): (usize, Range<usize>)| {
+            let source = sources.get(strongest(&weights.row(query)[..words])?)?.clone();
+            Some(TextLink { source, target })
+        };
+        Ok((0..weights.queries).zip(targets).filter_map(link).collect())
     }
-}
-
-/// For each target token the source token with the largest weight; `</s>` of the source does not
-/// count. Of equal weights the first wins.
-fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option<usize>> {
-    let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
-    (0..weights.queries).map(|query| strongest(&weights.row(query)[..words])).collect()
 }
 
 /// The range of each token of `text`, up to `most` tokens, in bytes: from the end of the token

@@ -179,7 +179,7 @@ fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
 /// The layout of the positions in the file, or the one that MarianMTModel computes if the file has
 /// no positions.
 fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
-    let path = tensors.path().to_path_buf();
+    let path = tensors.path.clone();
     let refuse =
         |what: String| Err(InteropError::unsupported(&path, what, "MarianMTModel computes them"));
     let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));

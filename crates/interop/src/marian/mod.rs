@@ -20,7 +20,7 @@ use crate::package::Package;
 use crate::padding;
 use crate::tensors::Weights;
 use crate::text_files::TextFiles;
-use bin::{Items, OPTIONS};
+use bin::OPTIONS;
 pub(crate) use files::is_there;
 use files::{Folder, Vocabularies};
 use layers::vector;
@@ -34,7 +34,9 @@ use yaml::Options;
 pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;
-    let items = read_items(path)?;
+    let bytes = read_file(path)?;
+    let items =
+        if bin::is_bin(&bytes) { bin::read(path, &bytes)? } else { npz::read(path, &bytes)? };
     let text = items.texts.get(OPTIONS).ok_or_else(|| InteropError::Missing {
         path: path.clone(),
         wanted: OPTIONS.into(),
@@ -74,11 +76,6 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     Ok(package)
 }
 
-fn read_items(path: &Path) -> Result<Items> {
-    let bytes = read_file(path)?;
-    if bin::is_bin(&bytes) { bin::read(path, &bytes) } else { npz::read(path, &bytes) }
-}
-
 /// Takes the matrices over the vocabularies out of a file. A side without a matrix has the
 /// shared one, and the output that of the target.
 fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
@@ -90,7 +87,7 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
             [rows, columns] if rows > 0 && columns > 0 => Ok(matrix),
             _ => {
                 let message = format!("tensor {name} is not a matrix");
-                Err(InteropError::damaged(tensors.path(), message))
+                Err(InteropError::damaged(&tensors.path, message))
             }
         }
     };

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
@@ -64,7 +65,7 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let main = entries.keys().find_map(|name| name.strip_suffix("data.pkl"));
     let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
     let range = entries[&format!("{root}data.pkl")].clone();
-    let (value, pickle, _) = pickle::read(path, &bytes[range])?;
+    let (value, pickle) = pickle::read(&mut Cursor::new(path, &bytes[range]))?;
     let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
     let ranges = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
     Ok((value, pickle, ranges))
@@ -73,20 +74,15 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
 /// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the
 /// storages; then for each key a count and as many numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
-    let mut offset = 0;
-    let mut next = || -> Result<(Value, Pickle)> {
-        let (value, pickle, len) = pickle::read(path, &bytes[offset..])?;
-        offset += len;
-        Ok((value, pickle))
-    };
+    let mut cursor = Cursor::new(path, bytes);
     if !bytes.windows(LEGACY_MAGIC.len()).take(16).any(|window| window == LEGACY_MAGIC) {
         return Err(InteropError::damaged(path, "it is not a file of torch.save"));
     }
     for _ in 0..3 {
-        next()?;
+        pickle::read(&mut cursor)?;
     }
-    let (value, pickle) = next()?;
-    let (keys, built) = next()?;
+    let (value, pickle) = pickle::read(&mut cursor)?;
+    let (keys, built) = pickle::read(&mut cursor)?;
     let Value::List(keys) = keys else {
         return Err(InteropError::damaged(path, "it has no list of storages"));
     };
@@ -101,23 +97,11 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
                 "it holds tensors that are not float weights; save the weights with safetensors";
             return Err(InteropError::damaged(path, message));
         };
-        let range = counted(bytes, offset, number);
-        let range =
-            range.ok_or_else(|| InteropError::damaged(path, "its numbers are cut short"))?;
-        offset = range.end;
-        found.insert(key.clone(), range);
+        let len = cursor.size(8)?.saturating_mul(number.size());
+        found.insert(key.clone(), cursor.range(len)?);
     }
     let ranges = pickle.storages.iter().map(|storage| found.get(&storage.key).cloned()).collect();
     Ok((value, pickle, ranges))
-}
-
-/// The range of the numbers at `offset`, which follow their count in 64 bits.
-fn counted(bytes: &[u8], offset: usize, number: NumberType) -> Option<Range<usize>> {
-    let count = bytes.get(offset..offset.checked_add(8)?)?;
-    let count = u64::from_le_bytes(count.try_into().ok()?);
-    let len = usize::try_from(count).ok()?.checked_mul(number.size())?;
-    let end = (offset + 8).checked_add(len)?;
-    (end <= bytes.len()).then_some(offset + 8..end)
 }
 
 /// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond

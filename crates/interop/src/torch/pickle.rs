@@ -7,9 +7,9 @@
 //! lists that only grow, so that no file can create cycles or deeply nested values.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::rc::Rc;
 
+use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
 use crate::tensors::NumberType;
 
@@ -62,41 +62,36 @@ pub(super) struct Pickle {
     pub views: Vec<View>,
 }
 
-struct Machine<'a> {
-    path: &'a Path,
-    bytes: &'a [u8],
-    offset: usize,
+struct Machine<'c, 'a> {
+    cursor: &'c mut Cursor<'a>,
     stack: Vec<Value>,
     marks: Vec<usize>,
     memo: HashMap<u32, Value>,
     built: Pickle,
 }
 
-/// Reads the pickle at the beginning of `bytes`, a part of `path`. Returns its value, everything
-/// that it built, and its length.
+/// Reads the pickle at the position of `cursor`. Returns its value and everything that it built.
 ///
 /// # Errors
 /// [`InteropError::Damaged`]; [`InteropError::Pickle`] if it calls for something that weights do
 /// not need.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<(Value, Pickle, usize)> {
+pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
-    let mut machine = Machine { path, bytes, offset: 0, stack, marks, memo, built };
+    let mut machine = Machine { cursor, stack, marks, memo, built };
     loop {
-        let operation = machine.byte()?;
-        if operation == b'.' {
-            let value = machine.pop()?;
-            return Ok((value, machine.built, machine.offset));
+        match machine.byte()? {
+            b'.' => return Ok((machine.pop()?, machine.built)),
+            operation => machine.step(operation)?,
         }
-        machine.step(operation)?;
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, '_> {
     fn step(&mut self, operation: u8) -> Result<()> {
         match operation {
             // PROTO, FRAME.
-            0x80 => self.bytes(1).map(drop),
-            0x95 => self.bytes(8).map(drop),
+            0x80 => self.cursor.range(1).map(drop),
+            0x95 => self.cursor.range(8).map(drop),
             b'(' => {
                 self.marks.push(self.stack.len());
                 Ok(())
@@ -117,29 +112,15 @@ impl Machine<'_> {
     }
 
     fn damaged(&self, message: &str) -> InteropError {
-        InteropError::damaged(self.path, message)
+        InteropError::damaged(self.cursor.path, message)
     }
 
     fn forbidden(&self, what: String) -> InteropError {
-        InteropError::Pickle(self.path.into(), what)
+        InteropError::Pickle(self.cursor.path.into(), what)
     }
 
     fn byte(&mut self) -> Result<u8> {
-        Ok(self.bytes(1)?[0])
-    }
-
-    fn bytes(&mut self, count: usize) -> Result<&[u8]> {
-        let end = self.offset.checked_add(count).filter(|&end| end <= self.bytes.len());
-        let end = end.ok_or_else(|| self.damaged("the pickle ends in the middle of a value"))?;
-        let found = &self.bytes[self.offset..end];
-        self.offset = end;
-        Ok(found)
-    }
-
-    /// An unsigned little-endian number of `count` bytes.
-    fn unsigned(&mut self, count: usize) -> Result<u64> {
-        let bytes = self.bytes(count)?;
-        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        Ok(self.cursor.bytes(1)?[0])
     }
 
     fn push(&mut self, value: Value) -> Result<()> {
@@ -161,17 +142,17 @@ impl Machine<'_> {
 
     fn number(&mut self, operation: u8) -> Result<()> {
         let value = match operation {
-            b'K' => Value::Int(self.unsigned(1)? as i64),
-            b'M' => Value::Int(self.unsigned(2)? as i64),
-            b'J' => Value::Int(i64::from(self.unsigned(4)? as u32 as i32)),
-            b'G' => self.bytes(8).map(|_| Value::Other)?,
+            b'K' => Value::Int(self.cursor.number(1)? as i64),
+            b'M' => Value::Int(self.cursor.number(2)? as i64),
+            b'J' => Value::Int(i64::from(self.cursor.number(4)? as u32 as i32)),
+            b'G' => self.cursor.range(8).map(|_| Value::Other)?,
             _ => match self.byte()? {
                 0 => Value::Int(0),
                 count @ 1..=8 => {
                     let unused = 64 - 8 * u32::from(count);
-                    Value::Int((self.unsigned(count.into())? << unused) as i64 >> unused)
+                    Value::Int((self.cursor.number(count.into())? << unused) as i64 >> unused)
                 }
-                count => self.bytes(count.into()).map(|_| Value::Other)?,
+                count => self.cursor.range(count.into()).map(|_| Value::Other)?,
             },
         };
         self.push(value)
@@ -179,8 +160,8 @@ impl Machine<'_> {
 
     fn text(&mut self, operation: u8) -> Result<()> {
         let width = if matches!(operation, 0x8c | b'U') { 1 } else { 4 };
-        let len = self.unsigned(width)? as usize;
-        let text = std::str::from_utf8(self.bytes(len)?).map(Rc::from);
+        let len = self.cursor.number(width)? as usize;
+        let text = std::str::from_utf8(self.cursor.bytes(len)?).map(Rc::from);
         let text = text.map_err(|_| self.damaged("a text in the pickle is not UTF-8"))?;
         self.push(Value::Text(text))
     }
@@ -236,8 +217,8 @@ impl Machine<'_> {
     /// Stores the top of the stack in the memo, or fetches a value from there.
     fn remember(&mut self, operation: u8) -> Result<()> {
         let slot = match operation {
-            b'q' | b'h' => self.unsigned(1)? as u32,
-            b'r' | b'j' => self.unsigned(4)? as u32,
+            b'q' | b'h' => self.cursor.number(1)? as u32,
+            b'r' | b'j' => self.cursor.number(4)? as u32,
             _ => self.memo.len() as u32,
         };
         if matches!(operation, b'h' | b'j') {
@@ -273,11 +254,10 @@ impl Machine<'_> {
     }
 
     fn line(&mut self) -> Result<String> {
-        let rest = &self.bytes[self.offset..];
-        let len = rest.iter().take(256).position(|&byte| byte == b'\n');
+        let len = self.cursor.rest().iter().take(256).position(|&byte| byte == b'\n');
         let len = len.ok_or_else(|| self.damaged("a name in the pickle has no end"))?;
-        let text = String::from_utf8_lossy(&rest[..len]).into_owned();
-        self.offset += len + 1;
+        let text = String::from_utf8_lossy(self.cursor.bytes(len)?).into_owned();
+        self.byte()?;
         Ok(text)
     }
 
@@ -383,8 +363,8 @@ fn storage_type(name: &str) -> Option<NumberType> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<(Value, Pickle, usize)> {
-        super::read("a.bin".as_ref(), bytes)
+    fn read(bytes: &[u8]) -> Result<(Value, Pickle)> {
+        super::read(&mut Cursor::new("a.bin".as_ref(), bytes))
     }
 
     /// The call that is refused; empty for a pickle that is damaged.
@@ -420,8 +400,9 @@ mod tests {
 
     #[test]
     fn a_list_inside_itself_is_no_cycle_in_memory() {
-        let (value, pickle, len) = read(b"]q\x00h\x00a.").unwrap();
-        assert_eq!((value, len), (Value::List(0), 7));
+        let mut cursor = Cursor::new("a.bin".as_ref(), b"]q\x00h\x00a.rest");
+        let (value, pickle) = super::read(&mut cursor).unwrap();
+        assert_eq!((value, cursor.rest()), (Value::List(0), &b"rest"[..]));
         assert_eq!(pickle.sequences, [[Value::List(0)]]);
     }
 

@@ -9,14 +9,9 @@ use crate::simd::vectorised;
 /// The number of elements that one task handles.
 const TASK: usize = 16 * 1024;
 
-/// Σ x² of a tensor on the CPU without gradients.
-pub(super) fn sum_of_squares_of<const D: usize>(x: Tensor<D>) -> f64 {
-    sum_of_squares(floats(&contiguous(primitive(x))))
-}
-
-/// Σ x², summed in float64, in the order of the tasks.
-fn sum_of_squares(xs: &[f32]) -> f64 {
-    let parts: Vec<f64> = xs.par_chunks(TASK).map(squares).collect();
+/// Σ x² of a tensor on the CPU without gradients, summed in float64, in the order of the tasks.
+pub(super) fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
+    let parts: Vec<f64> = floats(&contiguous(primitive(x))).par_chunks(TASK).map(squares).collect();
     parts.iter().sum()
 }
 

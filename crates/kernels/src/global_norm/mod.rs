@@ -35,7 +35,7 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
 pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     match Target::without_gradients(&[&x]) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => cpu::sum_of_squares_of(x),
+        Target::Cpu => cpu::sum_of_squares(x),
         _ => reference::sum_of_squares(x),
     }
 }

@@ -14,9 +14,8 @@ use burn::tensor::{Device, Tensor};
 use crate::op::Target;
 #[cfg(feature = "cpu")]
 use crate::op::apply;
-use settings::Precision;
 
-pub use settings::{ComputeType, Epilogue};
+pub use settings::{ComputeType, Epilogue, ProductType};
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
@@ -34,51 +33,10 @@ pub fn linear<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    linear_with(x, weight, bias, Epilogue::None, Precision::Float32)
+    linear_with(x, weight, bias, Epilogue::None, ProductType::Float32)
 }
 
-/// The first half of the feed-forward network, `max(0, x·Wᵀ + b)` (paper §3.3).
-///
-/// The fused version adds the bias and takes the maximum as it writes the product.
-///
-/// # Shapes
-/// - `x`: `[.., in]` → `[.., out]`
-/// - `weight`: `[out, in]`, `bias`: `[out]`
-///
-/// # Panics
-/// If the shapes do not fit together.
-pub fn linear_relu<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<2>,
-    bias: Option<Tensor<1>>,
-) -> Tensor<D> {
-    linear_with(x, weight, bias, Epilogue::Relu, Precision::Float32)
-}
-
-/// `epilogue(x·Wᵀ + b)` of float32 tensors, with the factors of the product rounded to bfloat16 and
-/// the result in float32; in the backward pass the gradient of the output is rounded for the two
-/// products there.
-///
-/// Fused: factors are rounded as they are rearranged for the product, sums are kept in float32, and
-/// bias and epilogue are part of the product. Faster than [`linear`] where [`is_bfloat16_fast_on`]
-/// says so; elsewhere on the CPU the same bits come out more slowly than in float32.
-///
-/// # Shapes
-/// - `x`: `[.., in]` → `[.., out]`
-/// - `weight`: `[out, in]`, `bias`: `[out]`
-///
-/// # Panics
-/// If the shapes do not fit together.
-pub fn linear_bfloat16<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<2>,
-    bias: Option<Tensor<1>>,
-    epilogue: Epilogue,
-) -> Tensor<D> {
-    linear_with(x, weight, bias, epilogue, Precision::BFloat16)
-}
-
-/// Returns whether [`linear_bfloat16`] is known to take less time than [`linear`] on `device`. This
+/// Returns whether [`linear_with`] takes less time in bfloat16 than in float32 on `device`. This
 /// is true on a processor with the instructions of AVX-512 BF16. On GPUs it was not measured, and
 /// the result is `false`.
 pub fn is_bfloat16_fast_on(device: &Device) -> bool {
@@ -90,12 +48,27 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
     false
 }
 
-fn linear_with<const D: usize>(
+/// `epilogue(x·Wᵀ + b)` of float32 tensors: with a ReLU the first half of the feed-forward network
+/// (paper §3.3).
+///
+/// Fused: bias and epilogue are part of the product. In bfloat16 the factors of the product are
+/// rounded as they are rearranged, sums and result are float32, and in the backward pass the
+/// gradient of the output is rounded for the two products there. That is faster where
+/// [`is_bfloat16_fast_on`] says so; elsewhere on the CPU the same bits come out more slowly than in
+/// float32.
+///
+/// # Shapes
+/// - `x`: `[.., in]` → `[.., out]`
+/// - `weight`: `[out, in]`, `bias`: `[out]`
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn linear_with<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
-    precision: Precision,
+    precision: ProductType,
 ) -> Tensor<D> {
     check(&x, &weight, bias.as_ref());
     let target = match &bias {
@@ -108,11 +81,7 @@ fn linear_with<const D: usize>(
             let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
             apply(op::Linear { epilogue, precision }, [x.into(), weight.into(), bias.into()])
         }
-        _ => match (precision, epilogue) {
-            (Precision::Float32, Epilogue::None) => reference::linear(x, weight, bias),
-            (Precision::Float32, Epilogue::Relu) => reference::linear_relu(x, weight, bias),
-            (Precision::BFloat16, _) => reference::linear_bfloat16(x, weight, bias, epilogue),
-        },
+        _ => reference::linear_with(x, weight, bias, epilogue, precision),
     }
 }
 

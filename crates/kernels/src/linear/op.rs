@@ -4,7 +4,7 @@ use burn::backend::flex::FlexTensor;
 use burn::tensor::Shape;
 
 use super::cpu::{Sizes, through_relu};
-use super::settings::{Epilogue, Precision};
+use super::settings::{Epilogue, ProductType};
 use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
 use crate::op::{FusedOp, Keep};
 
@@ -12,13 +12,13 @@ use crate::op::{FusedOp, Keep};
 #[derive(Debug)]
 pub(super) struct Linear {
     pub epilogue: Epilogue,
-    pub precision: Precision,
+    pub precision: ProductType,
 }
 
 /// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
-    precision: Precision,
+    precision: ProductType,
     x: FlexTensor,
     weight: FlexTensor,
     rectified: Option<FlexTensor>,

@@ -1,6 +1,6 @@
 use burn::tensor::{FloatDType, Tensor, activation::relu};
 
-use super::settings::Epilogue;
+use super::settings::{Epilogue, ProductType};
 use crate::to_f32::to_f32;
 
 /// [`linear`](crate::linear) in tensor arithmetic.
@@ -15,27 +15,23 @@ pub fn linear<const D: usize>(
     burn::tensor::module::linear(rows, weight.transpose(), bias).reshape(shape)
 }
 
-/// [`linear_relu`](crate::linear_relu) in tensor arithmetic.
-pub fn linear_relu<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<2>,
-    bias: Option<Tensor<1>>,
-) -> Tensor<D> {
-    relu(linear(x, weight, bias))
-}
-
-/// [`linear_bfloat16`](crate::linear_bfloat16) in tensor arithmetic.
-pub fn linear_bfloat16<const D: usize>(
+/// [`linear_with`](crate::linear_with) in tensor arithmetic.
+pub fn linear_with<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
+    precision: ProductType,
 ) -> Tensor<D> {
-    let product = linear(x.cast(FloatDType::BF16), weight.cast(FloatDType::BF16), None);
-    let product = to_f32(product);
-    let sum = match bias {
-        None => product,
-        Some(bias) => product + bias.unsqueeze(),
+    let sum = match precision {
+        ProductType::Float32 => linear(x, weight, bias),
+        ProductType::BFloat16 => {
+            let product = linear(x.cast(FloatDType::BF16), weight.cast(FloatDType::BF16), None);
+            match (to_f32(product), bias) {
+                (product, None) => product,
+                (product, Some(bias)) => product + bias.unsqueeze(),
+            }
+        }
     };
     match epilogue {
         Epilogue::None => sum,

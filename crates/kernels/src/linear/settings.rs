@@ -40,8 +40,9 @@ pub enum Epilogue {
 
 /// The type in which the factors of a product are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Precision {
+pub enum ProductType {
     /// Float32, the type of the tensors.
     Float32,
+    /// Bfloat16, to which they are rounded.
     BFloat16,
 }

@@ -40,8 +40,8 @@ pub fn label_smoothed_cross_entropy(
         Target::Cpu => {
             let targets = crate::cpu::integers(targets);
             let smoothing = cpu::Smoothing { pad: i64::from(pad), epsilon: smoothing };
-            let (smoothed, mut aside) =
-                op::sums_of(cpu::CrossEntropy { targets, smoothing }, logits);
+            let loss = cpu::CrossEntropy { targets, smoothing };
+            let (smoothed, mut aside) = crate::op::apply_with_aside(loss, [logits.into()]);
             (smoothed, aside.remove(0))
         }
         _ => reference::label_smoothed_cross_entropy(logits, targets, pad, smoothing),

@@ -1,16 +1,10 @@
 //! The loss of logits as an operation on the CPU.
 
 use burn::backend::flex::FlexTensor;
-use burn::tensor::Tensor;
 
 use super::cpu::{CrossEntropy, Row};
 use crate::cpu::{contiguous, dims, floats, overwrite, tensor};
-use crate::op::{FusedOp, Keep, apply_with_aside};
-
-/// The smoothed loss, which is minimised, and the NLL.
-pub(super) fn sums_of(loss: CrossEntropy, logits: Tensor<2>) -> (Tensor<1>, Vec<Tensor<1>>) {
-    apply_with_aside(loss, [logits.into()])
-}
+use crate::op::{FusedOp, Keep};
 
 /// The values for the backward pass. The logits are the only large tensor that is saved.
 #[derive(Clone, Debug)]

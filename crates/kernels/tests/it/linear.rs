@@ -4,7 +4,7 @@ use crate::common::{
     Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
 };
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, Epilogue, RandomKey, reference};
+use burnformer_kernels::{self as kernels, Epilogue, ProductType, RandomKey, reference};
 use proptest::prelude::*;
 
 type Linear = fn(Tensor<3>, Tensor<2>, Option<Tensor<1>>) -> Tensor<3>;
@@ -50,12 +50,20 @@ fn mapped_from(
     all
 }
 
+fn rectified(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    kernels::linear_with(x, weight, bias, Epilogue::Relu, ProductType::Float32)
+}
+
+fn rectified_reference(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    reference::linear_with(x, weight, bias, Epilogue::Relu, ProductType::Float32)
+}
+
 fn bfloat16(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    kernels::linear_bfloat16(x, weight, bias, Epilogue::None)
+    kernels::linear_with(x, weight, bias, Epilogue::None, ProductType::BFloat16)
 }
 
 fn bfloat16_relu(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    kernels::linear_bfloat16(x, weight, bias, Epilogue::Relu)
+    kernels::linear_with(x, weight, bias, Epilogue::Relu, ProductType::BFloat16)
 }
 
 fn embedded([batch, len, width]: [usize; 3], vocab: usize) -> Vec<Vec<f32>> {
@@ -92,8 +100,8 @@ proptest! {
             &mapped(reference::linear, shape, output, biased),
         );
         assert_close(
-            &mapped(kernels::linear_relu, shape, output, biased),
-            &mapped(reference::linear_relu, shape, output, biased),
+            &mapped(rectified, shape, output, biased),
+            &mapped(rectified_reference, shape, output, biased),
         );
     }
 
@@ -105,7 +113,7 @@ proptest! {
     ) {
         for (actual, expected) in [
             (bfloat16 as Linear, reference::linear as Linear),
-            (bfloat16_relu, reference::linear_relu),
+            (bfloat16_relu, rectified_reference),
         ] {
             assert_close(
                 &mapped_from(actual, shape, output, biased, as_bfloat16),
@@ -138,7 +146,9 @@ fn products_in_bfloat16_are_those_of_rounded_factors() {
 
 #[test]
 fn the_map_in_bfloat16_is_near_its_reference() {
-    let rounded = |x, weight, bias| reference::linear_bfloat16(x, weight, bias, Epilogue::Relu);
+    let rounded = |x, weight, bias| {
+        reference::linear_with(x, weight, bias, Epilogue::Relu, ProductType::BFloat16)
+    };
     let actual = mapped_from(bfloat16_relu, [2, 9, 33], 21, true, as_bfloat16);
     let expected = mapped_from(rounded, [2, 9, 33], 21, true, as_bfloat16);
     for (actual, expected) in actual.iter().zip(&expected) {
@@ -153,7 +163,7 @@ fn the_map_in_bfloat16_is_near_its_reference() {
 
 #[test]
 fn the_thread_count_does_not_show_in_products_large_enough_to_be_divided() {
-    assert_independent_of_threads(|| mapped(kernels::linear_relu, [5, 67, 259], 301, true));
+    assert_independent_of_threads(|| mapped(rectified, [5, 67, 259], 301, true));
     assert_independent_of_threads(|| mapped(kernels::linear, [3, 41, 513], 130, true));
     assert_independent_of_threads(|| mapped(bfloat16_relu, [5, 67, 259], 301, true));
     assert_independent_of_threads(|| mapped(bfloat16, [3, 41, 513], 130, true));

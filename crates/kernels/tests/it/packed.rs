@@ -3,8 +3,8 @@
 use crate::common::{assert_close, values};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
-    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, RandomKey, attention, linear,
-    linear_relu, step_attention,
+    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, ProductType, RandomKey,
+    attention, linear_with, step_attention,
 };
 use proptest::prelude::*;
 
@@ -29,10 +29,7 @@ proptest! {
         let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) }; // no AVX-512 here
         let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
         let actual = packed.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
-        let expected = match relu {
-            true => linear_relu(x, weight, bias),
-            false => linear(x, weight, bias),
-        };
+        let expected = linear_with(x, weight, bias, epilogue, ProductType::Float32);
         assert_close(&[values(actual)], &[values(expected)]);
     }
 

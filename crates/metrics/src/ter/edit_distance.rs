@@ -47,7 +47,7 @@ const UNREACHED: u32 = u32::MAX / 2;
 /// hypothesis. Hypotheses that differ from it in one range of words are computed with its help.
 pub(super) struct EditDistance<'a> {
     reference: &'a [u32],
-    hypothesis: Vec<u32>,
+    pub(super) hypothesis: Vec<u32>,
     /// The number of reference words per hypothesis word, which is the slope of the diagonal.
     slope: f64,
     beam: usize,
@@ -77,10 +77,6 @@ impl<'a> EditDistance<'a> {
         }
         distance.fill(1);
         distance
-    }
-
-    pub(super) fn hypothesis(&self) -> &[u32] {
-        &self.hypothesis
     }
 
     /// The distance of the whole hypothesis.

@@ -36,7 +36,7 @@ fn best_shift(
     reference: &[u32],
     tried: &mut usize,
 ) -> Option<Vec<u32>> {
-    let words = distance.hypothesis().to_vec();
+    let words = distance.hypothesis.clone();
     let before = i64::from(distance.cost());
     let alignment = distance.alignment();
     let mut shifted = words.clone();

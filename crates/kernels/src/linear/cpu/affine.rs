@@ -3,7 +3,7 @@
 use super::panels::Panels;
 use super::product::Lhs;
 use super::{bfloat16, float32};
-use crate::linear::settings::{Epilogue, Precision};
+use crate::linear::settings::{Epilogue, ProductType};
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +19,10 @@ pub struct Sizes {
 /// The gradient of the weight in float32, `gradᵀ·x`, `[output, input]`, given the gradient of the
 /// output, `[rows, output]`.
 pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
-    Precision::Float32.grad_of_weight(sizes, grad, x)
+    ProductType::Float32.grad_of_weight(sizes, grad, x)
 }
 
-impl Precision {
+impl ProductType {
     /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight`
     /// `[output, input]`, `bias` `[output]` or empty.
     pub(in crate::linear) fn forward(

@@ -119,7 +119,7 @@ pub(in crate::linear) fn panels_in_place(
 /// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-    assert_eq!(left.depth, right.steps(), "the terms of both factors");
+    assert_eq!(left.depth, right.steps, "the terms of both factors");
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left: Plain(left), right, last }.by_rows(DEPTH)
 }
@@ -132,8 +132,8 @@ pub(in crate::linear) fn forward(
     bias: &[f32],
     epilogue: Epilogue,
 ) -> Vec<f32> {
-    let rows = x.len().checked_div(right.steps()).unwrap_or(0);
-    let left = Plain(Lhs::rows(x, [rows, right.steps()]));
+    let rows = x.len().checked_div(right.steps).unwrap_or(0);
+    let left = Plain(Lhs::rows(x, [rows, right.steps]));
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left, right, last }.by_panels()
 }

@@ -212,7 +212,7 @@ impl Weight {
     ) -> Vec<f32> {
         let rows = x.len().checked_div(self.input).unwrap_or(0);
         let mut left = Quantized::of(x, [rows, self.input], quantize);
-        if self.panels.instructions().offset != 0 {
+        if self.panels.instructions.offset != 0 {
             // Adding 128 without a carry flips the highest bit.
             left.words.iter_mut().for_each(|word| *word ^= 0x8080_8080);
         }

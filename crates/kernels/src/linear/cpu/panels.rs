@@ -37,10 +37,10 @@ pub(super) type Slot = MaybeUninit<u32>;
 /// are added to a sum together.
 #[derive(Debug)]
 pub(in crate::linear) struct Panels {
-    instructions: Instructions,
+    pub(super) instructions: Instructions,
     memory: Memory,
-    columns: usize,
-    steps: usize,
+    pub(super) columns: usize,
+    pub(super) steps: usize,
 }
 
 /// The memory that holds the words of panels.
@@ -152,20 +152,6 @@ impl Panels {
             }
         });
         all
-    }
-
-    pub(super) fn instructions(&self) -> Instructions {
-        self.instructions
-    }
-
-    /// The number of columns of the product.
-    pub(super) fn columns(&self) -> usize {
-        self.columns
-    }
-
-    /// The number of steps of a sum.
-    pub(super) fn steps(&self) -> usize {
-        self.steps
     }
 
     /// The number of panels.

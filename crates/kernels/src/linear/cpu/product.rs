@@ -60,13 +60,13 @@ impl<L: LeftFactor> Product<'_, L> {
     pub(super) fn by_rows(&self, depth: usize) -> Vec<f32> {
         self.written(|out| {
             let (rows, panels) = (self.left.rows(), 0..self.right.count());
-            let tile = self.right.instructions().tile;
+            let tile = self.right.instructions.tile;
             let chunk = (rows / BLOCKS).next_multiple_of(tile).clamp(tile, ROWS / tile * tile);
             let run = |memory: &mut Vec<Line>, start: usize| {
                 let rows = start..(start + chunk).min(rows);
                 self.block(rows, panels.clone(), depth, memory, out);
             };
-            let work = rows * self.right.columns() * self.right.steps();
+            let work = rows * self.right.columns * self.right.steps;
             if work < PARALLEL_ROWS {
                 let mut memory = Vec::new();
                 (0..rows).step_by(chunk).for_each(|start| run(&mut memory, start));
@@ -80,8 +80,8 @@ impl<L: LeftFactor> Product<'_, L> {
     /// The product by threads that share the panels, which suits few rows.
     pub(super) fn by_panels(&self) -> Vec<f32> {
         self.written(|out| {
-            let (rows, steps, panels) = (self.left.rows(), self.right.steps(), self.right.count());
-            let tile = self.right.instructions().tile;
+            let (rows, steps, panels) = (self.left.rows(), self.right.steps, self.right.count());
+            let tile = self.right.instructions.tile;
             let block = (BLOCK / steps.max(1)).next_multiple_of(tile).max(tile);
             let run = |panels: Range<usize>| {
                 for start in (0..rows).step_by(block) {
@@ -90,7 +90,7 @@ impl<L: LeftFactor> Product<'_, L> {
                 }
             };
             let threads = rayon::current_num_threads();
-            if threads == 1 || rows * self.right.columns() * steps < PARALLEL_PANELS {
+            if threads == 1 || rows * self.right.columns * steps < PARALLEL_PANELS {
                 run(0..panels);
             } else {
                 let share = panels.div_ceil(4 * threads).max(1);
@@ -102,7 +102,7 @@ impl<L: LeftFactor> Product<'_, L> {
 
     /// The result. `write` computes all its blocks.
     fn written(&self, write: impl FnOnce(&Output)) -> Vec<f32> {
-        let (rows, columns) = (self.left.rows(), self.right.columns());
+        let (rows, columns) = (self.left.rows(), self.right.columns);
         let bias = self.last.bias.len();
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
@@ -121,10 +121,10 @@ impl<L: LeftFactor> Product<'_, L> {
         memory: &mut Vec<Line>,
         out: &Output,
     ) {
-        let (instructions, columns) = (self.right.instructions(), self.right.columns());
+        let (instructions, columns) = (self.right.instructions, self.right.columns);
         // A sum of nothing is written too.
-        for index in 0..self.right.steps().div_ceil(depth).max(1) {
-            let steps = index * depth..((index + 1) * depth).min(self.right.steps());
+        for index in 0..self.right.steps.div_ceil(depth).max(1) {
+            let steps = index * depth..((index + 1) * depth).min(self.right.steps);
             let (left, layout) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
             for panel in panels.clone() {
                 let of_panel = self.right.columns_of(panel);
@@ -136,8 +136,7 @@ impl<L: LeftFactor> Product<'_, L> {
                     panel: self.right.words(panel, steps.clone()),
                     vectors: of_panel.len().div_ceil(instructions.lanes),
                     is_first: index == 0,
-                    last: (steps.end == self.right.steps())
-                        .then(|| self.last.part(&rows, &of_panel)),
+                    last: (steps.end == self.right.steps).then(|| self.last.part(&rows, &of_panel)),
                     // SAFETY: the row and the column exist.
                     out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
                     stride: columns,

@@ -107,7 +107,7 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-    assert_eq!(left.depth.div_ceil(2), right.steps(), "the pairs of terms of both factors");
+    assert_eq!(left.depth.div_ceil(2), right.steps, "the pairs of terms of both factors");
     let last = Last { bias, epilogue, scales: Scales::default() };
     Product { left: Rounded(left), right, last }.by_rows(DEPTH)
 }
