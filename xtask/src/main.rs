@@ -15,6 +15,7 @@ mod dist;
 mod licences;
 mod lines;
 mod shell;
+mod web;
 mod wheel;
 mod words;
 
@@ -34,13 +35,14 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 7] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test; --device names devices to test beside the CPU, --mpi adds MPI"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("lines", "count code, documents, long functions, and faults of comments and names"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
+    ("web", "build the npm package for browsers; --test tests it in Node and in Chromium"),
     (
         "dist",
         "make what a release needs, in target/dist: program, wheel, manual, licences, checksums",
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         "lines" => success(lines::report(&workspace())),
         "guide" => guide(&workspace()),
         "wheel" => wheel::run(&workspace(), &rest),
+        "web" => web::run(&workspace(), &rest),
         "dist" => dist::run(&workspace(), &rest),
         name if forwarded().iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())

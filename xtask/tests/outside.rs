@@ -198,7 +198,6 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
     let mut readme = programs("README.md");
     readme.extend(programs("crates/infer/README.md"));
     readme.extend([
-        example("crates/infer/examples/translate.rs", Some(&[&model])),
         example("crates/infer/examples/n_best.rs", Some(&[&model, "5", "Ein kleines Haus."])),
         example("crates/infer/examples/attention.rs", Some(&[&model, "Ein kleines Haus."])),
     ]);

@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::{ModelDirError, ModelDirProblem};
+use super::source::Source;
 use super::tensors::read_from;
 use super::weights::write;
 
@@ -43,7 +44,7 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
 /// # Errors
 /// The errors of [`seal`], and if the manifest cannot be read.
 pub fn seal_again(dir: &Path, new: &str) -> Result<(), ModelDirError> {
-    let listed = read_manifest(dir)?.files;
+    let listed = read_manifest(dir.into())?.files;
     seal_those(dir, |name| name == new || listed.contains_key(name))
 }
 
@@ -61,13 +62,13 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<(), ModelD
     write(&dir.join(MANIFEST), &json)
 }
 
-/// Checks size and hash of every file that the manifest of `dir` lists.
+/// Checks size and hash of every file that the manifest of `source` lists.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside
-/// `dir`.
-pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
-    verify_all(dir, |_| true)
+/// of it.
+pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
+    verify_all(source.into(), |_| true)
 }
 
 /// Checks what [`verify`] checks but for the weights, which [`load`](super::load) checks when it
@@ -75,41 +76,45 @@ pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
 ///
 /// # Errors
 /// The errors of [`verify`].
-pub fn verify_before_load(dir: &Path) -> Result<(), ModelDirError> {
-    verify_all(dir, |name| name != WEIGHTS)
+pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
+    verify_all(source.into(), |name| name != WEIGHTS)
 }
 
-fn verify_all(dir: &Path, is_meant: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
-    let manifest = read_manifest(dir)?;
+fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
+    let manifest = read_manifest(source)?;
     let mut meant = manifest.files.iter().filter(|(name, _)| is_meant(name));
-    meant.try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
+    meant.try_for_each(|(name, entry)| checked(source, name, entry).map(drop))
 }
 
-/// Reads the bytes of `dir/name` and checks them against the manifest. Returns `None` if the
+/// Reads the bytes of the file `name` and checks them against the manifest. Returns `None` if the
 /// manifest does not list the file, even if it exists, because its content cannot be checked.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file is missing, changed, truncated or outside `dir`.
-pub fn read(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelDirError> {
-    let manifest = read_manifest(dir)?;
-    manifest.files.get(name).map(|entry| checked(dir, name, entry)).transpose()
+/// A [`ModelDirError`] if the file is missing, changed, truncated or outside of the directory.
+pub fn read<'a>(
+    source: impl Into<Source<'a>>,
+    name: &str,
+) -> Result<Option<Vec<u8>>, ModelDirError> {
+    let source = source.into();
+    let manifest = read_manifest(source)?;
+    manifest.files.get(name).map(|entry| checked(source, name, entry)).transpose()
 }
 
-/// Reads the bytes of `dir/name`, which the manifest must list, and checks them.
-pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirError> {
-    read(dir, name)?.ok_or_else(|| ModelDirProblem::Unlisted.at(dir.join(name)))
+/// Reads the bytes of the file `name`, which the manifest must list, and checks them.
+pub(super) fn read_checked(source: Source, name: &str) -> Result<Vec<u8>, ModelDirError> {
+    read(source, name)?.ok_or_else(|| ModelDirProblem::Unlisted.at(source.join(name)))
 }
 
-/// Reads the tensors of `dir/name`, a safetensors file that the manifest must list, and checks its
-/// bytes as they come.
+/// Reads the tensors of the file `name`, a safetensors file that the manifest must list, and checks
+/// its bytes as they come.
 pub(super) fn read_tensors_checked(
-    dir: &Path,
+    source: Source,
     name: &str,
 ) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
-    let manifest = read_manifest(dir)?;
-    let path = dir.join(name);
+    let manifest = read_manifest(source)?;
+    let path = source.join(name);
     let entry = manifest.files.get(name).ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
-    let (mut file, size) = open_checked(dir, name, entry)?;
+    let (mut file, size) = open_checked(source, name, entry)?;
     let mut hash = Sha256::new();
     let tensors = read_from(&path, &mut file, size, |bytes| hash.update(bytes));
     if let Err(ModelDirError { problem: ModelDirProblem::Io(_), .. }) = tensors {
@@ -124,9 +129,9 @@ pub(super) fn read_tensors_checked(
     }
 }
 
-fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
-    let path = dir.join(name);
-    let (file, size) = open_checked(dir, name, entry)?;
+fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
+    let path = source.join(name);
+    let (file, size) = open_checked(source, name, entry)?;
     let bytes = read_up_to(&path, file, size)?;
     match bytes.len() as u64 == size && sha256(&bytes) == entry.sha256 {
         true => Ok(bytes),
@@ -135,45 +140,22 @@ fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirErr
 }
 
 /// Opens a file that is inside the directory and as large as the manifest says.
-fn open_checked(dir: &Path, name: &str, entry: &Entry) -> Result<(File, u64), ModelDirError> {
-    let path = dir.join(name);
-    check_inside(dir, name, &path)?;
+fn open_checked<'a>(
+    source: Source<'a>,
+    name: &str,
+    entry: &Entry,
+) -> Result<(Box<dyn Read + Send + 'a>, u64), ModelDirError> {
+    source.check_inside(name)?;
     // The size is compared first, so that no memory is allocated for a file of the wrong size.
-    let (file, size) = open_file(&path)?;
+    let (file, size) = source.open(name)?;
     if size != entry.bytes {
-        return Err(ModelDirProblem::Tampered("size").at(path));
+        return Err(ModelDirProblem::Tampered("size").at(source.join(name)));
     }
     Ok((file, size))
 }
 
-/// A file of a model directory must be inside it: it has a plain name and is not reached through a
-/// link.
-fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
-    let mut parts = Path::new(name).components();
-    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-    let outside = || ModelDirProblem::Outside(name.into()).at(dir);
-    // `a/.` has one component but is not a plain name.
-    if !plain || name.contains(['/', '\\']) {
-        return Err(outside());
-    }
-    let (Ok(home), Ok(real)) = (fs::canonicalize(dir), fs::canonicalize(path)) else {
-        return Err(ModelDirProblem::Missing.at(path));
-    };
-    if real.starts_with(home) { Ok(()) } else { Err(outside()) }
-}
-
-/// Opens a regular file. Reading anything else (a pipe, a device) could block or never end.
-fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
-    let metadata = fs::metadata(path).map_err(|e| ModelDirError::io(path, e))?;
-    if !metadata.is_file() {
-        return Err(ModelDirProblem::NotAFile.at(path));
-    }
-    let file = File::open(path).map_err(|e| ModelDirError::io(path, e))?;
-    Ok((file, metadata.len()))
-}
-
 /// Reads `file`, but at most `size` bytes.
-fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirError> {
+fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>, ModelDirError> {
     let mut bytes = Vec::new();
     let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
     if !reserved {
@@ -184,30 +166,16 @@ fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirErr
     Ok(bytes)
 }
 
-fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
-    let path = dir.join(MANIFEST);
-    match (dir.is_dir(), path.exists()) {
-        (false, _) if dir.exists() => return Err(ModelDirProblem::NotADirectory.at(dir)),
-        (false, _) => return Err(ModelDirProblem::NoDirectory.at(dir)),
-        (true, false) => return Err(ModelDirProblem::NoManifest(model_in(dir)).at(dir)),
-        (true, true) => {}
-    }
-    let (file, size) = open_file(&path)?;
+fn read_manifest(source: Source) -> Result<Manifest, ModelDirError> {
+    source.check_has(MANIFEST)?;
+    let path = source.join(MANIFEST);
+    let (file, size) = source.open(MANIFEST)?;
     if size > MANIFEST_LIMIT {
         let message = format!("{size} bytes are too many for a list of a few files");
         return Err(ModelDirError::damaged(&path, message));
     }
     let bytes = read_up_to(&path, file, size)?;
     serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))
-}
-
-/// The first model directory by name in `dir`, or in a run in it.
-fn model_in(dir: &Path) -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    let models = |folder: &PathBuf| [folder.clone(), folder.join("best"), folder.join("last")];
-    folders.iter().flat_map(models).find(|folder| folder.join(MANIFEST).is_file())
 }
 
 fn sha256(bytes: &[u8]) -> String {

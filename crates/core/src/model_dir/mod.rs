@@ -11,6 +11,7 @@
 
 mod error;
 mod manifest;
+mod source;
 mod tensors;
 mod weights;
 
@@ -24,6 +25,7 @@ use serde_json::Value as Json;
 
 pub use error::{ModelDirError, ModelDirProblem};
 pub use manifest::{read, seal, seal_again, verify, verify_before_load};
+pub use source::{ModelFiles, Source};
 pub use tensors::read_tensors;
 pub use weights::{write_quantized, write_tensors};
 
@@ -89,13 +91,14 @@ pub fn save_parameters(
     }
 }
 
-/// Reads the configuration in `dir`. Its architecture must be one of this crate.
+/// Reads the configuration in `source`. Its architecture must be one of this crate.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
-    let path = dir.join(CONFIG);
-    let value = read_config(dir)?;
+pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig, ModelDirError> {
+    let source = source.into();
+    let path = source.join(CONFIG);
+    let value = read_config(source)?;
     let architecture = value["arch"].as_str().unwrap_or_default();
     let Some(config) = read_fields(architecture, &value["model"]) else {
         return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
@@ -117,23 +120,23 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
     }
 }
 
-/// The numbers in which the model in `dir` multiplies by default.
+/// The numbers in which the model in `source` multiplies by default.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
-    match read_config(dir)?["compute"].take() {
+pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType, ModelDirError> {
+    let source = source.into();
+    match read_config(source)?["compute"].take() {
         Json::Null => Ok(ComputeType::Float32),
-        value => {
-            serde_json::from_value(value).map_err(|e| ModelDirError::damaged(&dir.join(CONFIG), e))
-        }
+        value => serde_json::from_value(value)
+            .map_err(|e| ModelDirError::damaged(&source.join(CONFIG), e)),
     }
 }
 
 /// The content of `config.json`, of a version that is known.
-fn read_config(dir: &Path) -> Result<Json, ModelDirError> {
-    let path = dir.join(CONFIG);
-    let bytes = read_checked(dir, CONFIG)?;
+fn read_config(source: Source) -> Result<Json, ModelDirError> {
+    let path = source.join(CONFIG);
+    let bytes = read_checked(source, CONFIG)?;
     let value: Json =
         serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))?;
     let found = value["format_version"].as_u64().unwrap_or(0);
@@ -143,14 +146,18 @@ fn read_config(dir: &Path) -> Result<Json, ModelDirError> {
     }
 }
 
-/// Loads configuration and model from `dir` onto `device`. The architecture must be one of this
+/// Loads configuration and model from `source` onto `device`. The architecture must be one of this
 /// crate.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDirError> {
-    let config = load_config(dir)?;
-    let model = build(dir, config.as_ref(), device)?;
+pub fn load<'a>(
+    source: impl Into<Source<'a>>,
+    device: &Device,
+) -> Result<(ModelConfig, Model), ModelDirError> {
+    let source = source.into();
+    let config = load_config(source)?;
+    let model = build(source, config.as_ref(), device)?;
     Ok((config, model))
 }
 
@@ -164,7 +171,7 @@ pub fn load_as(
     config: &dyn Seq2SeqConfig,
     device: &Device,
 ) -> Result<Model, ModelDirError> {
-    let value = read_config(dir)?;
+    let value = read_config(dir.into())?;
     let (path, architecture) = (dir.join(CONFIG), value["arch"].as_str().unwrap_or_default());
     if architecture != config.architecture() {
         return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
@@ -175,16 +182,20 @@ pub fn load_as(
         }
         None => value["model"] == config.to_json(),
     };
-    if is_same { build(dir, config, device) } else { Err(ModelDirProblem::Other.at(path)) }
+    if is_same { build(dir.into(), config, device) } else { Err(ModelDirProblem::Other.at(path)) }
 }
 
-/// The model that `config` describes, with the parameters in `dir`.
-fn build(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model, ModelDirError> {
-    let parameters = parameters_of(dir, config)?;
+/// The model that `config` describes, with the parameters in `files`.
+fn build(
+    files: Source,
+    config: &dyn Seq2SeqConfig,
+    device: &Device,
+) -> Result<Model, ModelDirError> {
+    let parameters = parameters_of(files, config)?;
     let model = config.build(0, device);
-    let model = model.map_err(|error| ModelDirProblem::Config(error).at(dir.join(CONFIG)))?;
+    let model = model.map_err(|error| ModelDirProblem::Config(error).at(files.join(CONFIG)))?;
     let loaded = with_parameters(model, parameters);
-    loaded.map_err(|error| ModelDirProblem::Parameters(error).at(dir.join(WEIGHTS)))
+    loaded.map_err(|error| ModelDirProblem::Parameters(error).at(files.join(WEIGHTS)))
 }
 
 /// Configuration and parameters of the model in `dir`, as they stand in the files: for programs
@@ -197,19 +208,19 @@ pub fn load_parameters(
     dir: &Path,
 ) -> Result<(ModelConfig, BTreeMap<String, TensorData>), ModelDirError> {
     let config = load_config(dir)?;
-    let parameters = parameters_of(dir, config.as_ref())?;
+    let parameters = parameters_of(dir.into(), config.as_ref())?;
     Ok((config, parameters))
 }
 
-/// The parameters in `dir`: finite, and as many numbers as `config` says.
+/// The parameters in `source`: finite, and as many numbers as `config` says.
 fn parameters_of(
-    dir: &Path,
+    source: Source,
     config: &dyn Seq2SeqConfig,
 ) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
-    let parameters = read_tensors_checked(dir, WEIGHTS)?;
-    check_size(&dir.join(CONFIG), config, &parameters)?;
+    let parameters = read_tensors_checked(source, WEIGHTS)?;
+    check_size(&source.join(CONFIG), config, &parameters)?;
     match parameters.iter().find(|(_, data)| !is_finite(data)) {
-        Some((name, _)) => Err(ModelDirProblem::NotFinite(name.clone()).at(dir.join(WEIGHTS))),
+        Some((name, _)) => Err(ModelDirProblem::NotFinite(name.clone()).at(source.join(WEIGHTS))),
         None => Ok(parameters),
     }
 }

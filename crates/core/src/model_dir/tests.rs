@@ -262,3 +262,50 @@ fn an_unknown_compute_type_is_an_error_that_names_the_file() {
     let error = load_compute_type(folder.path()).unwrap_err().to_string();
     assert!(error.contains("config.json") && error.contains("int4"), "{error}");
 }
+
+/// The folder as files in memory, under the folder's name.
+fn in_memory(folder: &Path) -> ModelFiles {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = |path: PathBuf| {
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())
+    };
+    ModelFiles { name: folder.into(), contents: entries.map(file).collect() }
+}
+
+/// The parameters, or the message of the error.
+fn loaded<'a>(source: impl Into<Source<'a>>) -> Result<BTreeMap<String, TensorData>, String> {
+    let (_, model) = load(source, &Device::default()).map_err(|error| error.to_string())?;
+    Ok(named_parameters(&model))
+}
+
+/// A change of the bytes of a file.
+type Damage = fn(&mut Vec<u8>);
+
+#[test]
+fn files_in_memory_load_as_the_folder_does_and_their_damage_has_the_same_message() {
+    let damages: [Damage; 6] = [
+        |_| {},
+        Vec::clear,
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.push(0),
+        |bytes| bytes[0] ^= 1,
+        |bytes| *bytes.last_mut().unwrap() ^= 1,
+    ];
+    for name in [CONFIG, WEIGHTS, "manifest.json"] {
+        for (index, damage) in damages.iter().enumerate() {
+            let folder = Folder::with_model();
+            let mut bytes = fs::read(folder.file(name)).unwrap();
+            damage(&mut bytes);
+            fs::write(folder.file(name), bytes).unwrap();
+            let files = in_memory(folder.path());
+            let found = loaded(&files);
+            assert_eq!(found, loaded(folder.path()), "{name} {index}");
+            assert_eq!(found.is_ok(), index == 0, "{name} {index}");
+        }
+        let folder = Folder::with_model();
+        let mut files = in_memory(folder.path());
+        files.contents.remove(name);
+        fs::remove_file(folder.file(name)).unwrap();
+        assert_eq!(loaded(&files).unwrap_err(), loaded(folder.path()).unwrap_err(), "{name}");
+    }
+}

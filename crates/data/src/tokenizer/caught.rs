@@ -23,7 +23,8 @@ pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         HOOK.call_once(|| {
             let before = take_hook();
             set_hook(Box::new(move |panic| {
-                if !IS_QUIET.get() {
+                // Where a panic is not caught, its message is the last word.
+                if !IS_QUIET.get() || cfg!(panic = "abort") {
                     before(panic);
                 }
             }));

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use burnformer_core::model_dir;
+use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
 use crate::error::InferError;
@@ -22,14 +22,15 @@ pub const TOKENIZER_FILES: [&str; 7] = {
     [JOINT, json, target_json, model, target_model, ids, target_ids]
 };
 
-/// Loads the tokenisers of the model directory `dir`: tokenizer.json, or one file for each side,
+/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file for each side,
 /// which may be a SentencePiece model with its vocabulary. Files that the manifest does not list
 /// are ignored.
 ///
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
 /// [`InferError::ModelDir`] if one is not the file that the manifest lists.
-pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
+pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers, InferError> {
+    let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
         return Ok(Tokenizers::joint(Tokenizer::from_bytes(&dir.join(JOINT), &bytes)?));
     }
@@ -40,13 +41,13 @@ pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
     match (load_side(dir, source, of_source)?, load_side(dir, target, &of_both)?) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
-        _ => Err(InferError::NoTokenizer(dir.into())),
+        _ => Err(InferError::NoTokenizer(dir.dir().into())),
     }
 }
 
 /// The tokeniser of one side, a SentencePiece model with the first of `vocabularies` that exists.
 fn load_side(
-    dir: &Path,
+    dir: Source,
     [json, model, _]: [&str; 3],
     vocabularies: &[&str],
 ) -> Result<Option<Tokenizer>, InferError> {
@@ -105,15 +106,16 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// The default search settings of the model directory `dir`: those of the paper if its manifest
+/// The default search settings of the model directory `source`: those of the paper if its manifest
 /// lists no [`GENERATION_FILE`].
 ///
 /// # Errors
 /// [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its range,
 /// [`InferError::ModelDir`] if it is not the file that the manifest lists.
-pub fn load_settings(dir: &Path) -> Result<SearchSettings, InferError> {
-    match model_dir::read(dir, GENERATION_FILE)? {
-        Some(bytes) => SearchSettings::from_bytes(&dir.join(GENERATION_FILE), &bytes),
+pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings, InferError> {
+    let source = source.into();
+    match model_dir::read(source, GENERATION_FILE)? {
+        Some(bytes) => SearchSettings::from_bytes(&source.join(GENERATION_FILE), &bytes),
         None => Ok(SearchSettings::default()),
     }
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::Device;
-use burnformer_core::{ComputeType, model_dir};
+use burnformer_core::ComputeType;
+use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 use burnformer_shortlist::{Shortlist, Vocabularies};
@@ -57,19 +58,15 @@ impl Translator {
         device: &Device,
         compute: Option<ComputeType>,
     ) -> Result<Self, InferError> {
-        if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
-            return Err(InferError::ComputeType(ComputeType::Int8.name()));
-        }
         let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
-        let (model, tokenizers) = load_model(first.as_ref(), device, compute)?;
-        let settings = load_settings(first.as_ref())?;
-        let pair = pair_of(first.as_ref());
+        let first = Self::load_from(first, device, compute)?;
         if others.is_empty() {
-            return Ok(Self { pair, ..Self::new(Box::new(model), tokenizers, settings)? });
+            return Ok(first);
         }
-        let mut members: Vec<Box<dyn StepModel>> = vec![Box::new(model)];
+        let Self { model, tokenizers, settings, pair, .. } = first;
+        let mut members: Vec<Box<dyn StepModel>> = vec![model];
         for (dir, member) in others.iter().zip(2..) {
-            let (model, loaded) = load_model(dir.as_ref(), device, compute)?;
+            let (model, loaded) = load_model(dir.into(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
             if hashes(&loaded) != hashes(&tokenizers) {
                 return Err(InferError::Ensemble { member, what: "tokeniser" });
@@ -77,6 +74,27 @@ impl Translator {
             members.push(Box::new(model));
         }
         Ok(Self { pair, ..Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)? })
+    }
+
+    /// Loads a model directory that is a folder or in memory
+    /// ([`ModelFiles`](burnformer_core::model_dir::ModelFiles)), as [`load_as`](Self::load_as)
+    /// does.
+    ///
+    /// # Errors
+    /// The errors of [`load`](Self::load); [`InferError::ComputeType`] if `device` has no such
+    /// products.
+    pub fn load_from<'a>(
+        source: impl Into<Source<'a>>,
+        device: &Device,
+        compute: Option<ComputeType>,
+    ) -> Result<Self, InferError> {
+        if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
+            return Err(InferError::ComputeType(ComputeType::Int8.name()));
+        }
+        let source = source.into();
+        let (model, tokenizers) = load_model(source, device, compute)?;
+        let translator = Self::new(Box::new(model), tokenizers, load_settings(source)?)?;
+        Ok(Self { pair: pair_of(source.dir()), ..translator })
     }
 
     /// A translator of any model, with the tokenisers that it was trained with and default
@@ -156,7 +174,7 @@ pub fn vocabularies(Tokenizers { source, target }: &Tokenizers) -> Vocabularies 
 }
 
 fn load_model(
-    dir: &Path,
+    dir: Source,
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<(NeuralModel, Tokenizers), InferError> {

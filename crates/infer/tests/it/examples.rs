@@ -6,21 +6,8 @@ mod attention;
 #[allow(dead_code, reason = "main is not called")]
 #[path = "../../examples/n_best.rs"]
 mod n_best;
-#[allow(dead_code, reason = "main is not called")]
-#[path = "../../examples/translate.rs"]
-mod translate;
 
 use crate::toy::Toy;
-
-#[test]
-fn the_translate_example_writes_a_line_for_each_line() {
-    let toy = Toy::new();
-    let mut output = Vec::new();
-    let lines = translate::run(toy.path(), &b"the house\n\nthe dog\n"[..], &mut output).unwrap();
-    let text = String::from_utf8(output).unwrap();
-    assert_eq!((lines, text.matches('\n').count()), (3, 3), "{text}");
-    assert_eq!(text.lines().nth(1), Some(""));
-}
 
 #[test]
 fn the_n_best_example_ranks_different_translations_by_score() {

@@ -11,6 +11,8 @@ use rayon::prelude::*;
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use std::arch::wasm32::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -124,6 +126,20 @@ arithmetic!(
     }
 );
 
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+arithmetic!(
+    /// `i32x4.dot_i16x8_s`, of the numbers with even indices and of those with odd ones.
+    Simd128([i32; 4]),
+    |sums, left, weights| {
+        let even = |numbers| i16x8_shr(i16x8_shl(numbers, 8), 8);
+        let odd = |numbers| i16x8_shr(numbers, 8);
+        let (left, weights) = (u32x4_splat(left), std::mem::transmute::<[i32; 4], v128>(weights));
+        let products = i32x4_dot_i16x8(even(left), even(weights));
+        let products = i32x4_add(products, i32x4_dot_i16x8(odd(left), odd(weights)));
+        std::mem::transmute(i32x4_add(std::mem::transmute::<[i32; 4], v128>(sums), products))
+    }
+);
+
 arithmetic!(
     /// Instructions that the compiler chooses.
     Portable([i32; 8]),
@@ -161,6 +177,9 @@ fn available() -> impl Iterator<Item = Instructions> {
             .then_some(instructions!("neon,dotprod", NeonDot, 8 by 3, tile: 8, offset: 0)),
         #[cfg(target_arch = "aarch64")]
         Some(instructions!(Neon, 4 by 3, tile: 8, offset: 0)),
+        // 8 of the 16 registers that browsers have on x86 hold sums.
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Some(instructions!(Simd128, 4 by 2, tile: 8, offset: 0)),
         Some(instructions!(Portable, 1 by 3, tile: 8, offset: 0)),
     ]
     .into_iter()

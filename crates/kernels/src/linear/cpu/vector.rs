@@ -43,6 +43,7 @@ pub(super) unsafe trait Integers: Register {
     unsafe fn to_floats(self) -> Self::Floats;
 }
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! register {
     ($type:ty, $lanes:literal, $zero:expr, $load:ident, $store:ident, $add:ident) => {
         // SAFETY: the type is `$lanes` numbers; the trait demands the same as the intrinsics.

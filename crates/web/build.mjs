@@ -1,0 +1,58 @@
+// Builds the npm package into target/npm: `node build.mjs TARGET`, which `cargo xtask web` calls.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+
+const NAME = "burnformer_web";
+// Vector instructions, and random numbers from the page.
+const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
+
+const target = process.argv[2];
+const workspace = fileURLToPath(new URL("../..", import.meta.url));
+const folder = join(workspace, "target/npm");
+
+function fail(message) {
+  process.stderr.write(`web: ${message}\n`);
+  process.exit(1);
+}
+
+/** Runs a program; where it fails, says how it is installed. */
+function run(program, args, { env = {}, remedy }) {
+  const { status, error } = spawnSync(program, args, { cwd: workspace, env: { ...process.env, ...env }, stdio: "inherit" });
+  if (error) fail(`${program} does not start (${error.code}): ${remedy}`);
+  if (status !== 0) fail(`${program} failed: ${remedy}`);
+}
+
+const cargo = process.env.CARGO ?? "cargo";
+run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web"], {
+  env: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
+  remedy: `if the target is missing, rustup target add ${target}`,
+});
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
+const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
+const built = join(process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web", `${NAME}.wasm`);
+run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", NAME, "--out-dir", folder, built], {
+  remedy: `cargo install wasm-bindgen-cli --version ${version}`,
+});
+
+// Binaryen's wasm-opt made the module a tenth smaller, and 5 % larger once it was compressed.
+const isOurs = (path) => ![".toml", ".rs"].includes(extname(path));
+for (const part of ["package", "page"]) cpSync(join(workspace, "crates/web", part), folder, { recursive: true });
+for (const pair of ["de-en", "en-de"]) {
+  cpSync(join(workspace, "assets/models", pair), join(folder, "models", pair), { recursive: true, filter: isOurs });
+}
+for (const text of ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"]) cpSync(join(workspace, text), join(folder, text));
+const manifest = readFileSync(join(workspace, "Cargo.toml"), "utf8");
+const description = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+description.version = manifest.match(/\[workspace.package\]\nversion = "(.*)"/)[1];
+writeFileSync(join(folder, "package.json"), `${JSON.stringify(description, null, 2)}\n`);
+
+const bytes = readFileSync(join(folder, `${NAME}_bg.wasm`));
+const [gzip, brotli] = [gzipSync(bytes, { level: 9 }), brotliCompressSync(bytes)].map((it) => it.length);
+process.stderr.write(`web: the package is ${folder}; the module has ${bytes.length} bytes, ${gzip} by gzip, ${brotli} by brotli\n`);

@@ -1,0 +1,92 @@
+/** The bytes of a file. */
+export type Bytes = Uint8Array | ArrayBuffer | Blob;
+
+/**
+ * A model directory: the address of a folder that has its files, the files themselves (of an
+ * `<input type=file multiple>` or `webkitdirectory`), a folder that the reader chose
+ * (`showDirectoryPicker()`), or names and bytes.
+ */
+export type Source =
+  | string
+  | URL
+  | Iterable<File>
+  | FileSystemDirectoryHandle
+  | Map<string, Bytes>
+  | Record<string, Bytes>;
+
+export interface LoadOptions {
+  /** The name of the model in messages. One such as `de-en` tells its languages. By default that of the folder. */
+  name?: string;
+  /** The numbers that the model multiplies in, by default as its directory says. */
+  compute?: "float32" | "int8";
+  /** The number of workers, which share the sentences. Each has the model in memory. 1 by default. */
+  workers?: number;
+  /** Keep what is fetched in the browser's cache, by its hashes. True by default. */
+  cache?: boolean;
+  /** Called with the bytes that are here and those of the whole model. */
+  progress?: (loaded: number, total: number) => void;
+  signal?: AbortSignal;
+}
+
+/** The search settings of `generation.json`, and what is of one call. What is not given is as the model says. */
+export interface TranslateOptions {
+  beam_size?: number;
+  n_best?: number;
+  length_penalty?: "none" | "average" | { gnmt: number } | { power: number };
+  min_length?: number;
+  max_length?: number | null;
+  max_length_factor?: number;
+  max_length_extra?: number;
+  no_repeat_ngram?: number;
+  suppress?: number[];
+  beam_rule?: "gnmt" | "near" | "transformers";
+  at_limit?: "cut" | "close";
+  sampling?: { temperature?: number; top_k?: number; top_p?: number; seed?: number } | null;
+  small_letters?: boolean;
+  second_search?: boolean;
+  keep_parts?: boolean;
+  /** The languages, for a model that knows several. */
+  source_language?: string;
+  target_language?: string;
+  /** The most tokens of a sentence; a longer one is an error, or cut if `truncate` is true. */
+  longest?: number;
+  truncate?: boolean;
+  /** Prescribed translations of terms. */
+  glossary?: Record<string, string>;
+  /** Have results say which part of the source each part of the translation comes from. */
+  alignment?: boolean;
+  /** Called with the index of a sentence and its result, as results come. */
+  onResult?: (index: number, result: Translation) => void;
+  signal?: AbortSignal;
+}
+
+export interface Alternative {
+  text: string;
+  /** The log-probability divided by the length penalty. */
+  score: number;
+  /** The ids of the tokens. */
+  tokens: number[];
+}
+
+export interface Translation extends Alternative {
+  /** The reason why the translation ends. */
+  finish: string;
+  /** Between 0 and 1; null for a model that was not calibrated. */
+  confidence: number | null;
+  /** Reasons to doubt the translation. */
+  doubts: string[];
+  /** As many as `n_best`, the best first. */
+  alternatives: Alternative[];
+  /** Pairs of ranges `[[start, end] in the source, [start, end] in the translation]`, in units of JavaScript's strings. */
+  alignment?: [[number, number], [number, number]][];
+}
+
+/** A model that translates in workers. Errors reject promises. */
+export class Translator {
+  private constructor();
+  static load(source: Source, options?: LoadOptions): Promise<Translator>;
+  translate(text: string, options?: TranslateOptions): Promise<Translation>;
+  translate(texts: string[], options?: TranslateOptions): Promise<Translation[]>;
+  /** Ends the workers and gives their memory back. */
+  close(): void;
+}

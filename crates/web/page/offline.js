@@ -1,0 +1,29 @@
+// Keeps the page for visits without a network. Models are kept by the package, by their hashes.
+
+const CACHE = "burnformer-page";
+const FILES = [
+  "./", "page.js", "page.css", "words.js", "icon.svg", "page.webmanifest",
+  "index.js", "files.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm",
+];
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
+});
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+// What the network has is newer; without one, what was kept serves.
+self.addEventListener("fetch", (event) => {
+  if (event.request.method !== "GET" || new URL(event.request.url).origin !== location.origin) return;
+  event.respondWith((async () => {
+    const isPart = !event.request.url.includes("/models/") || event.request.url.endsWith("/manifest.json");
+    try {
+      const response = await fetch(event.request);
+      if (response.ok && isPart) (await caches.open(CACHE)).put(event.request, response.clone());
+      return response;
+    } catch (error) {
+      const kept = await caches.match(event.request);
+      if (kept) return kept;
+      throw error;
+    }
+  })());
+});

@@ -1,0 +1,97 @@
+//! The options of a translation, as a page gives them.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+
+use burnformer_infer::{Glossary, LongSources, SearchSettings, TranslateOptions, Translator};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Options by the names that the program and Python give them.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// If true, results tell which words of the translation come from which of the source.
+    pub alignment: bool,
+    source_language: Option<String>,
+    target_language: Option<String>,
+    longest: Option<usize>,
+    truncate: bool,
+    glossary: BTreeMap<String, String>,
+    /// Keys of `generation.json`, which replace those of the model.
+    #[serde(flatten)]
+    search: Map<String, Value>,
+}
+
+impl Options {
+    /// The options for a model.
+    ///
+    /// # Errors
+    /// An unknown name, a value of another type or out of its range.
+    pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions, Box<dyn Error>> {
+        let mut options = translator.options();
+        options.search = self.searched(&options.search)?;
+        let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
+        options.languages = translator.languages(source, target)?;
+        options.longest = self.longest.unwrap_or(options.longest);
+        if self.truncate {
+            options.long_sources = LongSources::Truncate;
+        }
+        if !self.glossary.is_empty() {
+            let glossary = Glossary::from_pairs(self.glossary)?;
+            translator.check_glossary(&glossary)?;
+            options.glossary = Some(Arc::new(glossary));
+        }
+        Ok(options)
+    }
+
+    /// The settings of the search: those of the model, but for the ones that are given. A beam that
+    /// is not given is at least as wide as the alternatives are many.
+    fn searched(&self, of_model: &SearchSettings) -> Result<SearchSettings, Box<dyn Error>> {
+        let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
+        let mut fields = serde_json::to_value(of_model)?;
+        for (name, value) in &self.search {
+            fields[name] = value.clone();
+        }
+        let mut search: SearchSettings =
+            serde_json::from_value(fields).map_err(|error| format!("options: {error}"))?;
+        if !self.search.contains_key("beam_size") && search.sampling.is_none() {
+            search.beam_size = search.beam_size.max(search.n_best);
+        }
+        search.validate()?;
+        Ok(search)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn searched(json: &str) -> Result<SearchSettings, String> {
+        let options: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let of_model = SearchSettings { second_search: true, ..SearchSettings::default() };
+        options.searched(&of_model).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn given_settings_replace_those_of_the_model_and_the_others_stay() {
+        let search = searched(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
+        assert_eq!((search.beam_size, search.second_search), (2, true));
+        assert_eq!(searched(r#"{"n_best": 9, "alignment": true}"#).unwrap().beam_size, 9);
+    }
+
+    #[test]
+    fn an_unknown_or_wrong_option_is_named() {
+        for (json, name) in [
+            (r#"{"beem_size": 2}"#, "beem_size"),
+            (r#"{"beam_size": 0}"#, "beam_size"),
+            (r#"{"beam_size": "wide"}"#, "wide"),
+            (r#"{"beam_size": 2, "n_best": 3}"#, "n_best"),
+            (r#"{"truncate": 3}"#, "boolean"),
+        ] {
+            let error = searched(json).unwrap_err();
+            assert!(error.contains(name), "{json}: {error}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+// The package in Node: the same translations as the program, its options, size and speed.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+
+import { Translator, address, files, folder, native, program } from "./common.mjs";
+
+const COUNT = 500;
+/** Bytes of what a page fetches, compressed as servers of static files do. */
+const SIZE = 1_500_000;
+const expected = native("de-en", COUNT);
+const sources = expected.map(({ source }) => source);
+const translator = await Translator.load(address("de-en"));
+after(() => translator.close());
+
+test("the module is small enough for a page", (t) => {
+  const parts = ["burnformer_web_bg.wasm", "burnformer_web.js", "index.js", "files.js", "worker.js"];
+  const all = Buffer.concat(parts.map((name) => readFileSync(join(folder, name))));
+  const [gzip, brotli] = [gzipSync(all, { level: 9 }), brotliCompressSync(all)].map((it) => it.length);
+  t.diagnostic(`bytes: ${all.length}, gzip ${gzip}, brotli ${brotli}`);
+  assert.ok(brotli <= SIZE, `${brotli} bytes`);
+});
+
+test("sentences have the tokens of the program", async (t) => {
+  const start = performance.now();
+  const found = await translator.translate(sources);
+  const seconds = (performance.now() - start) / 1000;
+  const wrong = found.filter(({ tokens }, i) => String(tokens) !== String(expected[i].tokens));
+  const words = sources.reduce((sum, source) => sum + source.split(" ").length, 0);
+  t.diagnostic(`${words} words in ${seconds.toFixed(2)} s, one thread: ${(words / seconds).toFixed(0)} a second`);
+  t.diagnostic(`other tokens than the program: ${wrong.length} of ${COUNT}`);
+  // A library's sums in the encoder's attention, in another order, decide between translations that are as good.
+  assert.ok(wrong.length <= COUNT / 100, JSON.stringify(wrong.map(({ text }) => text)));
+  found.forEach(({ text, score, confidence, doubts }, i) => {
+    if (wrong.includes(found[i])) return;
+    assert.equal(text, expected[i].translation);
+    assert.ok(Math.abs(score - expected[i].score) < 0.05, `${score} ${expected[i].score}`);
+    assert.ok(Math.abs(confidence - expected[i].confidence) < 0.05);
+    assert.deepEqual(doubts, expected[i].doubts);
+  });
+});
+
+test("float32 has the texts of the program", async (t) => {
+  const float = await Translator.load(files("de-en"), { name: "de-en", compute: "float32" });
+  const expected = native("de-en", 100, ["--compute", "float32"]);
+  const found = await float.translate(expected.map(({ source }) => source));
+  float.close();
+  const most = Math.max(...found.map(({ score }, i) => Math.abs(score - expected[i].score)));
+  t.diagnostic(`largest difference of a score: ${most}`);
+  assert.deepEqual(found.map(({ text }) => text), expected.map(({ translation }) => translation));
+  assert.ok(most < 1e-4);
+});
+
+test("greedy search and the other direction are the program's", async () => {
+  const expected = native("en-de", 50, ["--beam", "1"]);
+  const other = await Translator.load(address("en-de"));
+  const found = await other.translate(expected.map(({ source }) => source), { beam_size: 1 });
+  other.close();
+  assert.deepEqual(found.map(({ tokens }) => tokens), expected.map(({ tokens }) => tokens));
+});
+
+test("several workers give the same results in the same order", async () => {
+  const several = await Translator.load(address("de-en"), { workers: 2 });
+  const part = sources.slice(0, 60);
+  const seen = [];
+  const found = await several.translate(part, { onResult: (index, { text }) => (seen[index] = text) });
+  several.close();
+  const texts = found.map(({ text }) => text);
+  assert.deepEqual(texts, (await translator.translate(part)).map(({ text }) => text));
+  assert.deepEqual(seen, texts);
+});
+
+test("one text gives one result, with what is asked for", async () => {
+  const text = "Das Haus ist klein.";
+  const result = await translator.translate(text, { n_best: 3, alignment: true });
+  assert.equal(result.alternatives.length, 3);
+  assert.equal(result.text, result.alternatives[0].text);
+  const words = result.alignment.map(([source, target]) => [text.slice(...source), result.text.slice(...target)]);
+  assert.ok(words.some(([source, target]) => source.includes("Haus") && target.includes("house")), JSON.stringify(words));
+  const outside = await translator.translate("Ein 👩 und ein 한.", { alignment: true });
+  outside.alignment.forEach(([source, target]) => {
+    for (const [[start, end], text] of [[source, "Ein 👩 und ein 한."], [target, outside.text]]) {
+      assert.ok(start <= end && text.slice(start, end).isWellFormed(), `${start} ${end}`);
+    }
+  });
+  const { text: termed } = await translator.translate("Das Haus ist klein.", { glossary: { Haus: "hut" } });
+  assert.match(termed, /hut/);
+  assert.equal((await translator.translate("")).text, "");
+  assert.deepEqual(await translator.translate([]), []);
+});
+
+test("wrong options are rejected by name, and the translator goes on", async () => {
+  for (const [options, message] of [
+    [{ beem_size: 2 }, /beem_size/],
+    [{ beam_size: 0 }, /beam_size/],
+    [{ beam_size: 1e9 }, /beam_size/],
+    [{ longest: -1 }, /-1/],
+    [{ longest: 2 }, /token/],
+    [{ glossary: { "": "x" } }, /./],
+    [{ target_language: "fr" }, /language/],
+  ]) {
+    await assert.rejects(translator.translate("Das ist ein Haus.", options), message);
+  }
+  await assert.rejects(translator.translate(7), /7/);
+  await assert.rejects(translator.translate(["a", null]), /null/);
+  await assert.rejects(Translator.load(address("de-en"), { workers: 0 }), /workers/);
+  await assert.rejects(Translator.load(address("de-en"), { compute: "int4" }), /int4/);
+  assert.equal((await translator.translate("Hallo!")).finish, "end-of-sentence");
+});
+
+test("a translation can be left, and what comes after it is right", async () => {
+  const controller = new AbortController();
+  const onResult = () => controller.abort();
+  const left = translator.translate(sources, { signal: controller.signal, onResult });
+  await assert.rejects(left, { name: "AbortError" });
+  const { text } = await translator.translate(sources[0]);
+  assert.equal(text, expected[0].translation);
+  const closed = await Translator.load(address("de-en"));
+  const waiting = closed.translate(sources);
+  closed.close();
+  await assert.rejects(waiting, /closed/);
+  await assert.rejects(closed.translate("a"), /load it again/);
+});
+
+test("strange texts are translated, not traps", async () => {
+  const texts = [
+    "\u0000", "\ufeff\u200b", "\ud800", "a".repeat(3000), "🏳️‍🌈".repeat(50), "١٢٣ 一二三", "\n\r\u2028", "<b>&amp;</b>", "A".repeat(40),
+  ];
+  const found = await translator.translate(texts, { truncate: true, max_length: 20 });
+  assert.equal(found.length, texts.length);
+});
+
+test("speed beside the program, one thread each", async (t) => {
+  const many = sources;
+  const words = many.reduce((sum, source) => sum + source.split(" ").length, 0);
+  const time = async (work) => {
+    const start = performance.now();
+    await work();
+    return (performance.now() - start) / 1000;
+  };
+  const run = (text) => program(["translate", "--model", "embedded:de-en"], text);
+  const started = await time(() => run("Hallo.\n"));
+  const shares = [];
+  for (const options of [{ beam_size: 1 }, {}]) {
+    const beam = options.beam_size ? ["--beam", "1"] : [];
+    const here = await time(() => translator.translate(many, options));
+    const there = (await time(() => program(["translate", "--model", "embedded:de-en", ...beam], many.join("\n")))) - started;
+    shares.push(there / here);
+    const name = options.beam_size ? "greedy" : "beam 4";
+    t.diagnostic(`${name}: ${(words / here).toFixed(0)} words a second; the program ${(words / there).toFixed(0)}; share ${(there / here).toFixed(2)}`);
+  }
+  assert.ok(Math.min(...shares) > 0.02, `${shares}`);
+});

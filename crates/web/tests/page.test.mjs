@@ -1,0 +1,83 @@
+// The page in headless Chromium, light and dark: what it shows to a reader who types, opens models,
+// and goes offline. Where there is no Chromium this says so and passes.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { delimiter, extname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { folder, temporary } from "./common.mjs";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
+const STEPS = readFileSync(fileURLToPath(new URL("steps.js", import.meta.url)));
+const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/steps.js></script>";
+
+function chromium() {
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync);
+}
+
+/** The lines that the steps tell, in a browser with these flags. */
+async function told(browser, flags) {
+  let isOffline = false;
+  let tell;
+  const log = new Promise((resolve) => (tell = resolve));
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, "http://page").pathname;
+    const send = (type, body) => response.writeHead(200, { "content-type": type }).end(body);
+    if (path === "/log") {
+      let body = "";
+      request.on("data", (part) => (body += part)).on("end", () => (send("text/plain", ""), tell(body.split("\n"))));
+    } else if (path === "/frame") send("text/html", FRAME);
+    else if (path === "/steps.js") send("text/javascript", STEPS);
+    else if (path === "/offline") send("text/plain", String((isOffline = true)));
+    else if (isOffline) request.socket.destroy();
+    else {
+      const file = join(folder, path === "/" ? "index.html" : path);
+      if (existsSync(file)) send(TYPES[extname(file)] ?? "application/octet-stream", readFileSync(file));
+      else response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const profile = temporary();
+  const always = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", "--lang=en"];
+  const address = `http://127.0.0.1:${server.address().port}/frame`;
+  const child = spawn(browser, [...always, `--user-data-dir=${profile}`, "--remote-debugging-port=0", ...flags, address], { stdio: "ignore" });
+  const timer = setTimeout(() => tell(["no log within three minutes"]), 180_000);
+  const lines = await log;
+  clearTimeout(timer);
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill();
+  await ended;
+  server.closeAllConnections();
+  server.close();
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  return lines;
+}
+
+for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=preferredColorScheme=0"]]]) {
+  test(`the page translates, opens models and works offline, ${scheme}`, async (t) => {
+    const browser = chromium();
+    if (!browser) return t.skip("no Chromium in PATH");
+    const lines = await told(browser, flags);
+    assert.deepEqual(lines, [
+      "typed: Good morning! The house is small.",
+      "",
+      "I'm hungry.",
+      "other way: Das Haus ist klein.",
+      "broken: model/model.safetensors: size is not the one in manifest.json; copy the whole directory anew",
+      "opened: I'm hungry.",
+      "390: fits",
+      "768: fits",
+      "1440: fits",
+      "1920: fits",
+      "without a label: ",
+      "too faint: ",
+      "offline: I'm hungry.",
+    ]);
+  });
+}

@@ -1,0 +1,43 @@
+//! Builds the npm package of the translator in WebAssembly, into `target/npm`, by the script in
+//! `crates/web`, and tests it in Node and in Chromium.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::shell::{USAGE, as_from_a_shell, finished, say, succeeds, write};
+use crate::{licences, wheel};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Builds the package; with `--test`, runs its tests, which compare it with the program. Cargo
+/// takes another compiler, or a standard library to build, from `CARGO`, `RUSTC` and its other
+/// variables.
+pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
+    let is_tested = args == ["--test"];
+    if !args.is_empty() && !is_tested {
+        say("xtask: `web` takes no argument but --test");
+        return ExitCode::from(USAGE);
+    }
+    finished(build(workspace).and_then(|()| if is_tested { test(workspace) } else { Ok(()) }))
+}
+
+fn build(workspace: &Path) -> Result<(), String> {
+    succeeds(node(workspace).arg("build.mjs").arg(TARGET))?;
+    let dependencies =
+        licences::dependencies("burnformer-web", &["--target".into(), TARGET.into()])?;
+    let texts = workspace.join("target/npm/THIRD-PARTY.txt");
+    write(&texts, licences::texts(&dependencies).as_bytes())
+}
+
+fn test(workspace: &Path) -> Result<(), String> {
+    let program = wheel::program(workspace, &wheel::Build::default())?;
+    succeeds(node(workspace).args(["--test", "tests/"]).env("BURNFORMER", program))
+}
+
+fn node(workspace: &Path) -> Command {
+    let mut command = Command::new("node");
+    command.current_dir(workspace.join("crates/web"));
+    as_from_a_shell(&mut command);
+    command
+}
