@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
 use burnformer_train::config::reference::SettingsFile;
+use burnformer_train::report::Verbosity;
 use burnformer_view::{Picture, PictureFormat};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -218,6 +219,11 @@ pub fn set_quiet(quiet: bool) {
 /// Returns whether remarks are kept from standard error (`--quiet`).
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
+}
+
+/// The lines that a run prints.
+pub fn verbosity() -> Verbosity {
+    if is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
 }
 
 /// Prints a remark to standard error, as [`say`] does with warnings and errors, unless the user

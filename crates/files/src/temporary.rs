@@ -136,18 +136,14 @@ pub fn write_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// temporary files there, nothing is removed; a later call will do it. Files that cannot be removed
 /// stay.
 pub fn remove_leftovers(folder: &Path) {
-    let Some(leftovers) = leftovers(folder).filter(|found| !found.is_empty()) else { return };
+    let leftovers = files_named(folder, PREFIX.as_ref(), SUFFIX);
+    let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) else { return };
     let Some(lock) = lock_file(folder) else { return };
     match lock.try_lock() {
         // No living process has a temporary file here, because it would hold the lock.
         Ok(()) => leftovers.iter().for_each(|path| drop(fs::remove_file(path))),
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
     }
-}
-
-/// The temporary files in `folder`.
-fn leftovers(folder: &Path) -> Option<Vec<PathBuf>> {
-    files_named(folder, PREFIX.as_ref(), SUFFIX)
 }
 
 /// The files in `folder` whose names begin with `prefix` and end with `suffix`.

@@ -8,9 +8,12 @@ use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    pub(crate) place: EntryPlace,
-    pub(crate) source: String,
-    pub(crate) targets: Vec<String>,
+    /// The place at which the entry was given.
+    pub place: EntryPlace,
+    /// The source term.
+    pub source: String,
+    /// The translations, of which any one will do.
+    pub targets: Vec<String>,
     pub(crate) words: Vec<Word>,
     /// If true, the term is in lower case; it is then found in any case.
     pub(crate) any_case: bool,
@@ -34,21 +37,6 @@ impl Entry {
             Ok((source, targets)) => Ok(Self { place, source, targets, words, any_case, is_open }),
             Err(problem) => Err(problem.at(place)),
         }
-    }
-
-    /// The place at which the entry was given.
-    pub fn place(&self) -> &EntryPlace {
-        &self.place
-    }
-
-    /// The source term.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// The translations, of which any one will do.
-    pub fn targets(&self) -> &[String] {
-        &self.targets
     }
 
     /// The better of two entries that begin at the same word has the larger rank: the longer, then

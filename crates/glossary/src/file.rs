@@ -64,8 +64,10 @@ mod tests {
     fn comments_empty_lines_marks_and_line_ends_of_windows_are_left_out() {
         let text = "\u{feff}# terms\r\nHaus\thouse | houses\r\n\r\n \nHund\tdog";
         let glossary = Glossary::parse("terms.tsv".as_ref(), text.as_bytes()).unwrap();
-        let entries: Vec<_> =
-            glossary.entries().map(|entry| (entry.source(), entry.targets())).collect();
+        let entries: Vec<_> = glossary
+            .entries()
+            .map(|entry| (entry.source.as_str(), entry.targets.as_slice()))
+            .collect();
         assert_eq!(entries[0], ("Haus", &["house".to_owned(), "houses".to_owned()][..]));
         assert_eq!(entries[1], ("Hund", &["dog".to_owned()][..]));
         assert_eq!(entries.len(), 2);

@@ -32,9 +32,9 @@ pub struct Function {
     /// The name of the function.
     pub name: &'static str,
     /// The further keywords.
-    pub keywords: &'static [&'static str],
+    pub keywords: &'static str,
     /// The keywords that mean nothing there.
-    pub refused: &'static [&'static str],
+    pub refused: &'static str,
 }
 
 /// Keywords as they were given, each checked by itself.
@@ -76,12 +76,12 @@ impl Options {
             ..Self::default()
         };
         let mut known = names();
-        known.retain(|name| !refused.contains(&name.as_str()));
+        known.retain(|name| !refused.split(' ').any(|refused| refused == name));
         let mut beam_is_given = false;
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             let name: String = name.extract()?;
             if !known.contains(&name) {
-                let known = keywords.iter().map(ToString::to_string).chain(known);
+                let known = keywords.split_whitespace().map(String::from).chain(known);
                 let known = known.collect::<Vec<_>>().join(", ");
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));

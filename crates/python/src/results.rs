@@ -2,6 +2,7 @@
 
 use burnformer_infer::{Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
 use burnformer_server::Detection;
+use burnformer_text::character_offsets;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
@@ -66,17 +67,7 @@ impl Found {
 
 /// `links`, whose ranges count bytes, in characters, as Python counts.
 fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
-    let counts = |text: &str| {
-        let mut counts = vec![0; text.len() + 1];
-        let mut count = 0;
-        for (at, _) in text.char_indices() {
-            counts[at] = count;
-            count += 1;
-        }
-        counts[text.len()] = count;
-        counts
-    };
-    let (sources, targets) = (counts(source), counts(target));
+    let [sources, targets] = [source, target].map(character_offsets);
     let link = |TextLink { source, target }: TextLink| {
         ((sources[source.start], sources[source.end]), (targets[target.start], targets[target.end]))
     };

@@ -26,24 +26,15 @@ use crate::translations::Translations;
 const SCORED_AT_ONCE: usize = 256;
 
 const TRANSLATE: Function =
-    Function { name: "translate", keywords: &["prefix", "alignment"], refused: &[] };
+    Function { name: "translate", keywords: "prefix alignment", refused: "" };
 const TRANSLATE_ITERABLE: Function =
-    Function { name: "translate_iterable", keywords: &["chunk", "alignment"], refused: &[] };
+    Function { name: "translate_iterable", keywords: "chunk alignment", refused: "" };
 const TRANSLATE_DOCUMENT: Function =
-    Function { name: "translate_document", keywords: &["language"], refused: &["n_best"] };
+    Function { name: "translate_document", keywords: "language", refused: "n_best" };
 const SCORE: Function = Function {
     name: "score",
-    keywords: &[],
-    refused: &[
-        "n_best",
-        "sampling",
-        "small_letters",
-        "second_search",
-        "keep_parts",
-        "glossary",
-        "memory",
-        "shortlist",
-    ],
+    keywords: "",
+    refused: "n_best sampling small_letters second_search keep_parts glossary memory shortlist",
 };
 
 /// A model that translates. Several threads may use it at the same time, and a process that is

@@ -114,6 +114,13 @@ fn joins(c: char) -> bool {
     is_of_script && (c.is_alphabetic() || is_combining_mark(c))
 }
 
+/// The number of characters before each byte of `text`, and of all.
+pub fn character_offsets(text: &str) -> Vec<usize> {
+    let widths = text.char_indices().enumerate();
+    let each = |(number, (_, c)): (usize, (usize, char))| std::iter::repeat_n(number, c.len_utf8());
+    widths.flat_map(each).chain([text.chars().count()]).collect()
+}
+
 /// The rule as regular expressions, for readers that do not have this crate: a text is [visible] if
 /// U+2800 is replaced by a space, and then what each expression finds, one after the other, by
 /// nothing. Their syntax is what Oniguruma and `fancy-regex` share.

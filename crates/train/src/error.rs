@@ -43,11 +43,8 @@ pub enum TrainError {
     },
     /// A new run would mix its numbers with those of an earlier run.
     #[error("{}: holds the metrics of an earlier run; resume that run, or choose an empty run \
-        directory", path.display())]
-    OtherMetrics {
-        /// The metrics file.
-        path: PathBuf,
-    },
+        directory", .0.display())]
+    OtherMetrics(PathBuf),
     /// The operating system returned an error.
     #[error("{}: {cause}; {}", path.display(), remedy(cause.kind()))]
     Io {
@@ -58,11 +55,8 @@ pub enum TrainError {
     },
     /// A new run was to begin in a directory that holds a run.
     #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
-        path.display(), path.display())]
-    RunExists {
-        /// The run directory.
-        path: PathBuf,
-    },
+        .0.display(), .0.display())]
+    RunExists(PathBuf),
     /// A folder holds no run, but something that a run would overwrite.
     #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
         move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
@@ -126,11 +120,8 @@ pub enum TrainError {
     /// A model of several languages, whose texts begin with tokens that training does not write.
     #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
         NLLB), which training does not write; fine-tune a model of one pair of languages",
-        dir.display())]
-    LanguageTokens {
-        /// The model directory.
-        dir: PathBuf,
-    },
+        .0.display())]
+    LanguageTokens(PathBuf),
     /// A model directory whose vocabularies are not those of its tokenisers.
     #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
         model's own tokenisers", dir.display())]
@@ -156,15 +147,12 @@ pub enum TrainError {
         device: String,
     },
     /// There is nothing to resume.
-    #[error("{}: {}", path.display(), if path.exists() {
+    #[error("{}: {}", .0.display(), if .0.exists() {
         "no checkpoint to resume from; start the run without --resume"
     } else {
         "no such folder, so there is no run to resume; check the path"
     })]
-    NothingToResume {
-        /// The run directory.
-        path: PathBuf,
-    },
+    NothingToResume(PathBuf),
     /// The state of a checkpoint cannot be used.
     #[error("{}: {message}", path.display())]
     Checkpoint {
@@ -198,13 +186,10 @@ pub enum TrainError {
     },
     /// A process of several that train together has other texts or tokenisers than process 0.
     #[error(
-        "process {rank}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
+        "process {0}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
          same files"
     )]
-    OtherTexts {
-        /// The number of the process.
-        rank: usize,
-    },
+    OtherTexts(usize),
     /// Models cannot be averaged: there are none, or their shapes differ.
     #[error("averaging: {0}")]
     Average(String),

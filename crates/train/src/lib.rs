@@ -42,7 +42,7 @@ pub use run::average::average_models;
 pub use run::best_model::BestModel;
 pub use run::checkpoint;
 pub use run::corpora::{Corpora, cache_folder, user_cache};
-pub use run::dir::end::Finished;
+pub use run::dir::checkpoints::Finished;
 pub use run::dir::{RunDir, RunMode};
 pub use run::early_stopping::EarlyStopping;
 pub use run::folder::copy_files;

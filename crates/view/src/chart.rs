@@ -59,13 +59,13 @@ impl Axis {
 
     /// The range from `low` to `high` with its marks.
     fn marked(&self, (low, high): (f64, f64)) -> Marked {
-        match self.scale {
-            Scale::Linear => Marked::linear(low..high, ticks::linear(low, high, 6)),
+        let marks = match self.scale {
+            Scale::Linear => ticks::linear(low, high, 6),
             Scale::Log => {
-                let marks = ticks::logarithmic(low.exp(), high.exp());
-                Marked::logarithmic(low..high, marks.into_iter().map(f64::ln).collect())
+                ticks::logarithmic(low.exp(), high.exp()).into_iter().map(f64::ln).collect()
             }
-        }
+        };
+        Marked { range: low..high, marks, is_logarithmic: self.scale == Scale::Log }
     }
 }
 

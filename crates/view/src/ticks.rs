@@ -7,21 +7,9 @@ use plotters::coord::types::RangedCoordf64;
 
 /// A range of an axis with its marks. On a logarithmic axis, positions are logarithms of values.
 pub(crate) struct Marked {
-    range: Range<f64>,
-    marks: Vec<f64>,
-    logarithmic: bool,
-}
-
-impl Marked {
-    /// A range whose positions are the values themselves.
-    pub(crate) fn linear(range: Range<f64>, marks: Vec<f64>) -> Self {
-        Self { range, marks, logarithmic: false }
-    }
-
-    /// A range whose positions are the natural logarithms of values.
-    pub(crate) fn logarithmic(range: Range<f64>, marks: Vec<f64>) -> Self {
-        Self { range, marks, logarithmic: true }
-    }
+    pub range: Range<f64>,
+    pub marks: Vec<f64>,
+    pub is_logarithmic: bool,
 }
 
 impl Ranged for Marked {
@@ -43,7 +31,7 @@ impl Ranged for Marked {
 
 impl ValueFormatter<f64> for Marked {
     fn format_ext(&self, position: &f64) -> String {
-        label(if self.logarithmic { position.exp() } else { *position })
+        label(if self.is_logarithmic { position.exp() } else { *position })
     }
 }
 

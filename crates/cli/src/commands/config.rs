@@ -3,9 +3,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
-use burnformer_train::config::reference::{
-    Key, Section, SettingsFile, commented, markdown, wrapped,
-};
+use burnformer_train::config::reference::{Key, Section, SettingsFile, commented, wrapped};
 use burnformer_train::config::{DEFAULT_PRESET, preset_description, preset_names};
 
 use crate::output::{self, note};
@@ -20,9 +18,6 @@ pub struct Args {
     /// The keys or sections to explain, such as training.budget or schedule [default: one line for
     /// every key]
     keys: Vec<String>,
-    /// Print the page of the guide about the configuration
-    #[arg(long, conflicts_with = "keys")]
-    markdown: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -50,16 +45,14 @@ struct Init {
 /// Explains the keys of configurations, lists presets or writes a file.
 pub fn run(args: Args) -> Result<()> {
     match args.command {
-        Some(Command::Presets) => return output::print(presets().trim_end()),
-        Some(Command::Init(init)) => return write(&init),
-        None if args.markdown => return output::print(markdown().trim_end()),
-        None => {}
+        Some(Command::Presets) => output::print(presets().trim_end()),
+        Some(Command::Init(init)) => write(&init),
+        None if args.keys.is_empty() => output::print(list().trim_end()),
+        None => {
+            let texts = args.keys.iter().map(|name| explain(name)).collect::<Result<Vec<_>>>()?;
+            output::print(texts.join("\n").trim_end())
+        }
     }
-    let texts = match args.keys.is_empty() {
-        true => vec![list()],
-        false => args.keys.iter().map(|name| explain(name)).collect::<Result<_>>()?,
-    };
-    output::print(texts.join("\n").trim_end())
 }
 
 /// A line for each preset.

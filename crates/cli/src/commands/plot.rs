@@ -90,7 +90,7 @@ fn numbers(charts: &[Chart]) -> String {
             move |(x, y)| json!({"chart": chart.title, "series": line.name, "x": x, "y": y});
         line.points.iter().copied().map(point)
     });
-    csv(&["chart", "series", "x", "y"], rows)
+    csv("chart,series,x,y", rows)
 }
 
 fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {

@@ -22,7 +22,6 @@ pub enum Backend {
 
 /// The properties of a backend.
 pub struct Facts {
-    backend: Backend,
     /// The name on the command line, which is also the name of its cargo feature.
     pub name: &'static str,
     /// If true, this build contains it.
@@ -41,36 +40,26 @@ const NO_NVIDIA: &str = "no NVIDIA GPU answers: install NVIDIA's driver and the 
      (libcuda, libnvrtc); `nvidia-smi` shows what the system has";
 const NO_AMD: &str = "no AMD GPU answers: install ROCm; `rocminfo` shows what the system has";
 
-const FACTS: [Facts; 7] = {
-    use Backend::{Cpu, Cuda, Metal, NdArray, Rocm, Vulkan, Wgpu};
-    const fn facts(
-        backend: Backend,
-        name: &'static str,
-        [is_built_in, is_of_this_system]: [bool; 2],
-        remedy: &'static str,
-    ) -> Facts {
-        Facts { backend, name, is_built_in, is_of_this_system, remedy }
-    }
-    [
-        facts(Cpu, "cpu", [true, true], ""),
-        facts(NdArray, "ndarray", [cfg!(feature = "ndarray"), true], ""),
-        facts(Wgpu, "wgpu", [cfg!(feature = "wgpu"), true], NO_ADAPTER),
-        facts(Vulkan, "vulkan", [cfg!(feature = "vulkan"), !MAC], NO_ADAPTER),
-        facts(Metal, "metal", [cfg!(feature = "metal"), MAC], "no Metal device answers"),
-        facts(Cuda, "cuda", [cfg!(feature = "cuda"), !MAC], NO_NVIDIA),
-        facts(Rocm, "rocm", [cfg!(feature = "rocm"), cfg!(target_os = "linux")], NO_AMD),
-    ]
-};
-
 impl Backend {
     /// All backends, in the order in which `devices` lists them.
     pub fn all() -> impl Iterator<Item = Self> {
-        FACTS.iter().map(|facts| facts.backend)
+        use Backend::{Cpu, Cuda, Metal, NdArray, Rocm, Vulkan, Wgpu};
+        [Cpu, NdArray, Wgpu, Vulkan, Metal, Cuda, Rocm].into_iter()
     }
 
     /// The properties of the backend.
-    pub fn facts(self) -> &'static Facts {
-        FACTS.iter().find(|facts| facts.backend == self).expect("every backend has its facts")
+    pub fn facts(self) -> Facts {
+        let linux = cfg!(target_os = "linux");
+        let (name, [is_built_in, is_of_this_system], remedy) = match self {
+            Self::Cpu => ("cpu", [true, true], ""),
+            Self::NdArray => ("ndarray", [cfg!(feature = "ndarray"), true], ""),
+            Self::Wgpu => ("wgpu", [cfg!(feature = "wgpu"), true], NO_ADAPTER),
+            Self::Vulkan => ("vulkan", [cfg!(feature = "vulkan"), !MAC], NO_ADAPTER),
+            Self::Metal => ("metal", [cfg!(feature = "metal"), MAC], "no Metal device answers"),
+            Self::Cuda => ("cuda", [cfg!(feature = "cuda"), !MAC], NO_NVIDIA),
+            Self::Rocm => ("rocm", [cfg!(feature = "rocm"), linux], NO_AMD),
+        };
+        Facts { name, is_built_in, is_of_this_system, remedy }
     }
 
     /// Returns whether its devices are the CPU.

@@ -69,11 +69,11 @@ impl Translator {
         let checks = entries.par_iter().map(|entry| {
             let named = |error| match error {
                 InferError::TermText { term, written, .. } => {
-                    InferError::TermText { place: Some(entry.place().clone()), term, written }
+                    InferError::TermText { place: Some(entry.place.clone()), term, written }
                 }
                 error => error,
             };
-            let wanted = Wanted { source: String::new(), targets: entry.targets().to_vec() };
+            let wanted = Wanted { source: String::new(), targets: entry.targets.clone() };
             self.terms(&[wanted], &[]).map_err(named)
         });
         let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();

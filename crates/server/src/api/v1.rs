@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use burnformer_glossary::Glossary;
+use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -226,10 +227,10 @@ pub(crate) async fn sentences(
 
 /// The translations of a sentence, their places counted in characters.
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
-    let sources = characters(&work.text);
+    let sources = character_offsets(&work.text);
     let scored = |candidate: Candidate| {
         let Candidate { text, score, links, doubts, confidence, is_second, is_known } = candidate;
-        let targets = characters(&text);
+        let targets = character_offsets(&text);
         let place = |places: &[usize], range: std::ops::Range<usize>| {
             [places[range.start], places[range.end]]
         };
@@ -241,13 +242,6 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
         ScoredTranslation { links, score, text, doubts, confidence, second_search, memory }
     };
     candidates.into_iter().map(scored).collect()
-}
-
-/// For each byte of `text`, and for its end, the number of characters before it.
-fn characters(text: &str) -> Vec<usize> {
-    let widths = text.char_indices().enumerate();
-    let each = |(number, (_, c)): (usize, (usize, char))| std::iter::repeat_n(number, c.len_utf8());
-    widths.flat_map(each).chain([text.chars().count()]).collect()
 }
 
 /// The search's options, checked.

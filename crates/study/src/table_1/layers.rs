@@ -1,4 +1,3 @@
-mod output;
 mod recurrent;
 
 use burn::tensor::module::conv1d;
@@ -8,9 +7,8 @@ use burnformer_core::{AttentionInputs, Dropout, Mode, Window, WindowBlocks, wind
 use burnformer_kernels::{attention, linear};
 use serde::Serialize;
 
-pub use output::Output;
-use output::random;
-use recurrent::{Gru, Lstm};
+pub use recurrent::Output;
+use recurrent::{Recurrent, random};
 
 /// A layer of the paper's Table 1, or a related one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -94,8 +92,8 @@ pub struct Layer {
 #[derive(Debug)]
 enum Weights {
     None,
-    Lstm(Lstm),
-    Gru(Gru),
+    Lstm(Recurrent),
+    Gru(Recurrent),
     /// The kernel, `[d, d, k]`.
     Convolution(Tensor<3>),
     /// The kernel per feature, `[d, 1, k]`, and the linear map, `[d, d]`.
@@ -111,8 +109,8 @@ impl Layer {
         let LayerSizes { d, kernel, .. } = sizes;
         let weights = match kind {
             Kind::SelfAttention | Kind::RestrictedSelfAttention => Weights::None,
-            Kind::Lstm => Weights::Lstm(Lstm::new(d, device)),
-            Kind::Gru => Weights::Gru(Gru::new(d, device)),
+            Kind::Lstm => Weights::Lstm(Recurrent::new(4, d, device)),
+            Kind::Gru => Weights::Gru(Recurrent::new(3, d, device)),
             Kind::Convolution => Weights::Convolution(random([d, d, kernel], d * kernel, device)),
             Kind::SeparableConvolution => Weights::Separable(
                 random([d, 1, kernel], kernel, device),
@@ -127,8 +125,8 @@ impl Layer {
         let once = |states| Output { states, steps: 1 };
         match &self.weights {
             Weights::None => once(self.attend(x)),
-            Weights::Lstm(lstm) => lstm.forward(x),
-            Weights::Gru(gru) => gru.forward(x),
+            Weights::Lstm(lstm) => lstm.lstm(x),
+            Weights::Gru(gru) => gru.gru(x),
             Weights::Convolution(kernel) => once(convolve(x, kernel, 1)),
             Weights::Separable(kernel, map) => {
                 let states = convolve(x, kernel, self.sizes.d);

@@ -52,11 +52,8 @@ pub enum ConfigFileError {
         message: String,
     },
     /// A setting that is not `key.path=value`.
-    #[error("--set {setting}: expected key.path=value, such as --set model.d_model=256")]
-    Setting {
-        /// The setting given.
-        setting: String,
-    },
+    #[error("--set {0}: expected key.path=value, such as --set model.d_model=256")]
+    Setting(String),
     /// A value out of its range.
     #[error("{key} is {value}; it must be {remedy}")]
     Value {
@@ -68,17 +65,11 @@ pub enum ConfigFileError {
         remedy: String,
     },
     /// A model that cannot be built.
-    #[error("model.{source}")]
-    Model {
-        /// The error in the value.
-        source: ConfigError,
-    },
+    #[error("model.{0}")]
+    Model(#[source] ConfigError),
     /// Tokeniser settings that cannot be used.
-    #[error("tokenizer.train.{source}")]
-    Tokenizer {
-        /// The error in the value.
-        source: DataError,
-    },
+    #[error("tokenizer.train.{0}")]
+    Tokenizer(#[source] DataError),
     /// A setting of the other architecture.
     #[error(
         "{key} is {value}, but a model of architecture \"{architecture}\" has no such part; leave the key out, \
@@ -93,11 +84,8 @@ pub enum ConfigFileError {
         architecture: &'static str,
     },
     /// The model directory of `training.from` cannot be read.
-    #[error("training.from (--from): {source}")]
-    From {
-        /// The error in the model directory.
-        source: ModelDirError,
-    },
+    #[error("training.from (--from): {0}")]
+    From(#[source] ModelDirError),
     /// A setting that contradicts the model that the run starts from.
     #[error("{key} is {value}, but the model in {} has {found}; leave the key out: the section \
         [model] comes from training.from (--from)", dir.display())]

@@ -88,10 +88,10 @@ pub(super) fn resolve(
 /// the keys `given`.
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
     let shape = model_dir::load_config(dir);
-    let shape = shape.map_err(|source| ConfigFileError::From { source })?;
+    let shape = shape.map_err(ConfigFileError::From)?;
     let settings = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
         let problem = ModelDirProblem::Architecture(shape.architecture().into());
-        ConfigFileError::From { source: problem.at(dir.join("config.json")) }
+        ConfigFileError::From(problem.at(dir.join("config.json")))
     })?;
     settings.with(given.unwrap_or(&Table::new()), dir)
 }
@@ -108,7 +108,7 @@ fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
 
 /// `a.b=c` as the table `{a = {b = c}}`; what is no TOML value is taken as text.
 fn setting_table(setting: &str) -> Result<Table, ConfigFileError> {
-    let wrong = || ConfigFileError::Setting { setting: setting.into() };
+    let wrong = || ConfigFileError::Setting(setting.into());
     let (key, text) = setting.split_once('=').ok_or_else(wrong)?;
     let key = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
     if key.is_empty() {

@@ -114,7 +114,7 @@ impl TrainConfig {
             0 => self.tokenizer.train.validate(),
             _ => Ok(()),
         }
-        .map_err(|source| ConfigFileError::Tokenizer { source })
+        .map_err(ConfigFileError::Tokenizer)
     }
 
     fn validate_model(&self) -> Checked {
@@ -131,7 +131,7 @@ impl TrainConfig {
         // The tokeniser decides the vocabulary later; its size is asked for here.
         let vocab = self.tokenizer.train.vocab_size;
         let shape = model.over([vocab; 2], SpecialIds::OURS);
-        shape.validate().map_err(|source| ConfigFileError::Model { source })?;
+        shape.validate().map_err(ConfigFileError::Model)?;
         let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
         let good = positions == Positions::Sinusoidal || longest <= max_positions;
         let remedy = format!(

@@ -86,7 +86,7 @@ pub fn follow(
         panic!("the first message begins the run")
     };
     if Origin::of(corpora) != origin {
-        return Err(TrainError::OtherTexts { rank: ranks.rank().number });
+        return Err(TrainError::OtherTexts(ranks.rank().number));
     }
     let config = toml::from_str(&config).expect("process 0 runs the same program");
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;

@@ -207,7 +207,7 @@ impl Learner {
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model
     /// may be saved.
     fn check_memory(&mut self) -> Result<(), TrainError> {
-        let checked = self.setup.check_memory();
+        let checked = self.setup.memory.check_process();
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
         }

@@ -59,10 +59,10 @@ impl Setup {
         let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
         let replicas = replicas.among(workers.ranks, config.training.exchange);
         let run = RunDir::open(folder, mode)?;
-        let mut memory = MemoryLimit::new(&config);
+        let mut memory = MemoryLimit::new(&config.training, &first.shape, worst.1);
         // The free memory of a GPU is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
-            memory.check_estimate(&first.shape, &config, worst.1)?;
+            memory.check_estimate()?;
         }
         let batches_per_epoch = sampler.batches_in(config.training.seed, 0)? as usize;
         let tokenizers = corpora.tokenizers.clone();
@@ -92,12 +92,7 @@ impl Setup {
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();
-        self.check_memory()
-    }
-
-    /// Checks what the process holds now against the limit.
-    pub fn check_memory(&mut self) -> Result<(), TrainError> {
-        self.memory.check_process(&self.first.shape, &self.config, self.worst.1)
+        self.memory.check_process()
     }
 
     /// The updates from `state` on.

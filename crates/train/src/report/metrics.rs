@@ -100,7 +100,7 @@ impl MetricsFile {
         let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         match resume {
             Some(point) if length > 0 => cut(&path, point)?,
-            None if length > 0 => return Err(TrainError::OtherMetrics { path }),
+            None if length > 0 => return Err(TrainError::OtherMetrics(path)),
             _ => {}
         }
         let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;

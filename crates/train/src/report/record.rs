@@ -14,17 +14,6 @@ pub enum Record {
     Divergence(DivergenceRecord),
 }
 
-impl Record {
-    /// The number of updates done when the record was written.
-    pub fn step(&self) -> u64 {
-        match self {
-            Self::Train(point) => point.step,
-            Self::Valid(point) => point.step,
-            Self::Divergence(point) => point.step,
-        }
-    }
-}
-
 /// The training numbers of several consecutive updates, of which the last is `step`.
 ///
 /// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read

@@ -39,7 +39,8 @@ pub(crate) fn average_as<P: AsRef<Path>>(
 ) -> Result<Model, TrainError> {
     let mut models = dirs.iter().map(|dir| model_dir::load_as(dir.as_ref(), &**config, device));
     let model = models.next().expect("there is a model to average")?;
-    let mut sums = sums_of(&model);
+    let mut sums = Sums::new();
+    add(&mut sums, &model);
     for other in models {
         add(&mut sums, &other?);
     }
@@ -54,16 +55,14 @@ pub(crate) fn average_as<P: AsRef<Path>>(
 
 type Sums = BTreeMap<String, (Vec<usize>, Vec<f64>)>;
 
-fn sums_of(model: &Model) -> Sums {
-    let widen = |data: TensorData| (data.shape().to_vec(), data.iter::<f64>().collect());
-    named_parameters(model).into_iter().map(|(name, data)| (name, widen(data))).collect()
-}
-
+/// Adds the parameters of `model`.
 fn add(sums: &mut Sums, model: &Model) {
     for (name, data) in named_parameters(model) {
-        if let Some((_, sum)) = sums.get_mut(&name) {
-            sum.iter_mut().zip(data.iter::<f64>()).for_each(|(sum, x)| *sum += x);
-        }
+        let shape = data.shape().to_vec();
+        // The sum of nothing is -0, which changes no value.
+        let zeros = || (shape.clone(), vec![-0.0; shape.iter().product()]);
+        let (_, sum) = sums.entry(name).or_insert_with(zeros);
+        sum.iter_mut().zip(data.iter::<f64>()).for_each(|(sum, x)| *sum += x);
     }
 }
 

@@ -198,7 +198,7 @@ pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
         Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
-        None => Err(TrainError::NothingToResume { path: run.path().into() }),
+        None => Err(TrainError::NothingToResume(run.path().into())),
     }
 }
 

@@ -40,7 +40,7 @@ impl StartModel {
             .iter()
             .any(|side| !side.language_codes().is_empty())
         {
-            return Err(TrainError::LanguageTokens { dir: dir.into() });
+            return Err(TrainError::LanguageTokens(dir.into()));
         }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
             Some((side, tokens, rows)) => {

@@ -4,7 +4,7 @@ use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use crate::config::TrainConfig;
+use crate::config::TrainingSettings;
 use crate::error::TrainError;
 
 /// The number of rows and of source and target columns of a batch.
@@ -86,41 +86,43 @@ pub(crate) fn worst_shape(
     shapes.into_iter().max_by_key(bytes).expect("two shapes")
 }
 
-/// The memory of this process and the limit set to it.
+/// The memory of this process, the limit set to it, and the worst batch.
 pub(crate) struct MemoryLimit {
     system: System,
     process: Option<Pid>,
     /// `training.max_memory`, in bytes.
     limit: Option<u64>,
+    model: ModelConfig,
+    training: TrainingSettings,
+    worst: Shape,
 }
 
+/// The name of the limit in messages.
+const LIMIT: &str = "training.max_memory (--max-memory)";
+
 impl MemoryLimit {
-    pub(crate) fn new(config: &TrainConfig) -> Self {
-        let limit = (config.training.max_memory * 1e9) as u64;
-        let process = sysinfo::get_current_pid().ok();
-        Self { system: System::new(), process, limit: (limit > 0).then_some(limit) }
+    pub(crate) fn new(training: &TrainingSettings, model: &ModelConfig, worst: Shape) -> Self {
+        let limit = (training.max_memory * 1e9) as u64;
+        let limit = (limit > 0).then_some(limit);
+        let (system, process) = (System::new(), sysinfo::get_current_pid().ok());
+        let (model, training) = (model.clone(), training.clone());
+        Self { system, process, limit, model, training, worst }
     }
 
-    /// Checks the estimate of the worst batch of `shape` before any of it is allocated.
+    /// Checks the estimate of the worst batch before any of it is allocated.
     ///
     /// # Errors
     /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
-    pub(crate) fn check_estimate(
-        &mut self,
-        model: &ModelConfig,
-        config: &TrainConfig,
-        shape: Shape,
-    ) -> Result<u64, TrainError> {
-        let bytes = config_bytes(model, shape, config);
+    pub(crate) fn check_estimate(&mut self) -> Result<(), TrainError> {
         let (limit_name, limit) = match self.limit {
-            Some(limit) => ("training.max_memory (--max-memory)", limit),
+            Some(limit) => (LIMIT, limit),
             None => ("what this machine has free,", self.available()),
         };
+        let bytes = self.estimate();
         if bytes <= limit {
-            return Ok(bytes);
+            return Ok(());
         }
-        let what = "an update of the worst batch needs about";
-        let advice = advice(model, config, shape, limit);
+        let (what, advice) = ("an update of the worst batch needs about", self.advice(limit));
         Err(TrainError::Memory { what, bytes, limit_name, limit, advice })
     }
 
@@ -128,21 +130,14 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// [`TrainError::Memory`] if it holds more.
-    pub(crate) fn check_process(
-        &mut self,
-        model: &ModelConfig,
-        config: &TrainConfig,
-        shape: Shape,
-    ) -> Result<(), TrainError> {
+    pub(crate) fn check_process(&mut self) -> Result<(), TrainError> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
         // The parts that the estimate leaves out (the text, buffers of the device) take from the
         // limit.
-        let estimate = config_bytes(model, shape, config);
-        let beside = bytes.saturating_sub(estimate);
-        let advice = advice(model, config, shape, limit.saturating_sub(beside));
-        let limit_name = "training.max_memory (--max-memory)";
-        Err(TrainError::Memory { what: "the process holds", bytes, limit_name, limit, advice })
+        let beside = bytes.saturating_sub(self.estimate());
+        let (what, advice) = ("the process holds", self.advice(limit.saturating_sub(beside)));
+        Err(TrainError::Memory { what, bytes, limit_name: LIMIT, limit, advice })
     }
 
     /// The memory of the process in bytes, if the system reports it.
@@ -166,43 +161,41 @@ impl MemoryLimit {
         let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
         machine.min(container.unwrap_or(u64::MAX))
     }
-}
 
-/// [`update_bytes`] under `config`.
-fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 {
-    let (accumulate, precision) =
-        (config.training.accumulate, config.training.precision.number_type());
-    update_bytes(model, shape, accumulate, precision)
-}
-
-/// The setting to lower so that an update fits into `limit` bytes, and the value to lower it to.
-fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
-    let parameters =
-        parameter_bytes(model, config.training.accumulate, config.training.precision.number_type());
-    if parameters >= limit {
-        return format!(
-            "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \
-             model.d_ff, the number of layers or tokenizer.train.vocab_size",
-            model.parameter_count() as f64 / 1e6,
-            parameters as f64 / 1e9,
-        );
+    /// The bytes of an update of the worst batch.
+    fn estimate(&self) -> u64 {
+        let TrainingSettings { accumulate, precision, .. } = self.training;
+        update_bytes(&self.model, self.worst, accumulate, precision.number_type())
     }
-    let activations = config_bytes(model, shape, config) - parameters;
-    let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
-    // One sentence alone may need as much: then only shorter ones help.
-    let budget = (0.9 * share * config.training.budget as f64) as usize;
-    let longest = shape[1].max(shape[2]);
-    match budget >= longest {
-        true => format!(
-            "lower training.budget, now {}: about {budget} fits, and training.accumulate={} keeps the size of an update",
-            config.training.budget,
-            config.training.accumulate * config.training.budget.div_ceil(budget.max(1)),
-        ),
-        false => format!(
-            "the longest sentences have {longest} tokens: lower data.max_source_len and data.max_target_len, then \
-             training.budget, now {}",
-            config.training.budget
-        ),
+
+    /// The setting to lower so that an update fits into `limit` bytes, and its value then.
+    fn advice(&self, limit: u64) -> String {
+        let TrainingSettings { budget: now, accumulate, .. } = self.training;
+        let model = &self.model;
+        let parameters = parameter_bytes(model, accumulate, self.training.precision.number_type());
+        if parameters >= limit {
+            return format!(
+                "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \
+                 model.d_ff, the number of layers or tokenizer.train.vocab_size",
+                model.parameter_count() as f64 / 1e6,
+                parameters as f64 / 1e9,
+            );
+        }
+        let activations = self.estimate() - parameters;
+        let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
+        // One sentence alone may need as much: then only shorter ones help.
+        let budget = (0.9 * share * now as f64) as usize;
+        let longest = self.worst[1].max(self.worst[2]);
+        match budget >= longest {
+            true => format!(
+                "lower training.budget, now {now}: about {budget} fits, and training.accumulate={} keeps the size of an update",
+                accumulate * now.div_ceil(budget.max(1)),
+            ),
+            false => format!(
+                "the longest sentences have {longest} tokens: lower data.max_source_len and data.max_target_len, then \
+                 training.budget, now {now}"
+            ),
+        }
     }
 }
 
@@ -211,6 +204,7 @@ mod tests {
     use burnformer_core::TransformerConfig;
 
     use super::*;
+    use crate::config::TrainConfig;
 
     fn tiny(vocab: usize) -> ModelConfig {
         TransformerConfig::tiny(vocab).into()
@@ -235,7 +229,7 @@ mod tests {
     fn the_advice_names_a_budget_that_fits() {
         let model = tiny(6000);
         let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
-        let error = MemoryLimit::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
         let TrainError::Memory { bytes, limit, advice, .. } = error.unwrap_err() else {
             panic!("another error")
         };
@@ -251,17 +245,17 @@ mod tests {
     fn a_model_that_is_too_large_by_itself_is_told_so() {
         let model = TransformerConfig::base(37_000).into();
         let config = config(&["training.max_memory=0.5"]);
-        let error = MemoryLimit::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
         assert!(error.unwrap_err().to_string().contains("lower model.d_model"));
     }
 
     #[test]
     fn the_process_is_weighed() {
         let low = config(&["training.max_memory=0.001"]);
-        let error = MemoryLimit::new(&low).check_process(&tiny(60), &low, [1, 9, 9]);
+        let error = MemoryLimit::new(&low.training, &tiny(60), [1, 9, 9]).check_process();
         assert!(matches!(error, Err(TrainError::Memory { .. })));
         let free = config(&[]);
-        let fine = MemoryLimit::new(&free).check_process(&tiny(60), &free, [1, 9, 9]);
+        let fine = MemoryLimit::new(&free.training, &tiny(60), [1, 9, 9]).check_process();
         assert!(fine.is_ok());
     }
 }

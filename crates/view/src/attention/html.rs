@@ -49,80 +49,57 @@ struct PagePanel<'a> {
 /// single weights by pointing at them or with the arrow keys. The address of the page contains the
 /// choice after `#`, as `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
-    let parts = Parts {
-        policy: "style-src 'unsafe-inline'; script-src 'unsafe-inline'",
-        style: format!("<style>\n{PAGE_STYLE}</style>"),
-        script: format!("<script>\n{PAGE_SCRIPT}</script>"),
-    };
-    filled(title, sentences, parts)
+    let policy = "style-src 'unsafe-inline'; script-src 'unsafe-inline'".into();
+    let style = format!("<style>\n{PAGE_STYLE}</style>");
+    let script = format!("<script>\n{PAGE_SCRIPT}</script>");
+    filled(title, sentences, [policy, style, script])
 }
 
 /// The page of [`page`] for a web server whose content security policy forbids scripts inside of
 /// pages: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
 pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
-    let (style, script) = (escaped(style), escaped(script));
-    let parts = Parts {
-        policy: "style-src 'self'; script-src 'self'",
-        style: format!("<link rel=\"stylesheet\" href=\"{style}\">"),
-        script: format!("<script src=\"{script}\" defer></script>"),
-    };
-    filled(title, sentences, parts)
+    let policy = "style-src 'self'; script-src 'self'".into();
+    let style = format!("<link rel=\"stylesheet\" href=\"{}\">", escaped(style));
+    let script = format!("<script src=\"{}\" defer></script>", escaped(script));
+    filled(title, sentences, [policy, style, script])
 }
 
-/// The parts in which a page that is complete in itself differs from one that links to its files.
-struct Parts {
-    policy: &'static str,
-    style: String,
-    script: String,
-}
-
-fn filled(title: &str, sentences: &[Sentence], parts: Parts) -> String {
+/// A page with a policy, a style and a script, in which one that is complete in itself differs from
+/// one that links to its files.
+fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String; 3]) -> String {
     let roles = HeadHabits::of(sentences).into_iter().filter_map(|habit| {
         let key = format!("{}.{}.{}", habit.part.name(), habit.layer, habit.head);
         Some((key, habit.role.map(HeadRole::name)?))
     });
-    let sentences = sentences.iter().map(PageSentence::from).collect();
+    let sentences = sentences.iter().map(of_sentence).collect();
     let data = Data { sentences, roles: roles.collect() };
     let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
     // Only `<` could end the script element, so it is written as a JSON escape.
     let data = data.replace('<', "\\u003c");
-    let Parts { policy, style, script } = parts;
     // The data is filled in last, so that no text in it is taken for a placeholder.
-    let parts = [
-        ("policy", policy.to_string()),
-        ("title", escaped(title)),
-        ("style", style),
-        ("script", script),
-        ("data", data),
-    ];
+    let names = ["policy", "title", "style", "script", "data"];
+    let parts = names.into_iter().zip([policy, escaped(title), style, script, data]);
     let put = |page: String, (name, part): (&str, String)| {
         page.replace(&format!("{{{{{name}}}}}"), &part)
     };
-    parts.into_iter().fold(PAGE.to_string(), put)
+    parts.fold(PAGE.to_string(), put)
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-impl<'a> From<&'a Sentence> for PageSentence<'a> {
-    fn from(sentence: &'a Sentence) -> Self {
-        let Sentence { source, target, alignment, panels } = sentence;
-        Self { source, target, alignment, panels: panels.iter().map(PagePanel::from).collect() }
-    }
-}
-
-impl<'a> From<&'a Panel> for PagePanel<'a> {
-    fn from(panel: &'a Panel) -> Self {
-        let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
-        Self {
-            name: panel.kind.name(),
-            title: panel.kind.title(),
-            queries: &panel.queries,
-            keys: &panel.keys,
-            layers: panel.layers.iter().map(heads).collect(),
-        }
-    }
+fn of_sentence<'a>(sentence: &'a Sentence) -> PageSentence<'a> {
+    let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
+    let panel = |Panel { kind, queries, keys, layers }: &'a Panel| PagePanel {
+        name: kind.name(),
+        title: kind.title(),
+        queries,
+        keys,
+        layers: layers.iter().map(heads).collect(),
+    };
+    let Sentence { source, target, alignment, panels } = sentence;
+    PageSentence { source, target, alignment, panels: panels.iter().map(panel).collect() }
 }
 
 fn thousandths(matrix: &AttentionMatrix) -> Vec<u16> {

@@ -5,7 +5,6 @@ use burnformer_study::{
     Measure, Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_is_base,
     table3_table,
 };
-use burnformer_train::report::Verbosity;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use serde_json::json;
 
@@ -106,18 +105,8 @@ struct Extrapolation {
 }
 
 /// The columns of `--csv`.
-const COLUMNS: [&str; 10] = [
-    "name",
-    "change",
-    "parameters",
-    "updates",
-    "seconds",
-    "longest",
-    "sentences",
-    "perplexity",
-    "bleu",
-    "interval",
-];
+const COLUMNS: &str =
+    "name,change,parameters,updates,seconds,longest,sentences,perplexity,bleu,interval";
 
 /// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
@@ -180,7 +169,7 @@ fn train(
     rows: &[Row],
 ) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let verbosity = if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal };
+    let verbosity = output::verbosity();
     let study = Study { folder, texts, device: common.device.open()?, verbosity };
     let known = study.done(rows)?.len();
     note(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
@@ -226,7 +215,7 @@ fn numbers(results: &[RowResult]) -> String {
         }
         cells
     };
-    csv(&COLUMNS, rows.map(row))
+    csv(COLUMNS, rows.map(row))
 }
 
 #[cfg(test)]
@@ -256,7 +245,7 @@ mod tests {
             "A1,\"1 head, wide\",7,3,1.0,10,5,2.5,1.0,0.5",
             "A1,\"1 head, wide\",7,3,1.0,,5,2.5,2.0,0.5",
         ];
-        let expected = format!("{}\n{}\n{}", COLUMNS.join(","), lines[0], lines[1]);
+        let expected = format!("{COLUMNS}\n{}\n{}", lines[0], lines[1]);
         assert_eq!(numbers(&[row]), expected);
     }
 }

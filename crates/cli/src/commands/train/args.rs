@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use burnformer_train::RunMode;
-use burnformer_train::report::Verbosity;
 
 use crate::commands::model;
 use crate::device::DeviceNames;
-use crate::output;
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
@@ -77,9 +75,5 @@ impl Args {
     /// The folder of the run that is resumed.
     pub(super) fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
         self.resume.then_some(folder)
-    }
-
-    pub(super) fn verbosity(&self) -> Verbosity {
-        if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
     }
 }

@@ -86,7 +86,7 @@ fn rehearsal(
     let beside = file.and_then(Path::parent).unwrap_or(folder);
     let texts = read.locate(&config.data, beside, &cache)?;
     test::read(config, &texts.test)?;
-    let corpora = Corpora::prepare_for(config, start, texts, &mut progress(args.verbosity()))?;
+    let corpora = Corpora::prepare_for(config, start, texts, &mut progress(output::verbosity()))?;
     announce_text(&corpora);
     if args.mode() == RunMode::New {
         *config = fitted(config, &corpora, &devices)?;

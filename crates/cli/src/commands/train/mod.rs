@@ -22,7 +22,7 @@ use super::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
 use crate::mpi;
-use crate::output::{note, note_terminal, wrong_usage};
+use crate::output::{note, note_terminal, verbosity, wrong_usage};
 use crate::signals::Signals;
 use crate::texts::Unnamed;
 pub use args::Args;
@@ -52,7 +52,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let ranks = mpi::ranks()?;
     let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
-    let (mode, verbosity) = (args.mode(), args.verbosity());
+    let (mode, verbosity) = (args.mode(), verbosity());
     if let Some(ranks) = follows {
         // Process 0 prepares the texts first, and the others find them in the cache.
         ranks.broadcast(&mut Vec::new());

@@ -3,7 +3,6 @@ mod document;
 mod files;
 mod input;
 mod job;
-mod requests;
 mod results;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,8 @@
+mod markdown;
+
 use std::path::Path;
 
+use self::markdown::markdown;
 use super::settings_file::json;
 use super::*;
 use crate::config::TrainConfig;
@@ -96,8 +99,7 @@ fn the_page_of_the_guide_is_what_the_code_says() {
         found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
     assert!(
         found.lines().eq(expected.lines()),
-        "{} is not up to date ({difference:?}): write it anew by `cargo xtask config --markdown > docs/configuration.md`, \
-         or by this test with BURNFORMER_WRITE_DOCS=1",
+        "{} is not up to date ({difference:?}): write it anew by this test with BURNFORMER_WRITE_DOCS=1",
         page.display()
     );
 }

@@ -1,12 +1,26 @@
-//! The checkpoints in a run's folder.
+//! The checkpoints of a run, and the record of its end.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::{RunDir, step_of};
+use serde::{Deserialize, Serialize};
+
+use super::{FINISHED, RunDir, TESTED, step_of};
 use crate::error::{At, TrainError};
-use crate::run::folder::remove;
-use crate::run::state::CheckpointKind;
+use crate::run::folder::{remove, write_file};
+use crate::run::state::{CheckpointKind, ValidationState};
+
+/// The end of a run, in `finished.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The number of updates made.
+    pub step: u64,
+    /// The reason why the run ended.
+    pub reason: String,
+    /// The results of the validations, including those at the end: the checkpoint of this update
+    /// was written before them.
+    pub validation: ValidationState,
+}
 
 impl RunDir {
     /// The updates of the existing checkpoints, oldest first.
@@ -65,5 +79,47 @@ impl RunDir {
         let aside = path.with_added_extension("damaged");
         remove(&aside).and_then(|()| fs::rename(&path, &aside)).at(&path)?;
         Ok(aside)
+    }
+
+    /// Records that the run has ended.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the file cannot be written.
+    pub fn set_finished(&self, finished: &Finished) -> Result<(), TrainError> {
+        let json = serde_json::to_vec(finished).expect("an end is plain data");
+        write_file(&self.path.join(FINISHED), &json)
+    }
+
+    /// The end of the run, if it ended after update `step`; `None` if it was killed before.
+    pub fn finished(&self, step: u64) -> Option<Finished> {
+        let json = fs::read(self.path.join(FINISHED)).ok()?;
+        let finished: Finished = serde_json::from_slice(&json).ok()?;
+        (finished.step == step).then_some(finished)
+    }
+
+    /// Removes the record of the run's end, unless that was after update `step`, from which the run
+    /// goes on: when it arrives there again, it has to make its end again.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the file cannot be removed.
+    pub(crate) fn forget_other_end(&self, step: u64) -> Result<(), TrainError> {
+        if self.finished(step).is_some() {
+            return Ok(());
+        }
+        [FINISHED, TESTED].iter().try_for_each(|name| {
+            let path = self.path.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(TrainError::io(&path, error))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// The file with the score of the test text in the folder `run`, once that has been scored
+    /// after the run's end.
+    pub fn test_score_in(run: &Path) -> PathBuf {
+        run.join(TESTED)
     }
 }

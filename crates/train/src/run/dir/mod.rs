@@ -1,7 +1,6 @@
 //! The folder of a run.
 
-mod checkpoints;
-pub(crate) mod end;
+pub(crate) mod checkpoints;
 
 use std::fs::{self, File};
 use std::io;
@@ -57,7 +56,7 @@ impl RunDir {
     pub fn check(path: &Path, mode: RunMode) -> Result<(), TrainError> {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
-            (false, RunMode::Resume) => Err(TrainError::NothingToResume { path: path.into() }),
+            (false, RunMode::Resume) => Err(TrainError::NothingToResume(path.into())),
             (false, RunMode::New) => {
                 let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
                 let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
@@ -77,7 +76,7 @@ impl RunDir {
     /// holds no run and is to be resumed.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         if mode == RunMode::Resume && !path.exists() {
-            return Err(TrainError::NothingToResume { path: path.into() });
+            return Err(TrainError::NothingToResume(path.into()));
         }
         fs::create_dir_all(path).at(path)?;
         let run = Self::claim(path, mode)?;
@@ -98,7 +97,7 @@ impl RunDir {
         let mut run = Self { path: path.into(), _lock: None };
         if !run.holds_a_run() {
             if mode == RunMode::Resume {
-                return Err(TrainError::NothingToResume { path: path.into() });
+                return Err(TrainError::NothingToResume(path.into()));
             }
             if let Some(found) = run.in_the_way()? {
                 return Err(TrainError::FolderTaken { path: path.into(), found });
@@ -106,7 +105,7 @@ impl RunDir {
         }
         run._lock = lock(path)?;
         if mode == RunMode::New && run.holds_a_run() {
-            return Err(TrainError::RunExists { path: path.into() });
+            return Err(TrainError::RunExists(path.into()));
         }
         Ok(run)
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::schema::{Choice, Key, Section};
-use super::settings_file::{SettingsFile, at, presets, wrapped};
+use super::super::schema::{Choice, Key, Section};
+use super::super::settings_file::{SettingsFile, at, presets, wrapped};
 use crate::config::presets::DEFAULT_PRESET;
 
 /// The most columns of a line of prose.
@@ -15,7 +15,7 @@ const GENERATION: &str = include_str!("generation.md");
 
 /// The page `docs/configuration.md`: how a configuration is put together, the presets, and every
 /// key.
-pub fn markdown() -> String {
+pub(super) fn markdown() -> String {
     let training = SettingsFile::Training.sections();
     let mut page = OPENING.replace("{default}", DEFAULT_PRESET);
     page += &presets_table(&training);
