@@ -47,8 +47,9 @@ use crate::values::{compute_type, model, text};
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
 struct Computing {
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and
-    /// changes results a little [default: that of the model; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or on a CPU int8, which is faster and
+    /// changes results a little, and bfloat16, which is between them on processors that have it
+    /// [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
     /// Device on which to compute

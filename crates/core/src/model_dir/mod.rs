@@ -86,8 +86,8 @@ pub fn save_parameters(
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
     match compute {
-        ComputeType::Float32 => write_tensors(&dir.join(WEIGHTS), parameters),
         ComputeType::Int8 => write_quantized(&dir.join(WEIGHTS), parameters),
+        _ => write_tensors(&dir.join(WEIGHTS), parameters),
     }
 }
 

@@ -88,8 +88,9 @@ impl Translator {
         device: &Device,
         compute: Option<ComputeType>,
     ) -> Result<Self, InferError> {
-        if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
-            return Err(InferError::ComputeType(ComputeType::Int8.name()));
+        let is_rounded = |compute: &ComputeType| *compute != ComputeType::Float32;
+        if let Some(compute) = compute.filter(is_rounded).filter(|_| !is_fused_on(device)) {
+            return Err(InferError::ComputeType(compute.name()));
         }
         let source = source.into();
         let (model, tokenizers) = load_model(source, device, compute)?;

@@ -84,7 +84,7 @@ class Translator:
         cls,
         model: str | PathLike[str] | Sequence[str | PathLike[str]] = "de-en",
         device: str = "auto",
-        compute: Literal["float32", "int8"] | None = None,
+        compute: Literal["float32", "bfloat16", "int8"] | None = None,
     ) -> Translator: ...
     # A text is an iterable of texts, too; the first overload that fits holds.
     @overload

@@ -15,7 +15,9 @@ mod tile;
 mod vector;
 
 pub use affine::{Sizes, grad_of_weight};
-pub(super) use bfloat16::is_fast as is_bfloat16_fast;
+pub(super) use bfloat16::{
+    decode as decode_bfloat16, is_fast as is_bfloat16_fast, panels as panels_bfloat16,
+};
 pub(super) use float32::{forward, panels, panels_in_place};
 pub(super) use int8::Weight;
 pub(super) use panels::Panels;

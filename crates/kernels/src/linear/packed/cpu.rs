@@ -12,6 +12,7 @@ use crate::linear::{ComputeType, cpu};
 #[derive(Debug)]
 enum Rearranged {
     Float32(cpu::Panels),
+    BFloat16(cpu::Panels),
     Int8(cpu::Weight),
 }
 
@@ -36,6 +37,9 @@ impl Packed {
         }
         let rearranged = match compute {
             ComputeType::Float32 => Rearranged::Float32(cpu::panels(floats(&weight), shape)),
+            ComputeType::BFloat16 => {
+                Rearranged::BFloat16(cpu::panels_bfloat16(floats(&weight), shape))
+            }
             ComputeType::Int8 => Rearranged::Int8(cpu::Weight::new(floats(&weight), shape)),
         };
         Some(Self { rearranged, shape, source: OnceLock::from(weight) })
@@ -66,7 +70,7 @@ impl Packed {
         // weight.
         let weight = self.source.get_or_init(|| match &self.rearranged {
             Rearranged::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
-            Rearranged::Int8(_) => unreachable!("integers lie beside their weight"),
+            _ => unreachable!("what is rounded lies beside its weight"),
         });
         Tensor::from_primitive::<Flex>(weight.clone())
     }
@@ -74,6 +78,7 @@ impl Packed {
     pub(super) fn compute(&self) -> ComputeType {
         match self.rearranged {
             Rearranged::Float32(_) => ComputeType::Float32,
+            Rearranged::BFloat16(_) => ComputeType::BFloat16,
             Rearranged::Int8(_) => ComputeType::Int8,
         }
     }
@@ -107,6 +112,9 @@ impl Packed {
         let bias = bias.as_ref().map_or(&[][..], floats);
         let out = match &self.rearranged {
             Rearranged::Float32(panels) => cpu::forward(panels, floats(&x), bias, epilogue),
+            Rearranged::BFloat16(panels) => {
+                cpu::decode_bfloat16(panels, floats(&x), input, bias, epilogue)
+            }
             Rearranged::Int8(weight) => weight.forward(floats(&x), bias, epilogue),
         };
         Tensor::from_primitive::<Flex>(tensor(out, shape))

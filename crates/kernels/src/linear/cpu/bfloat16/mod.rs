@@ -112,6 +112,24 @@ pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogu
     Product { left: Rounded(left), right, last }.by_rows(DEPTH)
 }
 
+/// Panels of a weight `[columns, depth]` for decoding.
+pub(in crate::linear) fn panels(weight: &[f32], shape: [usize; 2]) -> Panels {
+    panels_of_rows(best(), weight, shape)
+}
+
+/// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
+/// or empty.
+pub(in crate::linear) fn decode(
+    right: &Panels,
+    x: &[f32],
+    depth: usize,
+    bias: &[f32],
+    epilogue: Epilogue,
+) -> Vec<f32> {
+    let rows = x.len().checked_div(depth).unwrap_or(0);
+    product(Lhs::rows(x, [rows, depth]), right, bias, epilogue)
+}
+
 /// A left factor that is rounded a block at a time.
 struct Rounded<'a>(Lhs<'a>);
 
