@@ -70,7 +70,7 @@ fn a_weight_that_nobody_shares_is_packed_in_its_own_memory() {
 #[test]
 fn a_weight_that_changes_is_used_whatever_was_packed_before() {
     for output in WIDTHS {
-        for compute in [ComputeType::Float32, ComputeType::Int8] {
+        for compute in ComputeType::ALL {
             let mut packed = linear(output);
             packed.pack(compute);
             let x = normal(3, [5, 20], &Device::flex());

@@ -29,15 +29,20 @@ proptest! {
         let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) }; // no AVX-512 here
         let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
         let actual = packed.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
-        let expected = linear_with(x, weight, bias, epilogue, ProductType::Float32);
+        let rounded = PackedWeight::new(&weight, ComputeType::BFloat16).expect("as above");
+        let rounded = rounded.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
+        let product = |kind| linear_with(x.clone(), weight.clone(), bias.clone(), epilogue, kind);
+        prop_assert_eq!(bits(rounded), bits(product(ProductType::BFloat16)));
+        let expected = product(ProductType::Float32);
         assert_close(&[values(actual)], &[values(expected)]);
     }
 
     #[test]
-    fn a_packed_row_depends_on_itself_alone(rows in 1usize..40, row in 0usize..40, threads in 1usize..4) {
+    fn a_packed_row_depends_on_itself_alone(rows in 1usize..40, row in 0usize..40, threads in 1usize..7) {
         let row = row % rows;
         let (x, weight) = (normal(1, [rows, 700]), normal(2, [130, 700]));
-        let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) };
+        let compute = ComputeType::ALL[threads % ComputeType::ALL.len()];
+        let Some(packed) = PackedWeight::new(&weight, compute) else { return Ok(()) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let all = pool.install(|| packed.linear(&x, None, Epilogue::None)).expect("plain");
         let alone = packed.linear(&x.slice([row..row + 1, 0..700]), None, Epilogue::None).expect("plain");
