@@ -1,29 +1,13 @@
 use std::path::PathBuf;
 
-use burnformer_core::ConfigError;
-use burnformer_core::model_dir::ModelDirError;
-use burnformer_infer::InferError;
-use burnformer_metrics::MetricError;
 use burnformer_train::{ConfigFileError, TrainError};
 
 /// The reasons why a study cannot start or go on.
 #[derive(thiserror::Error)]
 pub enum StudyError {
-    /// A row cannot be trained.
+    /// A row cannot be trained or measured.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The configuration of the model is invalid.
-    #[error("model: {0}")]
-    Model(#[from] ConfigError),
-    /// A model directory cannot be read.
-    #[error(transparent)]
-    ModelDir(#[from] ModelDirError),
-    /// Decoding failed.
-    #[error(transparent)]
-    Infer(#[from] InferError),
-    /// Scoring failed.
-    #[error(transparent)]
-    Metric(#[from] MetricError),
     /// The operating system returned an error.
     #[error("{}: {cause}; check the folder of the study", path.display())]
     Io {

@@ -1,8 +1,7 @@
 use burnformer_infer::{TranslateOptions, Translator, perplexity};
 use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
+use burnformer_train::TrainError;
 use serde::{Deserialize, Serialize};
-
-use crate::error::StudyError;
 
 /// The quality of a model, measured on a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,17 +34,13 @@ impl Measure {
         longest: Option<usize>,
         sources: &[String],
         references: &[String],
-    ) -> Result<Self, StudyError> {
+    ) -> Result<Self, TrainError> {
         let scores = translator.score(sources, references, options)?;
-        let texts = translator.translate(sources, options)?;
-        let texts: Vec<String> = texts.into_iter().map(|t| t.text).collect();
+        let translations = translator.translate(sources, options)?;
+        let texts: Vec<&str> = translations.iter().map(|t| t.text.as_str()).collect();
         let streams = [as_strs(references)];
-        let references = References::new(&streams);
-        let score = Bleu::default().evaluate_with_confidence(
-            &as_strs(&texts),
-            &references,
-            Bootstrap::default(),
-        )?;
+        let (references, bootstrap) = (References::new(&streams), Bootstrap::default());
+        let score = Bleu::default().evaluate_with_confidence(&texts, &references, bootstrap)?;
         Ok(Self {
             longest,
             sentences: sources.len(),

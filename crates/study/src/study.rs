@@ -68,20 +68,23 @@ impl Study {
                 }
             }
         }
-        self.measure(row, &corpora).map(Some)
+        let result = self.measure(row, &corpora)?;
+        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
+        let path = row.file(&self.folder);
+        burnformer_files::write(&path, &json).map_err(|cause| StudyError::Io { path, cause })?;
+        Ok(Some(result))
     }
 
-    fn measure(&self, row: &Row, corpora: &Corpora) -> Result<RowResult, StudyError> {
+    fn measure(&self, row: &Row, corpora: &Corpora) -> Result<RowResult, TrainError> {
         let run = self.folder.join(&row.name);
         let translator = Translator::load(run.join("last"), &self.device)?;
-        let parts = row.parts(corpora);
         let longest = corpora.longest_validated + 1;
         let options = TranslateOptions { longest, ..translator.options() };
-        let measured = parts.iter().map(|Part { longest, source, target }| {
-            Measure::of(&translator, &options, *longest, source, target)
+        let measured = row.parts(corpora).into_iter().map(|Part { longest, source, target }| {
+            Measure::of(&translator, &options, longest, &source, &target)
         });
         let state = checkpoint::last_state(&run)?;
-        let result = RowResult {
+        Ok(RowResult {
             name: row.name.clone(),
             change: row.change.clone(),
             parameters: model_dir::load_config(&run.join("last"))?.parameter_count(),
@@ -89,10 +92,6 @@ impl Study {
             seconds: state.seconds,
             measures: measured.collect::<Result<_, _>>()?,
             config: row.config.to_toml(),
-        };
-        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
-        let path = row.file(&self.folder);
-        burnformer_files::write(&path, &json).map_err(|cause| StudyError::Io { path, cause })?;
-        Ok(result)
+        })
     }
 }
