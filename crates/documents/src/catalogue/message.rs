@@ -49,10 +49,8 @@ impl Text {
     /// The text as a message of a file with these `lines`.
     pub(super) fn message(self, lines: &Lines) -> Message {
         let Self { key: context, range, source, spelling } = self;
-        let state = match is_language(&source) {
-            true => MessageState::Untranslated,
-            false => MessageState::Kept,
-        };
+        let states = [MessageState::Kept, MessageState::Untranslated];
+        let state = states[usize::from(is_language(&source))];
         let (line, group, around) = (lines.number(range.start), range.start, Default::default());
         let slot = Slot { range, around, spelling, marks: vec![], group };
         let [target, time] = Default::default();

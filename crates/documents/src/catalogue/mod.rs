@@ -11,6 +11,7 @@ mod po;
 mod spelling;
 mod tmx;
 mod xliff;
+mod yaml;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -82,6 +83,7 @@ impl Catalogue {
 fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
     let all = match format {
         Format::Json => json::read(text)?,
+        Format::Yaml => yaml::read(text)?,
         Format::Properties => pairs::properties(text)?,
         Format::Android => android::read(text)?,
         Format::Strings => pairs::strings(text)?,

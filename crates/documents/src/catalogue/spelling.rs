@@ -15,9 +15,18 @@ pub(crate) enum Spelling {
     Android(bool),
     /// The inside of a string of JSON or Apple; if true, it is in ASCII.
     Json(bool),
+    /// A string of YAML in double quotes, in single quotes, and without any.
+    Quoted,
+    Single,
+    Plain,
+    /// Lines with this between them, which ends with their indentation.
+    Lines(String),
     /// A value of Java's properties: in ASCII, and, in a message of Java with parameters, with each
     /// apostrophe doubled.
-    Property { is_ascii: bool, doubles: bool },
+    Property {
+        is_ascii: bool,
+        doubles: bool,
+    },
 }
 
 impl Spelling {
@@ -30,6 +39,12 @@ impl Spelling {
             Self::Android(false) => partial_escape(&android(text)).into_owned(),
             Self::Android(true) => outside_tags(text, android),
             Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
+            Self::Quoted => format!("\"{}\"", escaped(text, "\"\\", char::is_control)),
+            Self::Plain if !is_plain(text) => Self::Quoted.write(text),
+            Self::Plain => text.into(),
+            Self::Single if text.contains('\n') => Self::Quoted.write(text),
+            Self::Single => format!("'{}'", text.replace('\'', "''")),
+            Self::Lines(between) => lines(text, between),
             Self::Property { is_ascii, doubles } => {
                 let doubled = if *doubles { text.replace('\'', "''") } else { text.into() };
                 let written = escaped(&doubled, "\\", units(*is_ascii));
@@ -119,6 +134,35 @@ pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
         let (text, tag) = piece.split_at(piece.find('<').unwrap_or(piece.len()));
         out += &write(text);
         out += tag;
+    }
+    out
+}
+
+/// Returns whether `text` is a text of YAML without quotes, wherever it stands.
+fn is_plain(text: &str) -> bool {
+    let is_value =
+        text.parse::<f64>().is_ok() || VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));
+    !is_value
+        && text.starts_with(char::is_alphanumeric)
+        && !text.ends_with([' ', ':'])
+        && !text.contains(['\n', '\t', '[', ']', '{', '}', ','])
+        && !text.contains(": ")
+        && !text.contains(" #")
+}
+
+/// Words that stand for other values in one version of YAML or another.
+pub(super) const VALUES: [&str; 10] =
+    ["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"];
+
+/// The lines of `text` with `between` them; empty lines have no indentation.
+fn lines(text: &str, between: &str) -> String {
+    let blank = between.trim_end_matches(' ');
+    let mut out = String::new();
+    for (number, line) in text.trim_end_matches('\n').split('\n').enumerate() {
+        if number > 0 {
+            out += if line.is_empty() { blank } else { between };
+        }
+        out += line;
     }
     out
 }

@@ -68,8 +68,7 @@ pub fn stream(
                 "no unit has a text in {from} and one in {to}, but in {known}; take a memory of the model's languages"
             )
         }
-        _ => "the file is no TMX: its first element is not `tmx`; export the memory as TMX 1.4"
-            .into(),
+        _ => "the file is no TMX: it has no element `tmx`; export the memory as TMX 1.4".into(),
     };
     Err(BrokenCatalogue { line: 1, fault })
 }

@@ -18,8 +18,7 @@ pub(super) fn content(raw: &str) -> (String, Spelling) {
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), BrokenCatalogue> {
     let all = elements(text)?;
     let root = all.first().filter(|root| root.local_name() == "xliff");
-    let fault =
-        "the file is no XLIFF: its first element is not `xliff`; name its format with --format";
+    let fault = "its first element is not `xliff`; name its format with --format";
     let root = root.ok_or_else(|| BrokenCatalogue::at(text, 0, fault))?;
     let is_second = root.attribute(text, "version").is_some_and(|version| version.starts_with('2'));
     let named = |name: &str| all.iter().take(2).find_map(|element| element.attribute(text, name));

@@ -42,6 +42,8 @@ pub enum Format {
     Tmx,
     /// Texts of JSON: of browsers' extensions, i18next and others, and ARB with messages of ICU.
     Json,
+    /// Texts of YAML, as Rails has them.
+    Yaml,
     /// Java's properties.
     Properties,
     /// Android's resources.
@@ -51,7 +53,7 @@ pub enum Format {
 }
 
 /// The formats in their order, with their names and the extensions of their files.
-const TABLE: [(Format, &str, &str); 11] = [
+const TABLE: [(Format, &str, &str); 12] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm"),
     (Format::Markdown, "markdown", "md markdown"),
@@ -60,6 +62,7 @@ const TABLE: [(Format, &str, &str); 11] = [
     (Format::Xliff, "xliff", "xlf xliff"),
     (Format::Tmx, "tmx", "tmx"),
     (Format::Json, "json", "json arb"),
+    (Format::Yaml, "yaml", "yml yaml"),
     (Format::Properties, "properties", "properties"),
     (Format::Android, "android", "xml"),
     (Format::Strings, "strings", "strings"),
@@ -194,7 +197,7 @@ mod tests {
         assert_eq!(
             message,
             "there is no document format `docx`; the formats are text, html, markdown, srt, po, xliff, \
-             tmx, json, properties, android, strings"
+             tmx, json, yaml, properties, android, strings"
         );
     }
 }

@@ -1,7 +1,5 @@
 //! The kinds of documents, and the names that their XML has for the parts of a text.
 
-use std::fmt;
-
 /// The kinds of office documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -115,10 +113,4 @@ pub(super) fn breaks(name: &str) -> bool {
 /// Returns whether the element `name` marks a position that a translation makes void.
 pub(super) fn is_void(name: &str) -> bool {
     has("w:proofErr w:lastRenderedPageBreak text:soft-page-break", name)
-}
-
-impl fmt::Display for OfficeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.main().0)
-    }
 }

@@ -69,8 +69,9 @@ impl Office {
             BrokenFile(format!("the document is no whole archive ({error}); {fault}"))
         };
         let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
-        if zip.index_for_name(kind.main().1).is_none() {
-            let fault = format!("the archive is no {kind} document; rename it by what it is");
+        let (program, main) = kind.main();
+        if zip.index_for_name(main).is_none() {
+            let fault = format!("the archive is no {program} document; rename it by what it is");
             return Err(BrokenFile(fault));
         }
         let (mut parts, mut room) = (Vec::new(), MOST_BYTES);

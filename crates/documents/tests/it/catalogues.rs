@@ -255,7 +255,56 @@ key.two="TWO WORDS";
 "##,
 ];
 
-const ALL: [(Format, [&str; 2]); 8] = [
+const YAML: [&str; 2] = [
+    r##"# A comment
+en: &all
+  plain: The %{count} files # note
+  quoted: "Say \"hi\"" # More
+  single: 'It''s here'
+  yes: Yes
+  order: [ :year, :month ]
+  folded: >
+    One line
+    goes on
+
+    and ends
+  literal: |-
+    First line
+    second line
+  several: the text
+    goes on
+  number: 12
+  'list':
+    - one more
+    - colon: "a: b"
+de:
+  <<: *all
+"##,
+    r##"# A comment
+en: &all
+  plain: "THE %{count} FILES" # note
+  quoted: "SAY \"HI\"" # More
+  single: 'IT''S HERE'
+  yes: Yes
+  order: [ :year, :month ]
+  folded: >
+    ONE LINE GOES ON
+
+    AND ENDS
+  literal: |-
+    FIRST LINE
+    SECOND LINE
+  several: THE TEXT GOES ON
+  number: 12
+  'list':
+    - ONE MORE
+    - colon: "A: B"
+de:
+  <<: *all
+"##,
+];
+
+const ALL: [(Format, [&str; 2]); 9] = [
     (Format::Po, PO),
     (Format::Xliff, XLIFF),
     (Format::Xliff, XLIFF_2),
@@ -264,6 +313,7 @@ const ALL: [(Format, [&str; 2]); 8] = [
     (Format::Properties, PROPERTIES),
     (Format::Android, ANDROID),
     (Format::Strings, STRINGS),
+    (Format::Yaml, YAML),
 ];
 
 #[test]
@@ -400,6 +450,64 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
     ] {
         let expected = text.replace("One text", "ONE TEXT").replace("Two texts", "TWO TEXTS");
         assert_eq!(translate(text, Format::Json, &upper), expected);
+    }
+}
+
+/// A file with a fault is refused, or its translation is read again and has the same messages.
+#[test]
+fn a_damaged_file_is_refused_or_keeps_its_messages() {
+    const SIGNS: &str = "\"'\\\\{}[]<>&#:=\n\r \t,|>*@-!~?%u";
+    let (mut seed, signs) = (7_u64, SIGNS.chars().collect::<Vec<_>>());
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    for (format, [source, _]) in ALL {
+        for case in 0..600 {
+            let mut chars: Vec<char> = source.chars().collect();
+            let at = random(chars.len());
+            match case % 3 {
+                0 => chars.truncate(at),
+                1 => chars[at] = signs[random(signs.len())],
+                _ => chars.insert(at, signs[random(signs.len())]),
+            }
+            let text: String = chars.into_iter().collect();
+            assert_eq!(translate(&text, format, &identity), text);
+            let Ok(before) = Catalogue::read(&text, format, [None; 2]) else { continue };
+            let result = translate(&text, format, &upper);
+            let after = Catalogue::read(&result, format, [None; 2]);
+            let after =
+                after.unwrap_or_else(|error| panic!("{format} {error}\n{text}\n=>\n{result}"));
+            let keys = |all: &Catalogue| {
+                all.messages.iter().map(|it| it.context.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(keys(&before), keys(&after), "{format}\n{text}\n=>\n{result}");
+        }
+    }
+}
+
+#[test]
+fn a_broken_file_of_texts_is_refused_with_line_and_remedy() {
+    use Format::{Android, Json, Properties, Strings, Yaml};
+    for (format, text, line, needle) in [
+        (Json, "{\"a\":\n\"b c\"", 2, "json.tool"),
+        (Json, "{\"a\": \"b c\",\n}", 2, "json.tool"),
+        (Json, "{\"a\": \"b\n c\"}", 1, "json.tool"),
+        (Json, &"[".repeat(50_000), 1, "json.tool"),
+        (Json, "", 1, "json.tool"),
+        (Yaml, "a:\n  b: \"c d", 2, "quote the text"),
+        (Yaml, "a: b\n c: d\n", 2, "indentation"),
+        (Yaml, &"[".repeat(5000), 1, "the YAML is broken: recursion limit"),
+        (Properties, "a=b c\nb=\\u12\n", 2, "four hexadecimal digits"),
+        (Android, "<resources>\n<string name='a'>b c\n</resources>", 3, "xmllint"),
+        (Android, "\n<html/>", 1, "not `resources`"),
+        (Strings, "\"a\" = \"b c\";\n\"b\" = \"c d\"\n", 2, "plutil"),
+        (Strings, "\"a\" = \"b c;\n", 1, "plutil"),
+    ] {
+        let broken = Catalogue::read(text, format, [None; 2]).unwrap_err();
+        let text = text.get(..80).unwrap_or(text);
+        assert!(broken.line == line && broken.to_string().contains(needle), "{text}: {broken}");
+        assert_eq!(translate(text, format, &upper), text);
     }
 }
 

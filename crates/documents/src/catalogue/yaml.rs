@@ -1,0 +1,109 @@
+//! YAML: the texts of mappings and lists.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
+use super::keys::Keys;
+use super::message::{BrokenCatalogue, Text};
+use super::spelling::{Spelling, VALUES};
+use crate::words::regex;
+
+/// The texts of `text`.
+pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+    let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut file = File { text, bytes, newline, keys: Keys::default(), mappings: Vec::new() };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            let fault = format!(
+                "the YAML is broken: {}; quote the text there, or mend its indentation",
+                error.info()
+            );
+            BrokenCatalogue { line: error.marker().line(), fault }
+        })?;
+        file.event(event, span);
+    }
+    Ok(file.keys.texts)
+}
+
+struct File<'a> {
+    text: &'a str,
+    /// The first byte of each character.
+    bytes: Vec<usize>,
+    newline: &'static str,
+    keys: Keys,
+    /// For each mapping or list that is open, whether the next node is a key; none in a list.
+    mappings: Vec<Option<bool>>,
+}
+
+impl File<'_> {
+    fn event(&mut self, event: Event<'_>, span: Span) {
+        match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                let is_key = self.node();
+                self.keys.open(is_key);
+                self.mappings.push(matches!(event, Event::MappingStart(..)).then_some(true));
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.keys.close();
+                self.mappings.pop();
+            }
+            Event::Alias(_) => drop(self.node()),
+            Event::Scalar(text, style, _, tag) => {
+                if self.node() {
+                    return self.keys.key(text.into_owned());
+                }
+                let is_value = style == ScalarStyle::Plain
+                    && VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));
+                let is_text = !is_value && tag.is_none_or(|tag| tag.suffix == "str");
+                let text = Some(text.into_owned()).filter(|_| is_text);
+                if let Some((range, spelling)) = self.scalar(span, style) {
+                    self.keys.value(range, text, spelling);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns whether the node that follows is a key.
+    fn node(&mut self) -> bool {
+        match self.mappings.last_mut() {
+            Some(Some(is_key)) => std::mem::replace(is_key, !*is_key),
+            _ => false,
+        }
+    }
+
+    /// The bytes of a text that a translation replaces, and how it is written there; none if this
+    /// cannot be told.
+    fn scalar(&self, span: Span, style: ScalarStyle) -> Option<(Range<usize>, Spelling)> {
+        let [start, end] = [span.start, span.end].map(|it| self.bytes[it.index()]);
+        let source = self.text[start..end].trim_end_matches([' ', '\t', '\r', '\n']);
+        let newline = self.newline;
+        let indent = || format!("{newline}{}", " ".repeat(span.start.col()));
+        let range = start..start + source.len();
+        Some(match style {
+            // The span may go on to the end of a comment.
+            ScalarStyle::DoubleQuoted => (start..start + string(source)?, Spelling::Quoted),
+            ScalarStyle::SingleQuoted => (start..start + string(source)?, Spelling::Single),
+            // A colon behind a text that has one is read in two ways.
+            ScalarStyle::Plain => {
+                let is_key = self.text[range.end..].trim_start_matches(' ').starts_with(':');
+                (!is_key).then_some((range, Spelling::Plain))?
+            }
+            ScalarStyle::Literal => (range, Spelling::Lines(indent())),
+            // Lines that begin with white space are not joined.
+            ScalarStyle::Folded if source.contains(&(indent() + " ")) => return None,
+            ScalarStyle::Folded => (range, Spelling::Lines(newline.to_string() + &indent())),
+        })
+    }
+}
+
+/// The length of the string in quotes at the beginning of `text`.
+fn string(text: &str) -> Option<usize> {
+    static STRING: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"^(?s:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')"#));
+    STRING.find(text).map(|string| string.len())
+}
