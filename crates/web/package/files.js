@@ -55,7 +55,7 @@ async function named(given, entries, { name, progress, signal }) {
 async function fetched(address, { name, cache, progress, signal }) {
   const folder = new URL(address.endsWith("/") ? address : `${address}/`, globalThis.location?.href);
   cache = await cache;
-  const manifest = await content(new URL(MANIFEST, folder), { signal });
+  const manifest = await newest(new URL(MANIFEST, folder), cache, signal);
   const entries = Object.entries(listed(manifest, folder));
   const total = entries.reduce((sum, [, entry]) => sum + entry.bytes, 0);
   if (!(total <= MOST)) throw new RangeError(`${folder}: the model has ${total} bytes; a page can load ${MOST}`);
@@ -74,6 +74,19 @@ async function fetched(address, { name, cache, progress, signal }) {
     files.push([file, whole]);
   }
   return { name: name ?? folder.pathname.split("/").at(-2), files };
+}
+
+/** The manifest as the network has it, or as it was kept, where there is no network. */
+async function newest(address, cache, signal) {
+  try {
+    const manifest = await content(address, { signal });
+    await cache?.put(address, new Response(manifest)).catch(() => {});
+    return manifest;
+  } catch (error) {
+    const kept = signal?.aborted ? null : await cache?.match(address);
+    if (!kept) throw error;
+    return new Uint8Array(await kept.arrayBuffer());
+  }
 }
 
 function listed(manifest, folder) {

@@ -2,7 +2,7 @@
 
 const CACHE = "burnformer-page";
 const FILES = [
-  "./", "page.js", "page.css", "words.js", "icon.svg", "page.webmanifest",
+  "./", "index.html", "page.js", "page.css", "words.js", "icon.svg", "page.webmanifest",
   "index.js", "files.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm",
 ];
 
@@ -14,11 +14,11 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 // What the network has is newer; without one, what was kept serves.
 self.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || new URL(event.request.url).origin !== location.origin) return;
+  if (event.request.url.includes("/models/")) return;
   event.respondWith((async () => {
-    const isPart = !event.request.url.includes("/models/") || event.request.url.endsWith("/manifest.json");
     try {
       const response = await fetch(event.request);
-      if (response.ok && isPart) (await caches.open(CACHE)).put(event.request, response.clone());
+      if (response.ok) (await caches.open(CACHE)).put(event.request, response.clone());
       return response;
     } catch (error) {
       const kept = await caches.match(event.request);

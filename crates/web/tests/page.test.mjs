@@ -69,7 +69,7 @@ for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=prefer
       "",
       "I'm hungry.",
       "other way: Das Haus ist klein.",
-      "broken: model/model.safetensors: size is not the one in manifest.json; copy the whole directory anew",
+      "broken: model/model.safetensors: size differs from manifest.json; the file was changed or truncated, copy the whole directory anew",
       "opened: I'm hungry.",
       "390: fits",
       "768: fits",
