@@ -1,5 +1,6 @@
 //! Formats: how a document becomes verbatim pieces and blocks.
 
+mod ass;
 mod html;
 mod markdown;
 mod pieces;
@@ -34,6 +35,8 @@ pub enum Format {
     /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must
     /// be on the screen while it is spoken.
     Srt,
+    /// Advanced SubStation Alpha, subtitles with styles.
+    Ass,
     /// Catalogues of GNU gettext, PO and POT. A translation is marked as fuzzy.
     Po,
     /// XLIFF 1.2 and 2. A translation has the state of one that is to be reviewed.
@@ -53,11 +56,12 @@ pub enum Format {
 }
 
 /// The formats in their order, with their names and the extensions of their files.
-const TABLE: [(Format, &str, &str); 12] = [
+const TABLE: [(Format, &str, &str); 13] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm"),
     (Format::Markdown, "markdown", "md markdown"),
     (Format::Srt, "srt", "srt vtt"),
+    (Format::Ass, "ass", "ass ssa"),
     (Format::Po, "po", "po pot"),
     (Format::Xliff, "xliff", "xlf xliff"),
     (Format::Tmx, "tmx", "tmx"),
@@ -101,7 +105,7 @@ impl Format {
     /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only what
     /// is untranslated is translated.
     pub fn is_catalogue(self) -> bool {
-        !matches!(self, Self::Text | Self::Html | Self::Markdown | Self::Srt)
+        !matches!(self, Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass)
     }
 
     /// Returns whether files of this format have texts with their translations.
@@ -136,6 +140,7 @@ impl Format {
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),
             Self::Srt => srt::parse(&text),
+            Self::Ass => ass::parse(&text),
             _ => vec![Piece::Verbatim(0..text.len())],
         };
         (text, attributes, pieces)
@@ -196,8 +201,8 @@ mod tests {
         let message = "docx".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            "there is no document format `docx`; the formats are text, html, markdown, srt, po, xliff, \
-             tmx, json, yaml, properties, android, strings"
+            "there is no document format `docx`; the formats are text, html, markdown, srt, ass, po, \
+             xliff, tmx, json, yaml, properties, android, strings"
         );
     }
 }

@@ -304,7 +304,36 @@ de:
 "##,
 ];
 
-const ALL: [(Format, [&str; 2]); 9] = [
+const ASS: [&str; 2] = [
+    r##"[Script Info]
+Title: The title
+
+[V4+ Styles]
+Format: Name, Fontname
+Style: Default,Arial
+
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+Comment: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,A note, here
+Dialogue: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,{\i1}Well{\i0}, yes\Nand no
+Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\p1}m 0 0 l 9 9{\p0}
+"##,
+    r##"[Script Info]
+Title: The title
+
+[V4+ Styles]
+Format: Name, Fontname
+Style: Default,Arial
+
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+Comment: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,A note, here
+Dialogue: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,{\i1}WELL{\i0}, YES\NAND NO
+Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\p1}m 0 0 l 9 9{\p0}
+"##,
+];
+
+const ALL: [(Format, [&str; 2]); 10] = [
     (Format::Po, PO),
     (Format::Xliff, XLIFF),
     (Format::Xliff, XLIFF_2),
@@ -314,6 +343,7 @@ const ALL: [(Format, [&str; 2]); 9] = [
     (Format::Android, ANDROID),
     (Format::Strings, STRINGS),
     (Format::Yaml, YAML),
+    (Format::Ass, ASS),
 ];
 
 #[test]
@@ -517,7 +547,7 @@ fn under(folder: &Path, found: &mut Vec<(PathBuf, Format)>) {
         let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
         match Format::from_extension(extension) {
             _ if path.is_dir() => under(&path, found),
-            Some(format) if format.is_catalogue() => {
+            Some(format) if format.is_catalogue() || format == Format::Ass => {
                 found.push((path, format));
             }
             _ => {}

@@ -1,0 +1,68 @@
+//! Advanced SubStation Alpha: the texts of dialogues; fields, styles, override tags and drawings
+//! stay.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pieces::{Piece, Pieces};
+use crate::block::{Block, Lines};
+use crate::builder::{Builder, Space};
+use crate::escape::Escape;
+use crate::words::regex;
+
+/// The number of fields of a dialogue of which no line tells.
+const FIELDS: usize = 10;
+
+/// Override tags, breaks of lines and hard spaces; the number of a drawing.
+static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|\\[Nnh]"));
+static DRAWING: LazyLock<Regex> = LazyLock::new(|| regex(r"\\p(\d+)"));
+
+pub(super) fn parse(text: &str) -> Vec<Piece> {
+    let (mut pieces, mut at, mut fields) = (Pieces::default(), 0, FIELDS);
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.trim_end().len());
+        at += line.len();
+        let (kind, rest) = line.split_once(':').unwrap_or_default();
+        let comma = rest.match_indices(',').nth(fields.saturating_sub(2));
+        match (kind.trim(), comma) {
+            ("Format", _) => fields = rest.split(',').count(),
+            ("Dialogue", Some((comma, _))) => {
+                let start = start + kind.len() + comma + 2;
+                dialogue(text.get(start..end).unwrap_or_default(), start, &mut pieces);
+            }
+            _ => {}
+        }
+    }
+    pieces.finish(text.len())
+}
+
+/// Adds the text of a dialogue, which begins at `start`.
+fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
+    let (mut builder, mut breaks, mut at) = (Builder::new(Space::Keep), Vec::new(), 0);
+    let newline = if text.contains("\\N") { "\\N" } else { "\\n" };
+    let mut is_drawing = false;
+    let tags = TAG.find_iter(text).map(|tag| tag.range());
+    for Range { start, end } in tags.chain([text.len()..text.len()]) {
+        match &text[at..start] {
+            "" => {}
+            shape if is_drawing => builder.point(shape),
+            words => builder.text(words),
+        }
+        at = end;
+        match &text[start..end] {
+            "" => {}
+            tag if tag == newline && !is_drawing => breaks.push(builder.line_break()),
+            tag => {
+                builder.point(tag);
+                let last = DRAWING.captures_iter(tag).last();
+                is_drawing = last.map_or(is_drawing, |drawing| &drawing[1] != "0");
+            }
+        }
+    }
+    pieces.block = Some((start, builder));
+    let lines = Lines { breaks, newline: newline.into() };
+    let finish = |builder: Builder| Block { lines, ..builder.finish(Escape::Plain) };
+    pieces.finish_block(start + text.len(), finish);
+}
