@@ -109,7 +109,8 @@ impl Cleaner {
     fn reason(&mut self, pair: &LinePair, source: usize, target: usize) -> Option<Count> {
         let limits = &self.settings;
         let is_above = |length: usize, most: Option<usize>| most.is_some_and(|most| length > most);
-        let ratio = length_ratio(source, target);
+        // Infinite if one side is empty.
+        let ratio = source.max(target) as f64 / source.min(target) as f64;
         let reasons: [(bool, Count); 6] = [
             (!pair.valid, |report| &mut report.invalid_utf8),
             (source.min(target) == 0 && !limits.keep_empty, |report| &mut report.empty),
@@ -130,12 +131,6 @@ impl Cleaner {
 
 /// A count of a report.
 type Count = fn(&mut CleaningReport) -> &mut u64;
-
-/// The length of the longer side divided by the length of the shorter; infinite if one side is
-/// empty.
-fn length_ratio(source: usize, target: usize) -> f64 {
-    source.max(target) as f64 / source.min(target) as f64
-}
 
 /// Half a SHA-256 of the texts without their invisible characters. The probability that two of
 /// 10¹² different pairs have the same one is below 10⁻¹⁴.

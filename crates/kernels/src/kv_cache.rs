@@ -1,9 +1,9 @@
 use burn::tensor::{Bool, Int, Tensor, TensorData};
 
-use crate::attention::{AttentionInputs, attention};
+use crate::attention::{AttentionInputs, Block, attention};
 use crate::dropout::DropoutMask;
 #[cfg(feature = "cpu")]
-use crate::{op::Target, step_attention as step};
+use crate::{op::Target, step_attention::over_blocks};
 
 /// The keys and values of the positions that were decoded so far. Beam search may reorder its rows;
 /// there is one row per hypothesis.
@@ -14,17 +14,6 @@ use crate::{op::Target, step_attention as step};
 #[derive(Clone, Debug, Default)]
 pub struct KvCache {
     blocks: Vec<Block>,
-}
-
-/// Positions that were appended together.
-#[derive(Clone, Debug)]
-struct Block {
-    /// The keys, `[rows at that time, len, heads·d_k]`.
-    key: Tensor<3>,
-    /// The values, `[rows at that time, len, heads·d_v]`.
-    value: Tensor<3>,
-    /// For each present row, its row in this block. Empty if every row continues itself.
-    ancestors: Vec<u32>,
 }
 
 impl KvCache {
@@ -100,7 +89,7 @@ impl KvCache {
                 self.blocks.iter().all(|block| block.rows() == rows),
                 "attention needs one query per row of the cache"
             );
-            return step::over_blocks(query, &self.read(), heads);
+            return over_blocks(query, &self.blocks, heads);
         }
         let (key, value) = self.key_values();
         attention(AttentionInputs { query, key, value, heads, hidden }, mask)
@@ -116,21 +105,10 @@ impl KvCache {
         (joined(keys), joined(values))
     }
 
-    #[cfg(feature = "cpu")]
-    fn read(&self) -> Vec<step::Block<'_>> {
-        let blocks = self.blocks.iter();
-        blocks
-            .map(|Block { key, value, ancestors }| step::Block { key, value, ancestors })
-            .collect()
-    }
-
     /// Returns whether attention can read the blocks without joining them.
     fn stays(&self) -> bool {
         #[cfg(feature = "cpu")]
-        return self
-            .blocks
-            .iter()
-            .all(|block| Target::without_gradients(&[&block.key]) == Target::Cpu);
+        return self.blocks.iter().all(|b| Target::without_gradients(&[&b.key]) == Target::Cpu);
         #[cfg(not(feature = "cpu"))]
         false
     }

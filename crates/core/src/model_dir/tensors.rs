@@ -146,38 +146,30 @@ fn into_float32(
     path: &Path,
     stored: BTreeMap<String, Stored>,
 ) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
-    let (integers, floats): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        stored.into_iter().partition(|(_, it)| matches!(it.numbers, Numbers::Int8(_)));
-    let mut floats: BTreeMap<String, (Vec<f32>, Vec<usize>)> = floats
-        .into_iter()
-        .map(|(name, Stored { numbers, shape })| (name, (in_order(numbers), shape)))
-        .collect();
+    let (mut integers, mut floats) = (Vec::new(), BTreeMap::new());
+    for (name, Stored { numbers, shape }) in stored {
+        match numbers {
+            Numbers::Int8(numbers) => integers.push((name, numbers, shape)),
+            Numbers::Float32(mut numbers) => {
+                numbers.iter_mut().for_each(|it| *it = f32::from_bits(u32::from_le(it.to_bits())));
+                floats.insert(name, (numbers, shape));
+            }
+        }
+    }
     let mut quantized = Vec::with_capacity(integers.len());
-    for (name, matrix) in integers {
+    for (name, numbers, shape) in integers {
         let scales = floats.remove(&format!("{name}{SCALE}"));
         let message = || format!("matrix {name} has no scale for each of its rows");
         let missing = || ModelDirError::damaged(path, message());
-        let scales =
-            scales.and_then(|scales| of_rows(scales, &matrix.shape)).ok_or_else(missing)?;
-        quantized.push((name, matrix, scales));
+        let scales = scales.and_then(|scales| of_rows(scales, &shape)).ok_or_else(missing)?;
+        quantized.push((name, numbers, shape, scales));
     }
-    let dequantized = quantized.into_par_iter().map(|(name, matrix, scales)| {
-        let numbers = dequantized(matrix.bytes(), matrix.shape[1], &scales);
-        (name, (numbers, matrix.shape))
+    let dequantized = quantized.into_par_iter().map(|(name, numbers, shape, scales)| {
+        (name, (dequantized(&numbers, shape[1], &scales), shape))
     });
     floats.par_extend(dequantized);
     let data = |(name, (numbers, shape))| (name, TensorData::new(numbers, shape));
     Ok(floats.into_iter().map(data).collect())
-}
-
-fn in_order(numbers: Numbers) -> Vec<f32> {
-    match numbers {
-        Numbers::Float32(mut numbers) => {
-            numbers.iter_mut().for_each(|it| *it = f32::from_bits(u32::from_le(it.to_bits())));
-            numbers
-        }
-        Numbers::Int8(_) => unreachable!("integers are not floats"),
-    }
 }
 
 /// The scales, if there is one for each row of a matrix of this shape.

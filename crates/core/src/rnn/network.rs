@@ -210,22 +210,13 @@ impl Seq2SeqConfig for RnnConfig {
         };
         let initial = d_hidden * (d_hidden + 1);
         let attention = d_attention * (d_hidden + annotation + 2);
+        let cell = gru(d_model + annotation);
+        let scores = d_attention * d_hidden + source * (d_attention + annotation);
+        let units = 8 * d_model + unit + 2 * annotation;
         let decoder = Cost {
-            parameters: initial
-                + attention
-                + gru(d_model + annotation)
-                + biases
-                + 2 * d_model * (readout + 1),
-            multiplications: gru(d_model + annotation)
-                + d_attention * d_hidden
-                + source * (d_attention + annotation)
-                + 2 * d_model * readout,
-            kept_values: 8 * d_model
-                + unit
-                + 2 * annotation
-                + 2 * d_attention
-                + source
-                + 2 * readout,
+            parameters: initial + attention + cell + biases + 2 * d_model * (readout + 1),
+            multiplications: cell + scores + 2 * d_model * readout,
+            kept_values: units + 2 * d_attention + source + 2 * readout,
         };
         [encoder, decoder]
     }

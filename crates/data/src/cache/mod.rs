@@ -7,11 +7,10 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 144 | header: magic, byte order, version, counts, key, checksum of the rest, checksum of the header |
+//! | 1024 | header: its checksum and JSON with version, width, counts, cleaning report, key and checksum of the rest |
 //! | 2 or 4 per token | the source ids of every pair, followed by its target ids; 2 bytes if the vocabularies have at most 65,536 tokens |
 //! | 0 to 7 | zeros up to a multiple of 8 |
 //! | 16 per pair, and 8 | the offset of each source and each target, and of the end, in tokens |
-//! | the rest | the cleaning report as JSON |
 //!
 //! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in
 //! memory: lengths and pairs are read where they are needed.

@@ -1,13 +1,13 @@
 //! A tokenised corpus, which is read from its cache file sentence by sentence or held in memory.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use super::file::read_exact_at;
 use super::header::{HEADER_BYTES, Header};
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::open_error;
@@ -51,7 +51,8 @@ pub struct MixedPart {
 /// An open cache file whose content was verified.
 #[derive(Debug)]
 struct TokenFile {
-    file: File,
+    /// One reader at a time moves the position in the file.
+    file: Mutex<File>,
     path: PathBuf,
     header: Header,
     /// The highest id that was found when the file was verified.
@@ -74,7 +75,8 @@ impl TokenizedCorpus {
         let (header, highest) = verified;
         let (hash, report) = (header.body_hash.clone(), header.report.clone());
         let pairs = header.pairs as usize;
-        let tokens = Tokens::File(TokenFile { file, path: path.into(), header, highest });
+        let tokens =
+            Tokens::File(TokenFile { file: file.into(), path: path.into(), header, highest });
         Ok(Self { tokens, pairs, hash, report, parts: vec![] })
     }
 
@@ -239,7 +241,9 @@ impl TokenFile {
 
     fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; count];
-        read_exact_at(&self.file, &mut bytes, from).map_err(|cause| match cause.kind() {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
             _ => DataError::Unreadable(self.path.clone(), cause),
         })?;

@@ -26,42 +26,38 @@ pub(super) fn count(
 ) -> Result<Words> {
     let parts: Vec<_> =
         lines.par_chunks(4096).map(|chunk| count_chunk(pipeline, chunk)).collect::<Result<_>>()?;
-    let counts = merge(parts);
+    let counts = summed(parts.into_iter().flatten());
     let alphabet = alphabet(&counts, coverage, max_alphabet);
     if alphabet.is_empty() {
         return Err(DataError::NoTrainingText);
     }
-    let counts = restrict(counts, &alphabet);
+    let counts = restrict(&counts, &alphabet);
     Ok(Words { counts, alphabet })
 }
 
-fn count_chunk(pipeline: &tokenizers::Tokenizer, lines: &[String]) -> Result<HashMap<String, u64>> {
+fn count_chunk(
+    tokenizer: &tokenizers::Tokenizer,
+    lines: &[String],
+) -> Result<HashMap<String, u64>> {
     let mut counts = HashMap::new();
     for line in lines {
-        for word in split(pipeline, line).map_err(DataError::training)? {
+        let normalized = pipeline::normalized(tokenizer, line).map_err(DataError::training)?;
+        for word in pipeline::words(tokenizer, &normalized).map_err(DataError::training)? {
             *counts.entry(word).or_default() += 1;
         }
     }
     Ok(counts)
 }
 
-fn split(tokenizer: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
-    let normalized = pipeline::normalized(tokenizer, line)?;
-    pipeline::words(tokenizer, &normalized)
-}
-
-fn merge(parts: Vec<HashMap<String, u64>>) -> Vec<(String, u64)> {
-    let mut whole: HashMap<String, u64> = HashMap::new();
-    for (word, count) in parts.into_iter().flatten() {
-        *whole.entry(word).or_default() += count;
+/// The sums of the counts of each word, in ascending order of the words.
+fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+    let mut sums: HashMap<String, u64> = HashMap::new();
+    for (word, count) in counts {
+        *sums.entry(word).or_default() += count;
     }
-    sorted(whole)
-}
-
-fn sorted(counts: HashMap<String, u64>) -> Vec<(String, u64)> {
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_unstable();
-    counts
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_unstable();
+    sums
 }
 
 /// The most frequent characters that together reach `coverage` of the text. Ties are in the order
@@ -86,13 +82,10 @@ fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
 }
 
 /// Divides words at characters outside of the alphabet, because no piece can contain them.
-fn restrict(words: Vec<(String, u64)>, alphabet: &[char]) -> Vec<(String, u64)> {
+fn restrict(words: &[(String, u64)], alphabet: &[char]) -> Vec<(String, u64)> {
     let known = |c: char| alphabet.binary_search(&c).is_ok();
-    let mut counts: HashMap<String, u64> = HashMap::new();
-    for (word, count) in words {
-        for part in word.split(|c| !known(c)).filter(|part| !part.is_empty()) {
-            *counts.entry(part.to_owned()).or_default() += count;
-        }
-    }
-    sorted(counts)
+    summed(words.iter().flat_map(|(word, count)| {
+        let parts = word.split(|c| !known(c)).filter(|part| !part.is_empty());
+        parts.map(|part| (part.to_owned(), *count))
+    }))
 }

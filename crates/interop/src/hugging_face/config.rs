@@ -190,21 +190,21 @@ impl MarianConfig {
     }
 
     fn check(&self, path: &Path, family: Family) -> Result<()> {
-        let refuse = |bad: bool, what: &str, remedy| match bad {
-            true => Err(InteropError::unsupported(path, what, remedy)),
-            false => Ok(()),
-        };
-        let like_marian =
-            "MarianMTModel has none of this either: such a file is not one of its own";
-        let before = family == Family::Marian && self.normalize_before;
-        refuse(before, "normalize_before", like_marian)?;
-        refuse(self.normalize_embedding, "normalize_embedding", like_marian)?;
-        let last = family == Family::Marian && self.add_final_layer_norm;
-        refuse(last, "add_final_layer_norm", like_marian)?;
-        refuse(!self.static_position_embeddings, "trained positions", like_marian)?;
+        let other = "MarianMTModel has none of this either: such a file is not one of its own";
+        let is_marian = family == Family::Marian;
         let divides = |heads: usize| heads > 0 && self.d_model.is_multiple_of(heads);
-        let all = divides(self.encoder_attention_heads) && divides(self.decoder_attention_heads);
-        refuse(!all, "d_model that attention heads do not divide", "the file is damaged")
+        let even = divides(self.encoder_attention_heads) && divides(self.decoder_attention_heads);
+        let refused = [
+            (is_marian && self.normalize_before, "normalize_before", other),
+            (self.normalize_embedding, "normalize_embedding", other),
+            (is_marian && self.add_final_layer_norm, "add_final_layer_norm", other),
+            (!self.static_position_embeddings, "trained positions", other),
+            (!even, "d_model that attention heads do not divide", "the file is damaged"),
+        ];
+        match refused.into_iter().find(|(is, ..)| *is) {
+            Some((_, what, remedy)) => Err(InteropError::unsupported(path, what, remedy)),
+            None => Ok(()),
+        }
     }
 }
 

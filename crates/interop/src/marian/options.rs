@@ -99,23 +99,21 @@ fn check(path: &Path, options: &Options) -> Result<()> {
     if !options.list("transformer-tied-layers").is_empty() {
         return refused(path, options, "transformer-tied-layers", "models without it can be read");
     }
+    let usual = "models with its usual value can be read";
+    // A depth of zero in the decoder stands for that of the encoder.
     let plain = [
-        ("transformer-ffn-depth", "2"),
-        ("transformer-decoder-ffn-depth", "0"),
-        ("transformer-decoder-dim-ffn", "0"),
-        ("lemma-dim-emb", "0"),
+        ("transformer-ffn-depth", &["2"][..], usual),
+        ("transformer-decoder-ffn-depth", &["0", "2"], usual),
+        ("transformer-decoder-dim-ffn", &["0"], usual),
+        ("lemma-dim-emb", &["0"], usual),
+        ("transformer-postprocess-emb", &["", "d"], "known are \"\" and d"),
     ];
-    for (key, usual) in plain {
-        let same = options.get(key).is_none_or(|value| value == usual);
-        // Zero stands for the encoder's.
-        let depth = key == "transformer-decoder-ffn-depth" && options.get(key) == Some("2");
-        if !same && !depth {
-            return refused(path, options, key, "models with its usual value can be read");
-        }
-    }
-    match options.get("transformer-postprocess-emb") {
-        None | Some("" | "d") => Ok(()),
-        _ => refused(path, options, "transformer-postprocess-emb", "known are \"\" and d"),
+    let is_unusual = |&(key, values, _): &(&str, &[&str], _)| {
+        options.get(key).is_some_and(|value| !values.contains(&value))
+    };
+    match plain.into_iter().find(is_unusual) {
+        Some((key, _, known)) => refused(path, options, key, known),
+        None => Ok(()),
     }
 }
 

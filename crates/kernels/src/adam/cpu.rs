@@ -8,34 +8,6 @@ use crate::simd::vectorised;
 /// The number of elements that one task handles.
 const TASK: usize = 16 * 1024;
 
-/// The factors of one update, in 32 bits.
-#[derive(Clone, Copy)]
-struct Factors {
-    scale: f32,
-    beta: [f32; 2],
-    /// 1 − β.
-    share: [f32; 2],
-    /// rate / (1 − β₁ᵗ).
-    rate: f32,
-    /// 1 / (1 − β₂ᵗ).
-    correction: f32,
-    epsilon: f32,
-}
-
-impl From<AdamStep> for Factors {
-    fn from(step: AdamStep) -> Self {
-        let [first, second] = step.corrections();
-        Self {
-            scale: step.gradient_scale as f32,
-            beta: [step.beta_1 as f32, step.beta_2 as f32],
-            share: [(1.0 - step.beta_1) as f32, (1.0 - step.beta_2) as f32],
-            rate: (step.rate * first) as f32,
-            correction: second as f32,
-            epsilon: step.epsilon as f32,
-        }
-    }
-}
-
 /// One update of `parameter` and its moments by `gradient`.
 pub(super) fn update(
     parameter: &mut [f32],
@@ -43,11 +15,10 @@ pub(super) fn update(
     [first, second]: [&mut [f32]; 2],
     step: AdamStep,
 ) {
-    let factors = Factors::from(step);
     let moments = first.par_chunks_mut(TASK).zip(second.par_chunks_mut(TASK));
     let tasks = parameter.par_chunks_mut(TASK).zip(gradient.par_chunks(TASK)).zip(moments);
     tasks.for_each(|((parameter, gradient), (first, second))| {
-        update_task(parameter, gradient, first, second, factors);
+        update_task(parameter, gradient, first, second, step);
     });
 }
 
@@ -57,14 +28,19 @@ vectorised! {
         gradient: &[f32],
         first: &mut [f32],
         second: &mut [f32],
-        factors: Factors,
+        step: AdamStep,
     ) {
+        let [beta_1, beta_2] = [step.beta_1 as f32, step.beta_2 as f32];
+        let [share_1, share_2] = [(1.0 - step.beta_1) as f32, (1.0 - step.beta_2) as f32];
+        let [correction_1, correction_2] = step.corrections();
+        let (rate, correction_2) = ((step.rate * correction_1) as f32, correction_2 as f32);
+        let (scale, epsilon) = (step.gradient_scale as f32, step.epsilon as f32);
         let moments = first.iter_mut().zip(second);
         for ((p, g), (m, v)) in parameter.iter_mut().zip(gradient).zip(moments) {
-            let g = g * factors.scale;
-            *m = factors.beta[0] * *m + factors.share[0] * g;
-            *v = factors.beta[1] * *v + factors.share[1] * (g * g);
-            *p -= factors.rate * *m / ((*v * factors.correction).sqrt() + factors.epsilon);
+            let g = g * scale;
+            *m = beta_1 * *m + share_1 * g;
+            *v = beta_2 * *v + share_2 * (g * g);
+            *p -= rate * *m / ((*v * correction_2).sqrt() + epsilon);
         }
     }
 }

@@ -17,6 +17,17 @@ pub struct AttentionInputs {
     pub hidden: Option<Tensor<4, Bool>>,
 }
 
+/// Positions that were appended together to a cache of keys and values.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The keys, `[rows at that time, len, heads·d_k]`.
+    pub key: Tensor<3>,
+    /// The values, `[rows at that time, len, heads·d_v]`.
+    pub value: Tensor<3>,
+    /// For each present row, its row in this block. Empty if every row continues itself.
+    pub ancestors: Vec<u32>,
+}
+
 impl AttentionInputs {
     /// Queries, keys and values of `heads` heads, of which every query sees every key.
     pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {

@@ -16,6 +16,7 @@ use crate::op::Target;
 
 pub use heads::{merge_heads, split_heads};
 pub use inputs::AttentionInputs;
+pub(crate) use inputs::Block;
 pub use softmax::masked_softmax;
 
 /// Multi-head scaled dot-product attention (paper §3.2): `softmax(Q·Kᵀ/√d_k)·V` in every head.

@@ -29,7 +29,7 @@ impl Row {
     ///
     /// # Panics
     /// If the target is neither that of padding nor below the number of logits.
-    pub fn of(logits: &[f32], target: i64, loss: Smoothing) -> Self {
+    pub fn of(logits: &[f32], target: i64, loss: &CrossEntropy) -> Self {
         if target == loss.pad {
             return Self::default();
         }
@@ -44,27 +44,21 @@ impl Row {
     }
 }
 
-/// The settings of the loss.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Smoothing {
+/// The loss of one prediction for each target.
+#[derive(Clone, Debug)]
+pub(super) struct CrossEntropy {
+    pub targets: Vec<i64>,
     /// The target of padding: rows with this target are not counted.
     pub pad: i64,
     /// ε of label smoothing.
     pub epsilon: f64,
 }
 
-/// The loss of one prediction for each target.
-#[derive(Clone, Debug)]
-pub(super) struct CrossEntropy {
-    pub targets: Vec<i64>,
-    pub smoothing: Smoothing,
-}
-
 impl CrossEntropy {
     /// The statistics of the rows of `logits`, `[rows, vocab]`.
     pub fn rows(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
         let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
-        tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, self.smoothing)).collect()
+        tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, self)).collect()
     }
 
     /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
@@ -87,7 +81,7 @@ impl CrossEntropy {
         vocab: usize,
         scale: f32,
     ) {
-        let Self { targets, smoothing: Smoothing { pad, epsilon } } = self;
+        let Self { targets, pad, epsilon } = self;
         let tasks = out.par_chunks_exact_mut(vocab).zip(targets).zip(rows).enumerate();
         tasks.with_min_len(4).for_each(|(index, ((out, &target), row))| {
             if target == *pad {

@@ -39,8 +39,7 @@ pub fn label_smoothed_cross_entropy(
         #[cfg(feature = "cpu")]
         Target::Cpu => {
             let targets = crate::cpu::integers(targets);
-            let smoothing = cpu::Smoothing { pad: i64::from(pad), epsilon: smoothing };
-            let loss = cpu::CrossEntropy { targets, smoothing };
+            let loss = cpu::CrossEntropy { targets, pad: i64::from(pad), epsilon: smoothing };
             let (smoothed, mut aside) = crate::op::apply_with_aside(loss, [logits.into()]);
             (smoothed, aside.remove(0))
         }

@@ -14,14 +14,6 @@ pub(super) struct Input<'a> {
     pub mask: Option<DropoutMask>,
 }
 
-/// The weight and the bias, `[d]` each, and ε, which is added to the variance.
-#[derive(Clone, Copy)]
-pub(super) struct Affine<'a> {
-    pub weight: &'a [f32],
-    pub bias: &'a [f32],
-    pub epsilon: f32,
-}
-
 /// Mean and 1/√(variance + ε) of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moments {
@@ -47,16 +39,22 @@ impl Input<'_> {
     }
 }
 
-/// Normalises `input` into `out` and returns the moments of each row.
-pub(super) fn forward(input: Input, affine: Affine, out: &mut [f32]) -> Vec<Moments> {
-    let width = affine.weight.len();
+/// Normalises `input` into `out` and returns the moments of each row. Weight and bias are `[d]`
+/// each; `epsilon` is added to the variance.
+pub(super) fn forward(
+    input: Input,
+    [weight, bias]: [&[f32]; 2],
+    epsilon: f32,
+    out: &mut [f32],
+) -> Vec<Moments> {
+    let width = weight.len();
     let mut moments = vec![Moments::default(); out.len() / width.max(1)];
     let tasks = out.par_chunks_mut(width * BLOCK).zip(moments.par_chunks_mut(BLOCK)).enumerate();
     let scratch = || vec![0.0; width * BLOCK];
     tasks.for_each_init(scratch, |factors, (index, (out, moments))| {
         input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
         for (row, moments) in out.chunks_exact_mut(width).zip(moments) {
-            *moments = normalise(row, affine.weight, affine.bias, affine.epsilon);
+            *moments = normalise(row, weight, bias, epsilon);
         }
     });
     moments
@@ -65,15 +63,9 @@ pub(super) fn forward(input: Input, affine: Affine, out: &mut [f32]) -> Vec<Mome
 /// The number of rows for which the factors of dropout are drawn together.
 const BLOCK: usize = 8;
 
-/// The gradients of weight and bias, `[d]` each.
-pub(super) struct Gradients {
-    pub weight: Vec<f32>,
-    pub bias: Vec<f32>,
-}
-
 /// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of
-/// `x` in `dx`. Writes the gradient of `y` to `dy` if there is a mask, and sums the gradients of
-/// the parameters.
+/// `x` in `dx`. Writes the gradient of `y` to `dy` if there is a mask. Returns the gradients of
+/// weight and bias, `[d]` each.
 pub(super) fn backward(
     input: Input,
     weight: &[f32],
@@ -81,7 +73,7 @@ pub(super) fn backward(
     dx: &mut [f32],
     source: Option<&[f32]>,
     dy: &mut [f32],
-) -> Gradients {
+) -> [Vec<f32>; 2] {
     let width = weight.len();
     let rows = rows_per_task(moments.len());
     let task = |(index, dx, dy): (usize, &mut [f32], &mut [f32])| {
@@ -101,7 +93,7 @@ pub(super) fn backward(
     };
     let mut sums = ordered_sum(&partial, 2 * width);
     let bias = sums.split_off(width);
-    Gradients { weight: sums, bias }
+    [sums, bias]
 }
 
 /// The backward pass of the rows of one task. Returns Σ g·x̂ and Σ g, `[2·d]`.

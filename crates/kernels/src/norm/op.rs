@@ -2,7 +2,7 @@
 
 use burn::backend::flex::FlexTensor;
 
-use super::cpu::{self, Affine, Input, Moments};
+use super::cpu::{self, Input, Moments};
 use crate::cpu::{contiguous, floats, overwrite, tensor};
 use crate::dropout::DropoutMask;
 use crate::op::{FusedOp, Keep};
@@ -23,10 +23,9 @@ impl<const N: usize> FusedOp<N> for Norm {
         let y = (N == 4).then(|| inputs.remove(1));
         let [x, weight, bias] = inputs.try_into().expect("three or four inputs");
         let mut saved = Saved { x, y, mask: self.mask, weight, moments: Vec::new() };
-        let (weight, bias) = (floats(&saved.weight), floats(&bias));
+        let affine = [floats(&saved.weight), floats(&bias)];
         let mut out = vec![0.0; saved.x.layout().num_elements()];
-        let affine = Affine { weight, bias, epsilon: self.epsilon as f32 };
-        saved.moments = cpu::forward(saved.input(), affine, &mut out);
+        saved.moments = cpu::forward(saved.input(), affine, self.epsilon as f32, &mut out);
         (tensor(out, saved.x.layout().shape().clone()), saved)
     }
 
@@ -61,13 +60,13 @@ impl Saved {
             let moments = &self.moments;
             parameters = Some(cpu::backward(self.input(), weight, moments, dx, source, &mut dy));
         });
-        let parameters = parameters.expect("overwrite calls its writer");
+        let [dweight, dbias] = parameters.expect("overwrite calls its writer");
         let dy = match self.mask {
             None => dx.clone(),
             Some(_) => tensor(dy, self.x.layout().shape().clone()),
         };
         let width = [weight.len()];
-        [dx, dy, tensor(parameters.weight, width), tensor(parameters.bias, width)]
+        [dx, dy, tensor(dweight, width), tensor(dbias, width)]
     }
 
     fn input(&self) -> Input<'_> {

@@ -12,7 +12,7 @@ use crate::attention::{AttentionInputs, attention};
 use crate::op::Target;
 
 #[cfg(feature = "cpu")]
-pub(crate) use op::{Block, over_blocks};
+pub(crate) use op::over_blocks;
 
 /// Multi-head scaled dot-product attention (paper §3.2) for a few queries per sentence, without
 /// gradients. Decoding uses it, because its matrix products are too small for the general

@@ -1,11 +1,10 @@
 //! A step of attention as an operation on the CPU, which has no backward pass.
 
 use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
 use super::cpu::{self, Heads, KeyValues};
-use crate::attention::AttentionInputs;
+use crate::attention::{AttentionInputs, Block};
 use crate::cpu::{bools, contiguous, floats, primitive, tensor};
 
 /// Attention of the queries of each batch entry to its keys; all tensors on the CPU without
@@ -45,30 +44,18 @@ fn extend<'a>(
     pairs.values.extend(rows(values, value_width));
 }
 
-/// The keys and values of some positions, and which row each present row continues.
-pub(crate) struct Block<'a> {
-    pub key: &'a Tensor<3>,
-    pub value: &'a Tensor<3>,
-    /// Empty where every row continues itself.
-    pub ancestors: &'a [u32],
-}
-
 /// Attention of one query per row to the positions of `blocks`, one block after the other. All
 /// tensors are on the CPU and without gradients.
 pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> Tensor<3> {
     let [rows, _, width] = query.dims();
     let value_width = blocks[0].value.dims()[2];
     let query = contiguous(primitive(query));
-    let data: Vec<(FlexTensor, FlexTensor)> = blocks
-        .iter()
-        .map(|block| (block.key.clone(), block.value.clone()))
-        .map(|(key, value)| (contiguous(primitive(key)), contiguous(primitive(value))))
-        .collect();
-    let read: Vec<(&[f32], &[f32], usize)> = data
-        .iter()
-        .zip(blocks)
-        .map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]))
-        .collect();
+    let plain = |x: &Tensor<3>| contiguous(primitive(x.clone()));
+    let data: Vec<_> =
+        blocks.iter().map(|block| (plain(&block.key), plain(&block.value))).collect();
+    let read = data.iter().zip(blocks);
+    let read = read.map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]));
+    let read: Vec<_> = read.collect();
     let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
     let contexts = cpu::forward(sizes, floats(&query), |row, pairs| {
         for (block, &(keys, values, len)) in blocks.iter().zip(&read) {
