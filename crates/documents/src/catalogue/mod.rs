@@ -2,6 +2,7 @@
 //! them stays byte for byte, except for the slots of what is translated.
 
 mod android;
+mod fluent;
 mod json;
 mod keys;
 mod message;
@@ -84,6 +85,7 @@ fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
     let all = match format {
         Format::Json => json::read(text)?,
         Format::Yaml => yaml::read(text)?,
+        Format::Fluent => fluent::read(text)?,
         Format::Properties => pairs::properties(text)?,
         Format::Android => android::read(text)?,
         Format::Strings => pairs::strings(text)?,

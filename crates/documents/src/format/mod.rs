@@ -53,10 +53,12 @@ pub enum Format {
     Android,
     /// Apple's tables of strings.
     Strings,
+    /// Fluent.
+    Fluent,
 }
 
 /// The formats in their order, with their names and the extensions of their files.
-const TABLE: [(Format, &str, &str); 13] = [
+const TABLE: [(Format, &str, &str); 14] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm"),
     (Format::Markdown, "markdown", "md markdown"),
@@ -70,6 +72,7 @@ const TABLE: [(Format, &str, &str); 13] = [
     (Format::Properties, "properties", "properties"),
     (Format::Android, "android", "xml"),
     (Format::Strings, "strings", "strings"),
+    (Format::Fluent, "fluent", "ftl"),
 ];
 
 impl Format {
@@ -202,7 +205,7 @@ mod tests {
         assert_eq!(
             message,
             "there is no document format `docx`; the formats are text, html, markdown, srt, ass, po, \
-             xliff, tmx, json, yaml, properties, android, strings"
+             xliff, tmx, json, yaml, properties, android, strings, fluent"
         );
     }
 }

@@ -333,7 +333,43 @@ Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\p1}m 0 0 l 9 9{\p0}
 "##,
 ];
 
-const ALL: [(Format, [&str; 2]); 10] = [
+const FLUENT: [&str; 2] = [
+    r##"# Comment
+-brand = Fire Fox
+hello = Hello, { $name } of { -brand }!
+    .title = A title
+    .accesskey = H
+long =
+    First line
+    goes on
+
+    second <b>part</b>
+files = { $n ->
+    [one] One file
+   *[other]
+        { $n } files { $kind ->
+           *[a] of kind
+        }
+} left here
+"##,
+    r##"# Comment
+-brand = Fire Fox
+hello = HELLO, { $name } OF { -brand }!
+    .title = A TITLE
+    .accesskey = H
+long =
+    FIRST LINE GOES ON SECOND <b>PART</b>
+files = { $n ->
+    [one] ONE FILE
+   *[other]
+        { $n } FILES { $kind ->
+           *[a] OF KIND
+        }
+} LEFT HERE
+"##,
+];
+
+const ALL: [(Format, [&str; 2]); 11] = [
     (Format::Po, PO),
     (Format::Xliff, XLIFF),
     (Format::Xliff, XLIFF_2),
@@ -343,6 +379,7 @@ const ALL: [(Format, [&str; 2]); 10] = [
     (Format::Android, ANDROID),
     (Format::Strings, STRINGS),
     (Format::Yaml, YAML),
+    (Format::Fluent, FLUENT),
     (Format::Ass, ASS),
 ];
 
@@ -518,7 +555,7 @@ fn a_damaged_file_is_refused_or_keeps_its_messages() {
 
 #[test]
 fn a_broken_file_of_texts_is_refused_with_line_and_remedy() {
-    use Format::{Android, Json, Properties, Strings, Yaml};
+    use Format::{Android, Fluent, Json, Properties, Strings, Yaml};
     for (format, text, line, needle) in [
         (Json, "{\"a\":\n\"b c\"", 2, "json.tool"),
         (Json, "{\"a\": \"b c\",\n}", 2, "json.tool"),
@@ -533,6 +570,10 @@ fn a_broken_file_of_texts_is_refused_with_line_and_remedy() {
         (Android, "\n<html/>", 1, "not `resources`"),
         (Strings, "\"a\" = \"b c\";\n\"b\" = \"c d\"\n", 2, "plutil"),
         (Strings, "\"a\" = \"b c;\n", 1, "plutil"),
+        (Fluent, "a = B c\nb c\n", 2, "indent"),
+        (Fluent, "a = B {c\nb = D\n", 1, "brace"),
+        (Fluent, "a = { $n ->\n *[b] C\nb = D\n", 3, "selection"),
+        (Fluent, "a = { $n ->\n *[b] C\n", 3, "selection"),
     ] {
         let broken = Catalogue::read(text, format, [None; 2]).unwrap_err();
         let text = text.get(..80).unwrap_or(text);
