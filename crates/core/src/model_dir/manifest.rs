@@ -33,7 +33,7 @@ struct Entry {
 /// saving.
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if a file cannot be read or the manifest cannot be written.
+/// A [`ModelDirError`] if a file cannot be read or the manifest cannot be written.
 pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
     seal_those(dir, |_| true)
 }

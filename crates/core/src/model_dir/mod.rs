@@ -59,7 +59,7 @@ fn is_float32(compute: &ComputeType) -> bool {
 /// The directory is complete only after [`seal`].
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if a file cannot be written.
+/// A [`ModelDirError`] if a file cannot be written.
 pub fn save(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
@@ -73,7 +73,7 @@ pub fn save(
 /// quarter of their size.
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if a file cannot be written.
+/// A [`ModelDirError`] if a file cannot be written.
 pub fn save_parameters(
     dir: &Path,
     config: &dyn Seq2SeqConfig,

@@ -16,7 +16,7 @@ type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
 /// Writes named tensors to `path` as float32 in the safetensors format.
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if the file cannot be written.
+/// A [`ModelDirError`] if the file cannot be written.
 pub fn write_tensors(
     path: &Path,
     tensors: &BTreeMap<String, TensorData>,
@@ -29,7 +29,7 @@ pub fn write_tensors(
 /// and `.scale`.
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if the file cannot be written.
+/// A [`ModelDirError`] if the file cannot be written.
 pub fn write_quantized(
     path: &Path,
     tensors: &BTreeMap<String, TensorData>,

@@ -36,7 +36,7 @@ impl Spelling {
             Self::Po(newline) => po_string(text, newline),
             Self::Xml => partial_escape(text).into_owned(),
             Self::Markup => text.into(),
-            Self::Android(false) => partial_escape(&android(text)).into_owned(),
+            Self::Android(false) => partial_escape(android(text)).into_owned(),
             Self::Android(true) => outside_tags(text, android),
             Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
             Self::Quoted => format!("\"{}\"", escaped(text, "\"\\", char::is_control)),

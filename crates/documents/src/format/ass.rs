@@ -44,7 +44,7 @@ fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
     let newline = if text.contains("\\N") { "\\N" } else { "\\n" };
     let mut is_drawing = false;
     let tags = TAG.find_iter(text).map(|tag| tag.range());
-    for Range { start, end } in tags.chain([text.len()..text.len()]) {
+    for Range { start, end } in tags.chain(std::iter::once(text.len()..text.len())) {
         match &text[at..start] {
             "" => {}
             shape if is_drawing => builder.point(shape),
