@@ -21,7 +21,7 @@
 //! |---|---|
 //! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
 //! | §3.2 attention | [`attention`]; decoding: [`step_attention`], [`KvCache`] |
-//! | §3.3 feed-forward | [`linear_relu`], [`linear`], [`linear_bfloat16`]; decoding: [`PackedWeight`] |
+//! | §3.3 feed-forward | [`linear`], [`linear_with`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
