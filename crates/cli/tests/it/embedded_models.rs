@@ -110,7 +110,8 @@ fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
     let text = folder.path().join("text.de");
     let long = "Zitronen Zitronen Zitronen Dübel Kiwis Scheiben Lager Muttern Erlaubnis Zulassung Verordnung Mangos Mangos Mangos \
                 Kiwis";
-    let things = "Äpfel, Mehrkosten, Melonen, Pflaumen, Kolben, Bolzen, Schrauben, Lager, Kolben.";
+    let things =
+        "Schrauben, Nägel, Scheiben, Lager, Hammer, Kolben, Nägel, Birnen, Muttern, Schrauben.";
     std::fs::write(&text, format!("Ich habe Hunger.\n{things}\n{long}\n")).unwrap();
     let arguments = ["translate", "--json", "--input", text.to_str().unwrap()];
     let output = run(&arguments);

@@ -50,6 +50,10 @@ fn what_is_there_already_and_what_is_quantised_already_is_refused() {
     );
     refused(&["quantize", "--model", &once, "--out", &twice], 1, &["once: is quantised already"]);
     refused(&["quantize", "--model", "nowhere", "--out", &twice], 1, &["nowhere: no such folder"]);
-    refused(&["translate", "--model", &model, "--compute", "int4"], 2, &["int4", "float32, int8"]);
+    refused(
+        &["translate", "--model", &model, "--compute", "int4"],
+        2,
+        &["int4", "float32, bfloat16, int8"],
+    );
     assert!(!Path::new(&twice).exists());
 }
