@@ -62,11 +62,10 @@ pub fn stream(
             return Ok(first.unwrap_or_default());
         }
         Some(root) if root.name == "tmx" => {
-            let [from, to] =
-                [languages[0].unwrap_or("one language"), languages[1].unwrap_or("another")];
+            let [from, to] = languages.map(|language| language.unwrap_or("another language"));
             let known = Vec::from_iter(known).join(", ");
             format!(
-                "no unit has a text in {from} and one in {to}, but in {known}; add the other `tuv`, empty where it is to be translated, or take a memory of the model's languages"
+                "no unit has a text in {from} beside one in {to}, but in {known}; add the other `tuv`, empty where it is to be translated, or take a memory of the model's languages"
             )
         }
         _ => "the file is no TMX: it has no element `tmx`; export the memory as TMX 1.4".into(),

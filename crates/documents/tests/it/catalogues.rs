@@ -5,7 +5,7 @@ mod samples;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use self::samples::{ALL, PO, TMX, XLIFF, YAML};
+use self::samples::{ALL, PO, TMX, XLIFF};
 use crate::common::{identity, translate, upper};
 use burnformer_documents::Translated;
 use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, PendingSentence};
