@@ -406,7 +406,7 @@ mod tests {
             (vec![("a.po", fuzzy)], "30 fuzzy"),
             (
                 vec![("a.tmx", tmx([1; 30].into_iter()).replace("DE", "fr"))],
-                "but in en-GB, fr; take",
+                "but in en-GB, fr; add the other `tuv`, empty where it is to be translated, or take a memory of the model's",
             ),
             (
                 vec![("a.tmx", tmx([1; 30].into_iter()).replace("</tu>\n</body>", "</body>"))],
