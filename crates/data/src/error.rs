@@ -274,9 +274,4 @@ impl DataError {
     }
 }
 
-/// The message: a program whose `main` returns the error prints its `Debug` form.
-impl std::fmt::Debug for DataError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+burnformer_files::debug_as_message!(DataError);

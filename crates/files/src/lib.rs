@@ -28,6 +28,19 @@ use std::path::Path;
 
 pub use temporary::{Readers, Temporary, remove_leftovers, write_shared};
 
+/// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that
+/// form.
+#[macro_export]
+macro_rules! debug_as_message {
+    ($error:ty) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
 /// Replaces the file at `path` by one with the content `bytes`. Only one process may write to the
 /// folder.
 ///

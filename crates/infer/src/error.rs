@@ -67,6 +67,16 @@ pub enum InferError {
         /// The allowed values.
         remedy: &'static str,
     },
+    /// A setting is above another one, which limits it.
+    #[error("{name} = {value}: it cannot exceed {most}; lower it, or raise {most}")]
+    Above {
+        /// The name of the setting.
+        name: &'static str,
+        /// The value given.
+        value: usize,
+        /// The name of the setting that limits it.
+        most: &'static str,
+    },
     /// A sentence that cannot be translated or scored.
     #[error("sentence {sentence}: {error}")]
     Sentence {
@@ -194,12 +204,7 @@ impl SentenceError {
     }
 }
 
-/// The message: a program whose `main` returns the error prints its `Debug` form.
-impl std::fmt::Debug for InferError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+burnformer_files::debug_as_message!(InferError);
 
 impl InferError {
     /// The number, from 1, of the sentence that caused the error; `None` if no single one did.

@@ -200,8 +200,7 @@ impl SearchSettings {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
             check(good, name, &value, "between 1 and 1000 are possible")?;
         }
-        let within = self.n_best <= self.width();
-        check(within, "n_best", &self.n_best, "it cannot exceed beam_size; raise beam_size")?;
+        within("n_best", self.n_best, "beam_size", self.width())?;
         let exponent = match self.length_penalty {
             LengthPenalty::Gnmt(alpha) => Some(("length_penalty.gnmt", alpha)),
             LengthPenalty::Power(alpha) => Some(("length_penalty.power", alpha)),
@@ -220,8 +219,8 @@ impl SearchSettings {
         check(good, "max_length_factor", &factor, "at most 1000 is possible")?;
         let max = self.max_length.unwrap_or(1);
         check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
-        let within = self.max_length.is_none_or(|max| self.min_length <= max);
-        check(within, "min_length", &self.min_length, "it cannot exceed max_length; lower it")?;
+        let max = self.max_length.unwrap_or(usize::MAX);
+        within("min_length", self.min_length, "max_length", max)?;
         if let Some(Calibration { offset, slope }) = self.calibration {
             let good = offset.is_finite() && slope.is_finite() && slope > 0.0;
             let remedy = "a positive number is needed; `eval-bleu --calibrate` fits it";
@@ -270,10 +269,23 @@ impl Sampling {
     fn validate(&self) -> Result<(), InferError> {
         let Self { temperature, top_p, .. } = *self;
         let good = temperature.is_finite() && temperature > 0.0;
-        let remedy = "a positive number is needed; for the most probable token use beam_size 1";
+        let remedy =
+            "a positive number is needed; for the most probable token search with a beam of 1";
         check(good, "sampling.temperature", &temperature, remedy)?;
         let good = top_p > 0.0 && top_p <= 1.0;
         check(good, "sampling.top_p", &top_p, "it must be above 0 and at most 1")
+    }
+}
+
+fn within(
+    name: &'static str,
+    value: usize,
+    most: &'static str,
+    limit: usize,
+) -> Result<(), InferError> {
+    match value <= limit {
+        true => Ok(()),
+        false => Err(InferError::Above { name, value, most }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burnformer_core::TransformerConfig;
 
-use crate::ctranslate2::{self, Quantisation};
+use crate::ctranslate2::{self, Content};
 use crate::error::{InteropError, Result};
 use crate::package::Package;
 use crate::text_files::TextFiles;
@@ -112,8 +112,8 @@ impl Format {
         let is_new = !path.exists();
         let written = match self {
             Self::HuggingFace => hugging_face::write(package, path),
-            Self::CTranslate2 => ctranslate2::write(package, path, Quantisation::Float32),
-            Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
+            Self::CTranslate2 => ctranslate2::write(package, path, Content::Float),
+            Self::CTranslate2Int8 => ctranslate2::write(package, path, Content::Int8),
             Self::Marian => Err(not_written()),
         };
         if written.is_err() && is_new {

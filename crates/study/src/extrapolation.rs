@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use burnformer_core::Positions;
 use burnformer_train::TrainConfig;
 
+use super::row::plain;
 use super::{Row, RowResult};
 
 /// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with
@@ -20,15 +21,11 @@ pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Ro
 fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
     let seed = config.training.seed.wrapping_add(more);
     let row = |name: &str, positions| {
-        let mut config = config.clone();
+        let mut config = plain(config);
         config.training.seed = seed;
         config.data.max_source_len = longest;
         config.data.max_target_len = longest;
         config.model.positions = positions;
-        config.validation.every = 0;
-        config.validation.bleu = false;
-        config.checkpoints.average = 0;
-        config.checkpoints.keep = 1;
         let (name, change) = match more {
             0 => (name.to_owned(), format!("{name} positions")),
             more => (format!("{name}-{}", more + 1), format!("{name} positions, seed {seed}")),

@@ -116,6 +116,16 @@ pub(super) struct Part {
     pub target: Vec<String>,
 }
 
+/// Only the last model is measured, once.
+pub(super) fn plain(config: &TrainConfig) -> TrainConfig {
+    let mut config = config.clone();
+    config.validation.every = 0;
+    config.validation.bleu = false;
+    config.checkpoints.average = 0;
+    config.checkpoints.keep = 1;
+    config
+}
+
 /// Returns whether `text` is the TOML of `config`. A setting that is younger than the text has its
 /// default.
 fn is_text_of(text: &str, config: &TrainConfig) -> bool {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use burnformer_core::Positions;
 use burnformer_train::TrainConfig;
 
+use super::row::plain;
 use super::{Paper, Row, RowResult};
 
 /// The name of the base, and what those of its other seeds begin with.
@@ -127,16 +128,6 @@ fn label_smoothing(config: &mut TrainConfig, share: f64) -> String {
 fn learned_positions(config: &mut TrainConfig) -> String {
     config.model.positions = Positions::Learned;
     "learned positions".into()
-}
-
-/// Only the last model is measured, once.
-fn plain(config: &TrainConfig) -> TrainConfig {
-    let mut config = config.clone();
-    config.validation.every = 0;
-    config.validation.bleu = false;
-    config.checkpoints.average = 0;
-    config.checkpoints.keep = 1;
-    config
 }
 
 fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64, f64)) -> Row {

@@ -216,12 +216,7 @@ pub enum TrainError {
     },
 }
 
-/// The message: a program whose `main` returns the error prints its `Debug` form.
-impl std::fmt::Debug for TrainError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+burnformer_files::debug_as_message!(TrainError);
 
 impl TrainError {
     pub(crate) fn io(path: &Path, cause: std::io::Error) -> Self {

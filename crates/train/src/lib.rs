@@ -43,7 +43,7 @@ pub use run::best_model::BestModel;
 pub use run::checkpoint;
 pub use run::corpora::{Corpora, cache_folder, user_cache};
 pub use run::dir::checkpoints::Finished;
-pub use run::dir::{RunDir, RunMode};
+pub use run::dir::{RunDir, RunMode, TEST_SCORE_FILE};
 pub use run::early_stopping::EarlyStopping;
 pub use run::folder::copy_files;
 pub use run::log_interval::{Extent, LogInterval};

@@ -139,9 +139,11 @@ impl Searching {
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
         let [from, to] = self.languages().map(Option::as_deref);
-        let optional = |error: InferError| {
-            let text = error.to_string().replace("the source language", "--source-language");
-            wrong_usage(text.replace("the target language", "--target-language"))
+        let optional = |error: InferError| match error {
+            InferError::Language { side, what } => {
+                wrong_usage(format_args!("--{side}-language: {what}"))
+            }
+            other => other.into(),
         };
         let languages = translator.languages(from, to).map_err(optional)?;
         let tags = translator.tokenizers().source.target_tags();
@@ -205,8 +207,18 @@ const OPTIONS: [(&str, &str); 7] = [
 
 /// The error of a search that the command line asks for, with the names of its options.
 fn of_options(error: InferError) -> anyhow::Error {
-    let named = |text: String, (key, option): &(&str, &str)| text.replace(key, option);
-    wrong_usage(OPTIONS.iter().fold(error.to_string(), named))
+    let option = |key: &'static str| {
+        OPTIONS.iter().find(|(known, _)| *known == key).map_or(key, |(_, option)| *option)
+    };
+    wrong_usage(match error {
+        InferError::Setting { name, value, remedy } => {
+            InferError::Setting { name: option(name), value, remedy }
+        }
+        InferError::Above { name, value, most } => {
+            InferError::Above { name: option(name), value, most: option(most) }
+        }
+        other => other,
+    })
 }
 
 /// Replaces the texts of `data`, in its order, by those that the command line gives for options.

@@ -16,8 +16,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::{Side, is_pipe};
-use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
+use burnformer_data::corpus::{Side, check_line_counts, is_pipe};
+use burnformer_data::{LineReader, Utf8Policy, counted};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -204,14 +204,8 @@ fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
             counts.push((reader.cutting_long_lines().count_rest()?, path));
         }
     }
-    let (&(shorter_lines, shorter), &(longer_lines, longer)) =
-        (counts.iter().min().expect("a text"), counts.iter().max().expect("a text"));
-    if shorter_lines < longer_lines {
-        let (shorter, longer) = (shorter.into(), longer.into());
-        let error = DataError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines };
-        return Err(error.into());
-    }
-    Ok(longer_lines)
+    check_line_counts(counts.iter().copied())?;
+    Ok(counts[0].0)
 }
 
 /// SHA-256 of what is read of `lines` of the `texts`.

@@ -31,16 +31,8 @@ fn hypotheses_and_references_that_do_not_match_are_named() {
         let arguments = ["eval-bleu", "--hypothesis", hypothesis, "--reference", reference];
         refused(&arguments, 1, needles);
     };
-    eval(
-        &two,
-        &three,
-        &["two ends after line 2", "three has 3 lines", "line 3 has no counterpart"],
-    );
-    eval(
-        &three,
-        &two,
-        &["two ends after line 2", "three has 3 lines", "line 3 has no counterpart"],
-    );
+    eval(&two, &three, &["two ends after line 2", "three has 3 lines", "line 3 has no partner"]);
+    eval(&three, &two, &["two ends after line 2", "three has 3 lines", "line 3 has no partner"]);
     eval(&empty, &three, &["empty: the file is empty"]);
     eval(&three, &empty, &["empty: the file is empty"]);
     eval(&latin, &three, &["latin:3", "0xe9 at byte 4", "iconv"]);

@@ -169,9 +169,9 @@ fn explanations_of_keys_are_whole() {
 #[test]
 fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
     for (option, side) in [("--source-language", "source"), ("--target-language", "target")] {
-        let needle = format!("not told its {side} language");
-        let remedy = format!("leave {option} out");
-        refused(&["translate", "--model", &model(), option, "de"], 2, &[&needle, &remedy]);
+        let needle = format!("{option}: the model is not told its {side} language");
+        let arguments = ["translate", "--model", &model(), option, "de"];
+        refused(&arguments, 2, &[&needle, "leave it out"]);
     }
 }
 

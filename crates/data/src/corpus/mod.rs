@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
 pub use open::{open_text, read_text};
-pub use parallel::{LinePair, ParallelReader};
+pub use parallel::{LinePair, ParallelReader, check_line_counts};
 pub use pipes::{is_pipe, repeated_pipe};
 
 /// The policy for a line that is not valid UTF-8.

@@ -117,6 +117,22 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
     }
 }
 
+/// Checks that texts have equally many lines, of which each has the number and the path.
+///
+/// # Errors
+/// [`DataError::LineCountMismatch`] of the shortest and the longest.
+pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clone) -> Result<()> {
+    match texts.clone().min().zip(texts.max()) {
+        Some(((shorter_lines, shorter), (longer_lines, longer)))
+            if shorter_lines < longer_lines =>
+        {
+            let (shorter, longer) = (shorter.into(), longer.into());
+            Err(DataError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The error for sides of unequal length; an empty side is reported as empty.
 fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<DataError> {
     if shorter.lines_read() == 0 {

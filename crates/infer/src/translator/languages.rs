@@ -66,7 +66,7 @@ fn chosen(
     let Some(code) = asked else {
         return match needed && !known.is_empty() {
             true => wrong(format!(
-                "the model knows several ({}), and none was given; name one as the {side} language",
+                "the model knows several ({}), and none was given; name one",
                 listed(known)
             )),
             false => Ok(None),
@@ -74,19 +74,18 @@ fn chosen(
     };
     if known.is_empty() {
         return wrong(format!(
-            "the model is not told its {side} language, but {code:?} was given; leave the {side} language out"
+            "the model is not told its {side} language, but {code:?} was given; leave it out"
         ));
     }
     match find_language(code, known.iter().map(String::as_str)) {
         Ok(found) => Ok(Some(found.to_owned())),
         Err(found) if found.is_empty() => wrong(format!(
-            "{code:?} is none of those that the model knows ({}); name one of them as the {side} language",
+            "{code:?} is none of those that the model knows ({}); name one of them",
             listed(known)
         )),
-        Err(found) => wrong(format!(
-            "{code:?} can be each of {}; name one of them as the {side} language",
-            found.join(", ")
-        )),
+        Err(found) => {
+            wrong(format!("{code:?} can be each of {}; name one of them", found.join(", ")))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::binary::{REVISION, SPEC, VERSION};
 use crate::tensors::Tensor;
 
 /// The content of a variable that is written.
-pub(super) enum Content {
+pub(crate) enum Content {
     Float(Tensor),
     Int8(Tensor),
     ByteScalar(i8),

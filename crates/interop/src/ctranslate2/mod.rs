@@ -27,7 +27,8 @@ use binary::Binary;
 use settings::{ACTIVATIONS, CONFIG, Settings, WEIGHTS};
 use vocabulary::Vocabularies;
 
-pub(crate) use write::{Quantisation, check, write};
+pub(crate) use binary_out::Content;
+pub(crate) use write::{check, write};
 
 /// The file by which a package of Argos Translate is known.
 const ARGOS: &str = "metadata.json";

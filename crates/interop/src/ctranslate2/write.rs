@@ -23,26 +23,15 @@ const FORMAT: &str = "CTranslate2";
 /// accepts no longer sentence.
 const POSITIONS: usize = 2048;
 
-/// The type in which matrices are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quantisation {
-    Float32,
-    Int8,
-}
-
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no
 /// place for, [`InteropError::Io`](crate::InteropError::Io).
-pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
+pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Content) -> Result<()> {
     let config = &package.config;
     check(config)?;
     let [source, target] = vocabulary::tokens(package)?;
-    let quantise = |tensor: Tensor| match quantisation {
-        Quantisation::Float32 => Content::Float(tensor),
-        Quantisation::Int8 => Content::Int8(tensor),
-    };
     let mut variables = layers::write(package, quantise)?;
     write_embeddings(package, quantise, &mut variables)?;
     positions(package, &mut variables)?;

@@ -123,12 +123,7 @@ pub enum ConfigFileError {
     },
 }
 
-/// The message: a program whose `main` returns the error prints its `Debug` form.
-impl std::fmt::Debug for ConfigFileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+burnformer_files::debug_as_message!(ConfigFileError);
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()

@@ -1,9 +1,9 @@
 //! `metrics.jsonl`: the numbers of a run, one JSON object per line.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
+use super::append_file::AppendFile;
 use super::record::Record;
 use crate::error::{At, TrainError};
 
@@ -86,39 +86,23 @@ fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> TrainError 
     TrainError::Metrics { path: path.to_path_buf(), line, message: error.to_string() }
 }
 
-/// A metrics file that is open for appending.
-#[derive(Debug)]
-pub(super) struct MetricsFile {
-    path: PathBuf,
-    file: File,
+/// Starts the metrics of a run directory, or continues them at `resume`.
+pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile, TrainError> {
+    let path = dir.join(METRICS_FILE);
+    let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    match resume {
+        Some(point) if length > 0 => cut(&path, point)?,
+        None if length > 0 => return Err(TrainError::OtherMetrics(path)),
+        _ => {}
+    }
+    AppendFile::open(path)
 }
 
-impl MetricsFile {
-    /// Starts the metrics of a run directory, or continues them at `resume`.
-    pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<Self, TrainError> {
-        let path = dir.join(METRICS_FILE);
-        let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        match resume {
-            Some(point) if length > 0 => cut(&path, point)?,
-            None if length > 0 => return Err(TrainError::OtherMetrics(path)),
-            _ => {}
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
-        Ok(Self { path, file })
-    }
-
-    /// Appends a record in one write, so that programs that read the file while the run goes on see
-    /// complete lines.
-    pub(super) fn write(&mut self, record: &Record) -> Result<(), TrainError> {
-        let mut line = serde_json::to_vec(record).map_err(std::io::Error::from).at(&self.path)?;
-        line.push(b'\n');
-        self.file.write_all(&line).at(&self.path)
-    }
-
-    /// Waits until the file is on the disk.
-    pub(super) fn sync(&self) -> Result<(), TrainError> {
-        self.file.sync_all().at(&self.path)
-    }
+/// The line of `record` in the file.
+pub(super) fn line_of(record: &Record) -> Vec<u8> {
+    let mut line = serde_json::to_vec(record).expect("a record is plain data");
+    line.push(b'\n');
+    line
 }
 
 /// Removes what a run wrote after `point`: those updates will be made, and reported, again.
@@ -136,6 +120,8 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<(), TrainError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
     use super::*;
 
@@ -163,9 +149,9 @@ mod tests {
     /// A run directory whose run wrote `records` and then `tail`, and was killed.
     fn killed_run(records: &[Record], tail: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = MetricsFile::open(dir.path(), None).unwrap();
-        records.iter().for_each(|record| file.write(record).unwrap());
-        file.file.write_all(tail).unwrap();
+        let mut file = open(dir.path(), None).unwrap();
+        records.iter().for_each(|record| file.write(&line_of(record)).unwrap());
+        file.write(tail).unwrap();
         let path = dir.path().join(METRICS_FILE);
         (dir, path)
     }
@@ -207,8 +193,8 @@ mod tests {
     fn resuming_drops_later_steps_and_the_half_written_line() {
         let records = [train(100), valid(100), train(200), valid(200)];
         let (dir, path) = killed_run(&records, br#"{"kind":"train","ep"#);
-        let mut file = MetricsFile::open(dir.path(), at(100)).unwrap();
-        file.write(&train(200)).unwrap();
+        let mut file = open(dir.path(), at(100)).unwrap();
+        file.write(&line_of(&train(200))).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(100), valid(100), train(200)]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -242,7 +228,7 @@ mod tests {
         let (dir, path) = killed_run(&records, b"");
         let point =
             ResumePoint { step: 200, validated: 100, divergences: 1, ..ResumePoint::default() };
-        MetricsFile::open(dir.path(), Some(point)).unwrap();
+        open(dir.path(), Some(point)).unwrap();
         let kept = [train(100), valid(100), averaged(100), skip(1, 230), train(200)];
         assert_eq!(read_metrics(&path).unwrap(), kept);
     }
@@ -251,7 +237,7 @@ mod tests {
     fn a_run_that_goes_on_after_its_end_keeps_the_record_of_its_average() {
         let (dir, path) = killed_run(&[train(200), valid(200), averaged(200)], b"");
         let ended = ResumePoint { averaged: 200, ..at(200).unwrap() };
-        MetricsFile::open(dir.path(), Some(ended)).unwrap();
+        open(dir.path(), Some(ended)).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(200), valid(200), averaged(200)]);
     }
 
@@ -264,7 +250,7 @@ mod tests {
         // The first of two records that could be it is: the second is about to be made again.
         let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
         let point = ResumePoint { best: Some((240, false)), ..at(200).unwrap() };
-        MetricsFile::open(dir.path(), Some(point)).unwrap();
+        open(dir.path(), Some(point)).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [valid(200), best(3.0)]);
     }
 
@@ -274,21 +260,21 @@ mod tests {
         let later = br#"{"kind":"valid","step":7,"seconds":1,"loss":1,"nll":1,"ppl":1,"best":true,"ter":3}"#;
         let (dir, path) = killed_run(&[], later);
         fs::write(&path, [&later[..], b"\n{\"ki"].concat()).unwrap();
-        MetricsFile::open(dir.path(), at(7)).unwrap();
+        open(dir.path(), at(7)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&later[..], b"\n"].concat());
     }
 
     #[test]
     fn a_whole_last_line_without_line_end_gets_one() {
         let (dir, path) = killed_run(&[], &serde_json::to_vec(&train(1)).unwrap());
-        MetricsFile::open(dir.path(), at(1)).unwrap().write(&train(2)).unwrap();
+        open(dir.path(), at(1)).unwrap().write(&line_of(&train(2))).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(1), train(2)]);
     }
 
     #[test]
     fn resuming_without_a_file_starts_one() {
         let dir = tempfile::tempdir().unwrap();
-        MetricsFile::open(dir.path(), at(5)).unwrap().write(&train(6)).unwrap();
+        open(dir.path(), at(5)).unwrap().write(&line_of(&train(6))).unwrap();
         assert_eq!(read_metrics(dir.path().join(METRICS_FILE)).unwrap(), [train(6)]);
     }
 
@@ -302,7 +288,7 @@ mod tests {
     fn a_damaged_line_is_named_and_left_in_place() {
         let (dir, path) = killed_run(&[train(1)], b"oops\n");
         let before = fs::read(&path).unwrap();
-        let error = MetricsFile::open(dir.path(), at(0)).unwrap_err();
+        let error = open(dir.path(), at(0)).unwrap_err();
         assert!(matches!(error, TrainError::Metrics { line: 2, .. }), "{error}");
         assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
@@ -311,7 +297,7 @@ mod tests {
     #[test]
     fn a_new_run_does_not_mix_with_an_earlier_one() {
         let (dir, path) = killed_run(&[train(1)], b"");
-        let error = MetricsFile::open(dir.path(), None).unwrap_err();
+        let error = open(dir.path(), None).unwrap_err();
         assert!(matches!(error, TrainError::OtherMetrics { .. }), "{error}");
         assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
     }

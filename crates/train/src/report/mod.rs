@@ -11,17 +11,16 @@
 //! A [`Reporter`] only formats and stores. It measures nothing and reads the clock only for time
 //! stamps, so that every number that it shows was passed in by its caller.
 
-mod clock;
+mod append_file;
 mod console;
 mod line;
-mod log_file;
 mod metrics;
 mod pace;
 mod record;
 mod reporter;
 
+pub use append_file::LOG_FILE;
 pub use console::Verbosity;
-pub use log_file::LOG_FILE;
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
 pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::{Reporter, ReporterOptions};

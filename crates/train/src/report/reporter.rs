@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::append_file::{AppendFile, LOG_FILE, stamped};
 use super::console::{Console, Verbosity};
 use super::line;
-use super::log_file::LogFile;
-use super::metrics::{MetricsFile, ResumePoint};
+use super::metrics::{self, ResumePoint};
 use super::pace::Pace;
 use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{At, TrainError};
@@ -33,8 +33,8 @@ pub struct ReporterOptions {
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
-    metrics: MetricsFile,
-    log: LogFile,
+    metrics: AppendFile,
+    log: AppendFile,
     console: Console,
 }
 
@@ -51,8 +51,8 @@ impl Reporter {
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
             dir: dir.to_path_buf(),
-            metrics: MetricsFile::open(dir, options.resume)?,
-            log: LogFile::open(dir)?,
+            metrics: metrics::open(dir, options.resume)?,
+            log: AppendFile::open(dir.join(LOG_FILE))?,
             console: Console::new(options.verbosity, pace),
         })
     }
@@ -62,7 +62,7 @@ impl Reporter {
     /// # Errors
     /// [`TrainError::Io`].
     pub fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
-        self.metrics.write(&Record::Train(point.clone()))?;
+        self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
         self.note(&line::train_line(point))?;
         self.console.progress(point);
         Ok(())
@@ -73,7 +73,7 @@ impl Reporter {
     /// # Errors
     /// [`TrainError::Io`].
     pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
-        self.metrics.write(&Record::Valid(point.clone()))?;
+        self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
         self.note(&line::valid_line(point))
     }
 
@@ -82,7 +82,7 @@ impl Reporter {
     /// # Errors
     /// [`TrainError::Io`].
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), TrainError> {
-        self.metrics.write(&Record::Divergence(point.clone()))?;
+        self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
         self.note(&line::divergence_line(point))
     }
 
@@ -91,7 +91,7 @@ impl Reporter {
     /// # Errors
     /// The errors of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<(), TrainError> {
-        self.metrics = MetricsFile::open(&self.dir, Some(point))?;
+        self.metrics = metrics::open(&self.dir, Some(point))?;
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Reporter {
     /// [`TrainError::Io`].
     pub fn note(&mut self, text: &str) -> Result<(), TrainError> {
         self.console.print(text);
-        self.log.write(text)
+        self.log.write(stamped(text).as_bytes())
     }
 
     /// Removes the bar and waits until the numbers are on the disk.

@@ -80,6 +80,9 @@ pub enum PanelKind {
 }
 
 impl PanelKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::Cross];
+
     /// The name of the kind in addresses, JSON and options.
     pub fn name(self) -> &'static str {
         match self {

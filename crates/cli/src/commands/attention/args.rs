@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use burnformer_infer::{AlignmentOptions, Attention, Translator};
+use burnformer_infer::{AlignmentOptions, HeadWeights, Translator};
 use burnformer_view::{Panel, PanelKind, Sentence};
 
 use crate::commands::{Computing, model};
+use crate::values::one_of;
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
@@ -43,9 +44,10 @@ pub struct Args {
     /// the mean distance (positions)
     #[arg(long, conflicts_with = "alignments")]
     pub(super) heads: bool,
-    /// The kind of attention to print or draw
-    #[arg(long, default_value = "cross")]
-    pub(super) part: Part,
+    /// The kind of attention to print or draw: encoder (from source to source), decoder (from each
+    /// target position to the earlier ones) or cross (from target to source)
+    #[arg(long, default_value = "cross", value_parser = one_of(PanelKind::ALL, PanelKind::name))]
+    pub(super) part: PanelKind,
     /// The layer, from 1 [default: all layers in pictures, otherwise the last]
     #[arg(long, value_name = "N")]
     pub(super) layer: Option<usize>,
@@ -54,17 +56,6 @@ pub struct Args {
     pub(super) head: Option<usize>,
     #[command(flatten)]
     pub(super) computing: Computing,
-}
-
-/// The three kinds of attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Part {
-    /// Self-attention of the encoder, from source to source
-    Encoder,
-    /// Self-attention of the decoder, from each target position to the earlier ones
-    Decoder,
-    /// Attention of the decoder to the source
-    Cross,
 }
 
 impl Args {
@@ -82,9 +73,14 @@ impl Args {
         target: &str,
     ) -> Result<Sentence> {
         let attention = translator.attention(source, target)?;
-        self.check(&attention)?;
+        let layers = match self.part {
+            PanelKind::Encoder => &attention.weights.encoder_self,
+            PanelKind::Decoder => &attention.weights.decoder_self,
+            PanelKind::Cross => &attention.weights.cross,
+        };
+        self.check(layers)?;
         let options = match self.part {
-            Part::Cross => AlignmentOptions {
+            PanelKind::Cross => AlignmentOptions {
                 layer: self.layer.map(|layer| layer - 1),
                 head: self.head.map(|head| head - 1),
             },
@@ -94,12 +90,7 @@ impl Args {
     }
 
     /// Checks that the chosen layer and head exist.
-    fn check(&self, attention: &Attention) -> Result<()> {
-        let layers = match self.part {
-            Part::Encoder => &attention.weights.encoder_self,
-            Part::Decoder => &attention.weights.decoder_self,
-            Part::Cross => &attention.weights.cross,
-        };
+    fn check(&self, layers: &[Vec<HeadWeights>]) -> Result<()> {
         let Some(layer) = self.layer else { return Ok(()) };
         if layer == 0 || layer > layers.len() {
             bail!("--layer {layer}: the model has layers 1 to {}", layers.len());
@@ -115,12 +106,9 @@ impl Args {
 
     /// The chosen kind of attention of `sentence`.
     pub(super) fn panel<'a>(&self, sentence: &'a Sentence) -> Result<&'a Panel> {
-        let kind = match self.part {
-            Part::Encoder => PanelKind::Encoder,
-            Part::Decoder => PanelKind::Decoder,
-            Part::Cross => PanelKind::Cross,
-        };
-        let found = sentence.panels.iter().find(|panel| panel.kind == kind);
-        found.with_context(|| format!("--part {}: the model has no such attention", kind.name()))
+        let found = sentence.panels.iter().find(|panel| panel.kind == self.part);
+        found.with_context(|| {
+            format!("--part {}: the model has no such attention", self.part.name())
+        })
     }
 }

@@ -3,9 +3,9 @@ mod reliability;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::{Side, is_tsv};
-use burnformer_data::{DataError, LineReader, Utf8Policy, counted};
+use anyhow::{Context, Result};
+use burnformer_data::corpus::{Side, check_line_counts, is_tsv};
+use burnformer_data::{DataError, LineReader, Utf8Policy};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Smoothing, Ter, WritingSystem,
@@ -136,11 +136,8 @@ pub fn run(args: Args) -> Result<()> {
     let mut translations = systems.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
     let source = args.input.as_ref().map(|path| lines(path, Side::Source)).transpose()?;
     let read = systems.iter().copied().zip(&translations).chain(args.input.iter().zip(&source));
-    let read: Vec<(&Path, usize)> =
-        read.map(|(path, lines)| (path.as_path(), lines.len())).collect();
-    let others = references.iter().zip(&texts).map(|(path, lines)| (path.as_path(), lines.len()));
-    let first = *read.last().context("no text to score")?;
-    others.chain(read).try_for_each(|other| check_lengths(first, other))?;
+    let read = references.iter().zip(&texts).chain(read);
+    check_line_counts(read.map(|(path, lines)| (lines.len() as u64, path.as_path())))?;
     let found = match (&args.input, &source) {
         (Some(path), Some(source)) => {
             let (texts, found) = translate(&args, path, source)?;
@@ -304,24 +301,6 @@ fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
         return Err(DataError::Empty(reader.path().into()).into());
     }
     Ok(lines)
-}
-
-/// Checks that every line has its reference.
-fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> {
-    let (shorter, longer) =
-        if text.1 < reference.1 { (text, reference) } else { (reference, text) };
-    if shorter.1 == longer.1 {
-        return Ok(());
-    }
-    bail!(
-        "{} ends after line {}, but {} has {}; line {} has no counterpart: a score needs a \
-         reference for each line, so find where they lost step",
-        shorter.0.display(),
-        shorter.1,
-        longer.0.display(),
-        counted(longer.1, "line"),
-        shorter.1 + 1
-    );
 }
 
 /// The translations of `lines`, and the hypotheses whose texts they are.

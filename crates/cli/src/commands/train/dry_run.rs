@@ -1,57 +1,47 @@
 //! `train --dry-run`: what a run would be, without one.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_core::TransformerConfig;
+use burnformer_core::{ModelConfig, TransformerConfig};
 use burnformer_data::SpecialIds;
 use burnformer_interop::Format;
-use burnformer_train::{
-    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
-};
+use burnformer_train::{Rehearsal, StartModel, TrainConfig};
 
-use super::args::Args;
-use super::progress::{announce_text, progress};
-use super::size::{fitted, rehearse};
-use super::test;
-use crate::output::{self, say};
-use crate::texts::Unnamed;
+use crate::output;
 
-/// Prints the configuration, the size of the model, and what some updates on the texts tell of the
-/// run: its time, its memory, and when the first score comes. Texts that come through a pipe are
-/// not read, and then nothing is measured.
-///
-/// # Errors
-/// The errors with which the run would not start.
-pub(super) fn run(
-    args: &Args,
-    config: &mut TrainConfig,
-    start: Option<StartModel>,
-    unnamed: Unnamed,
-    folder: &Path,
-    file: Option<&Path>,
-) -> Result<()> {
-    let vocab = config.tokenizer.train.vocab_size;
-    let shape = match &start {
-        Some(start) => start.shape(&config.model),
-        None => config.model.over([vocab; 2], SpecialIds::OURS),
-    };
-    shape.validate()?;
-    let rehearsal = match unnamed.has_pipe() {
-        true => {
-            say("dry run: text that comes through a pipe is not read, so nothing is measured");
-            None
-        }
-        false => Some(rehearsal(args, config, start, unnamed, folder, file)?),
-    };
-    output::print(config.to_toml())?;
-    match rehearsal {
-        Some(rehearsal) => print_measured(config, &rehearsal)?,
-        None => output::print(format_args!("# parameters: {}", shape.parameter_count()))?,
+/// A run that is only described, with a model of this shape.
+pub(super) struct DryRun(ModelConfig);
+
+impl DryRun {
+    /// The run of `config`, whose model goes on from `start` if there is one.
+    ///
+    /// # Errors
+    /// A shape that no model can have.
+    pub(super) fn new(config: &TrainConfig, start: Option<&StartModel>) -> Result<Self> {
+        let vocab = config.tokenizer.train.vocab_size;
+        let shape = match start {
+            Some(start) => start.shape(&config.model),
+            None => config.model.over([vocab; 2], SpecialIds::OURS),
+        };
+        shape.validate()?;
+        Ok(Self(shape))
     }
-    match shape.downcast_ref() {
-        Some(shape) => exports(shape),
-        None => Ok(()),
+
+    /// Prints the configuration, the size of the model, and what some updates on the texts tell of
+    /// the run: its time, its memory, and when the first score comes. Without a `rehearsal`,
+    /// nothing was measured. No run has a best model then.
+    pub(super) fn print(
+        &self,
+        config: &TrainConfig,
+        rehearsal: Option<Rehearsal>,
+    ) -> Result<Option<PathBuf>> {
+        output::print(config.to_toml())?;
+        match rehearsal {
+            Some(rehearsal) => print_measured(config, &rehearsal)?,
+            None => output::print(format_args!("# parameters: {}", self.0.parameter_count()))?,
+        }
+        self.0.downcast_ref().map_or(Ok(()), exports).map(|()| None)
     }
 }
 
@@ -67,31 +57,6 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Prepares the texts and chooses the size as the run would, and makes some updates in a folder
-/// that is removed again.
-fn rehearsal(
-    args: &Args,
-    config: &mut TrainConfig,
-    start: Option<StartModel>,
-    unnamed: Unnamed,
-    folder: &Path,
-    file: Option<&Path>,
-) -> Result<Rehearsal> {
-    RunDir::check(folder, args.mode())?;
-    let devices = args.device.open()?;
-    let cache = cache_folder(config);
-    let read = unnamed.read(&cache)?;
-    let beside = file.and_then(Path::parent).unwrap_or(folder);
-    let texts = read.locate(&config.data, beside, &cache)?;
-    test::read(config, &texts.test)?;
-    let corpora = Corpora::prepare_for(config, start, texts, &mut progress(output::verbosity()))?;
-    announce_text(&corpora);
-    if args.mode() == RunMode::New {
-        *config = fitted(config, &corpora, &devices)?;
-    }
-    rehearse(config, &corpora, &devices)
 }
 
 fn print_measured(config: &TrainConfig, rehearsal: &Rehearsal) -> Result<()> {

@@ -16,13 +16,14 @@ use burnformer_train::{
     follow,
 };
 
+use self::dry_run::DryRun;
 use self::progress::{announce_text, progress};
-use self::size::fitted;
+use self::size::{fitted, rehearse};
 use super::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
 use crate::mpi;
-use crate::output::{note, note_terminal, verbosity, wrong_usage};
+use crate::output::{note, note_terminal, say, verbosity, wrong_usage};
 use crate::signals::Signals;
 use crate::texts::Unnamed;
 pub use args::Args;
@@ -45,12 +46,13 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let mut config = configuration(&args, file.as_deref(), &folder)?;
     let unnamed = Unnamed::take(&mut config.data)?;
     let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
-    if args.dry_run {
-        let run = dry_run::run(&args, &mut config, start, unnamed, &folder, file.as_deref());
-        return run.map(|()| None);
+    let dry_run = args.dry_run.then(|| DryRun::new(&config, start.as_ref())).transpose()?;
+    if let Some(dry_run) = dry_run.as_ref().filter(|_| unnamed.has_pipe()) {
+        say("dry run: text that comes through a pipe is not read, so nothing is measured");
+        return dry_run.print(&config, None);
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let ranks = mpi::ranks()?;
+    let ranks = if dry_run.is_some() { None } else { mpi::ranks()? };
     let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
     let (mode, verbosity) = (args.mode(), verbosity());
     if let Some(ranks) = follows {
@@ -79,10 +81,14 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let trainer = Trainer { workers, verbosity, signals: &signals };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
+    announce_text(&corpora);
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
     } else if mode == RunMode::New {
         config = fitted(&config, &corpora, &devices)?;
+    }
+    if let Some(dry_run) = dry_run {
+        return dry_run.print(&config, Some(rehearse(&config, &corpora, &devices)?));
     }
     // The run has its own copy of what was read once it has started.
     let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
@@ -115,10 +121,7 @@ impl Trainer<'_> {
         mode: RunMode,
         started: impl FnOnce(),
     ) -> Result<()> {
-        if self.verbosity == Verbosity::Normal {
-            announce_text(corpora);
-            note(format_args!("run: {}", folder.display()));
-        }
+        note(format_args!("run: {}", folder.display()));
         let outcome = self.signals.patiently(|interrupted| {
             guarded(&advice(config, folder), || {
                 let config = config.clone();

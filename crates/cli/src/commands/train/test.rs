@@ -8,7 +8,7 @@ use burnformer_data::ParallelReader;
 use burnformer_infer::{LongSources, TranslateOptions, Translator};
 use burnformer_metrics::{References, WritingSystem, as_strs};
 use burnformer_train::config::corpus_paths;
-use burnformer_train::{RunDir, TrainConfig, TrainError};
+use burnformer_train::{TEST_SCORE_FILE, TrainConfig, TrainError};
 
 use crate::output;
 
@@ -34,7 +34,7 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> 
 /// the test text.
 pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     let error = learned.as_ref().err().and_then(|error| error.downcast_ref::<TrainError>());
-    matches!(error, Some(TrainError::NothingToDo { .. })) && !RunDir::test_score_in(folder).exists()
+    matches!(error, Some(TrainError::NothingToDo { .. })) && !folder.join(TEST_SCORE_FILE).exists()
 }
 
 /// Prints a dozen translations of `text` with their references, then its score, which it also
@@ -66,7 +66,7 @@ pub(super) fn score(
         ))?;
     }
     output::print(format_args!("{score}\nmodel: {}", model.display()))?;
-    let path = RunDir::test_score_in(folder);
+    let path = folder.join(TEST_SCORE_FILE);
     burnformer_files::write(&path, format!("{score}\n").as_bytes())
         .with_context(|| format!("{}: cannot be written", path.display()))
 }

@@ -1,11 +1,11 @@
 //! The checkpoints of a run, and the record of its end.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FINISHED, RunDir, TESTED, step_of};
+use super::{FINISHED, RunDir, TEST_SCORE_FILE, step_of};
 use crate::error::{At, TrainError};
 use crate::run::folder::{remove, write_file};
 use crate::run::state::{CheckpointKind, ValidationState};
@@ -106,7 +106,7 @@ impl RunDir {
         if self.finished(step).is_some() {
             return Ok(());
         }
-        [FINISHED, TESTED].iter().try_for_each(|name| {
+        [FINISHED, TEST_SCORE_FILE].iter().try_for_each(|name| {
             let path = self.path.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -115,11 +115,5 @@ impl RunDir {
                 _ => Ok(()),
             }
         })
-    }
-
-    /// The file with the score of the test text in the folder `run`, once that has been scored
-    /// after the run's end.
-    pub fn test_score_in(run: &Path) -> PathBuf {
-        run.join(TESTED)
     }
 }

@@ -15,7 +15,10 @@ use crate::report::{LOG_FILE, METRICS_FILE};
 /// The model directories of a run.
 const MODELS: [&str; 4] = ["best", "last", "average", START];
 const FINISHED: &str = "finished.json";
-const TESTED: &str = "test-score.txt";
+
+/// The file with the score of the test text in the folder of a run, once that has been scored after
+/// the run's end.
+pub const TEST_SCORE_FILE: &str = "test-score.txt";
 
 /// The folder of a run, held by one process at a time.
 ///
@@ -122,7 +125,8 @@ impl RunDir {
         let models = models.iter().flat_map(|path| {
             [path.clone(), path.with_added_extension(PARTIAL), path.with_added_extension(OLD)]
         });
-        let files = [METRICS_FILE, LOG_FILE, FINISHED, TESTED].map(|name| self.path.join(name));
+        let files =
+            [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE].map(|name| self.path.join(name));
         if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
             return Ok(Some(found));
         }

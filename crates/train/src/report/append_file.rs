@@ -1,14 +1,52 @@
-//! The time for time stamps, in UTC, so that logs of different machines can be compared.
+//! A file of a report that only grows: lines of a killed run stay. The lines of `train.log` have
+//! the time in UTC before them, so that logs of different machines can be compared.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time since the start of 1970 in UTC; zero if the clock of the machine shows an earlier time.
-pub(super) fn since_epoch() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+use crate::error::{At, TrainError};
+
+/// The name of the log in a run directory.
+pub const LOG_FILE: &str = "train.log";
+
+/// A file that only grows.
+#[derive(Debug)]
+pub(super) struct AppendFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AppendFile {
+    /// Opens the file at `path` for appending.
+    pub(super) fn open(path: PathBuf) -> Result<Self, TrainError> {
+        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
+        Ok(Self { path, file })
+    }
+
+    /// Appends whole lines in one write, so that programs that read the file while the run goes on
+    /// see complete lines.
+    pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), TrainError> {
+        self.file.write_all(lines).at(&self.path)
+    }
+
+    /// Waits until the file is on the disk.
+    pub(super) fn sync(&self) -> Result<(), TrainError> {
+        self.file.sync_all().at(&self.path)
+    }
+}
+
+/// The lines of `text`, each with the time before it; 1970 if the clock of the machine shows an
+/// earlier time.
+pub(super) fn stamped(text: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let stamp = utc(now.as_secs());
+    text.lines().map(|line| format!("{stamp} {line}\n")).collect()
 }
 
 /// Formats seconds since the start of 1970 as `2026-01-31T23:59:59Z` (RFC 3339).
-pub(super) fn utc(seconds: u64) -> String {
+fn utc(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
