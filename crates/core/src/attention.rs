@@ -1,9 +1,10 @@
-use burn::tensor::{Tensor, activation::softmax};
+use burn::tensor::activation::softmax;
+use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{masked_softmax, to_f32};
 
-use crate::bias::AttentionBias;
+use crate::context::Mode;
 use crate::dropout::Dropout;
-use crate::random::Mode;
+use crate::window::{Window, WindowBlocks};
 
 /// The result of attention: the context vectors, and the weights with which the values were added
 /// up.
@@ -49,4 +50,135 @@ pub fn scaled_dot_product_attention(
     };
     let context = dropout.forward(weights.clone(), mode).cast(value.dtype()).matmul(value);
     Attended { context, weights }
+}
+
+/// A change of attention scores before the softmax: it hides keys from queries, or adds numbers.
+///
+/// Masks are boolean, `true` hides. A mask with a dimension `heads` hides other keys from each
+/// head.
+///
+/// ```
+/// use burnformer_core::{AttentionBias, look_ahead_mask};
+///
+/// // [1, 1, 5, 5]: a position does not see later ones.
+/// let mask = look_ahead_mask(0, 5, &Default::default());
+/// assert!(matches!(AttentionBias::from(Some(mask)), AttentionBias::Mask(_)));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub enum AttentionBias {
+    /// Every query sees every key.
+    #[default]
+    None,
+    /// A mask, `[batch or 1, heads or 1, query_len or 1, key_len]`.
+    Mask(Tensor<4, Bool>),
+    /// The window of restricted self-attention, computed in blocks (paper §4).
+    Window(WindowBlocks),
+    /// Numbers that are added to the scores, such as those of relative positions. They get
+    /// gradients. This attention is computed in plain tensors.
+    Additive {
+        /// The numbers that are added, `[batch or 1, heads or 1, query_len or 1, key_len or 1]`;
+        /// finite.
+        scores: Tensor<4>,
+        /// A mask, `[batch or 1, heads or 1, query_len or 1, key_len]`; `None` hides nothing.
+        mask: Option<Tensor<4, Bool>>,
+    },
+}
+
+impl AttentionBias {
+    /// This bias of self-attention over `len` positions, with what is outside of `window` hidden
+    /// too. It is computed in blocks if the sequence is long compared with the window and nothing
+    /// but padding (`[batch or 1, 1, 1, len]`) is hidden beside.
+    pub fn within(&self, window: Window, len: usize, device: &Device) -> Self {
+        let padding = match self {
+            Self::None => None,
+            Self::Mask(mask) if mask.dims()[1..3] == [1, 1] => Some(mask),
+            _ => return self.hiding(window.dense_mask(len, None, device)),
+        };
+        match window.is_in_blocks(len) {
+            true => Self::Window(WindowBlocks::new(window, len, padding, device)),
+            false => Self::Mask(window.dense_mask(len, padding, device)),
+        }
+    }
+
+    /// This bias, with the keys that `mask` hides hidden too.
+    pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
+        let mask = match self.mask() {
+            Some(hidden) => hidden.bool_or(mask),
+            None => mask,
+        };
+        match self {
+            Self::Additive { scores, .. } => {
+                Self::Additive { scores: scores.clone(), mask: Some(mask) }
+            }
+            _ => Self::Mask(mask),
+        }
+    }
+
+    /// The bias over the last `count` keys alone.
+    pub(crate) fn last_keys(&self, count: usize) -> Self {
+        let cut = |mask: &Tensor<4, Bool>| {
+            let first = mask.dims()[3].saturating_sub(count);
+            mask.clone().slice_dim(3, first..)
+        };
+        match self {
+            Self::Mask(mask) => Self::Mask(cut(mask)),
+            Self::Additive { scores, mask } => Self::Additive {
+                scores: match scores.dims()[3] {
+                    1 => scores.clone(),
+                    keys => scores.clone().slice_dim(3, keys.saturating_sub(count)..),
+                },
+                mask: mask.as_ref().map(cut),
+            },
+            _ => self.clone(),
+        }
+    }
+
+    /// All that is hidden as one mask; `None` hides nothing.
+    pub fn mask(&self) -> Option<Tensor<4, Bool>> {
+        match self {
+            Self::None => None,
+            Self::Mask(mask) => Some(mask.clone()),
+            Self::Window(blocks) => Some(blocks.dense_mask()),
+            Self::Additive { mask, .. } => mask.clone(),
+        }
+    }
+
+    /// Checks that mask and numbers fit attention scores of the shape `expected`,
+    /// `[batch, heads, query_len, key_len]`.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub(crate) fn check(&self, expected: [usize; 4]) {
+        let (added, mask) = match self {
+            Self::Mask(mask) => (None, Some(mask)),
+            Self::Additive { scores, mask } => (Some(scores.dims()), mask.as_ref()),
+            _ => return,
+        };
+        for (found, exact) in [(added, 4), (mask.map(|mask| mask.dims()), 3)] {
+            let found = found.unwrap_or(expected);
+            let fits = |d: usize| found[d] == expected[d] || found[d] == 1 && d != exact;
+            assert!((0..4).all(fits), "bias {found:?} over scores {expected:?}");
+        }
+    }
+}
+
+/// A mask, or no bias.
+impl From<Option<Tensor<4, Bool>>> for AttentionBias {
+    fn from(mask: Option<Tensor<4, Bool>>) -> Self {
+        mask.map_or(Self::None, Self::Mask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
+        let device = Device::default();
+        let window = Window { radius: 20, causal: false };
+        let bias = |len| AttentionBias::None.within(window, len, &device);
+        assert!(matches!(bias(79), AttentionBias::Mask(_)));
+        assert!(matches!(bias(80), AttentionBias::Window(_)));
+    }
 }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::activation::Activation;
 use crate::conventions::{Conventions, Sinusoids};
+use crate::feed_forward::Activation;
+use crate::norm::NormPosition;
 use crate::position::Positions;
-use crate::residual::NormPosition;
 use crate::shared_embeddings::EmbeddingSharing;
 
 /// Every choice that shapes a Transformer. Presets carry the paper's names; change a field with

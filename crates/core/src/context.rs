@@ -1,8 +1,7 @@
 use std::cell::RefCell;
 
 use burn::tensor::Tensor;
-
-use crate::random::Mode;
+use burnformer_kernels::RandomKey;
 
 /// The circumstances of a forward pass: whether it is part of training, the position of the first
 /// query, and who looks at the attention weights. Every layer takes a [`Mode`] in its place.
@@ -77,6 +76,35 @@ impl<'a> Context<'a> {
     pub(crate) fn record(&self, weights: Tensor<4>) {
         if let Some(recorder) = self.recorder {
             recorder.0.borrow_mut().push((self.kind, weights));
+        }
+    }
+}
+
+/// The mode of a forward pass: training, with the key of its random numbers, or inference.
+///
+/// Dropout acts only under [`Mode::Training`]. Each part of the model derives a key of its own with
+/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place
+/// in the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No dropout.
+    Inference,
+    /// Dropout masks are a function of this key.
+    Training(RandomKey),
+}
+
+impl Mode {
+    /// The mode of update number `update` in a run with the given `seed`.
+    pub fn training(seed: u64, update: u64) -> Self {
+        Self::Training(RandomKey::new(seed).fold(update))
+    }
+
+    /// The mode for part number `index` of a module; parts with different numbers get unrelated
+    /// random numbers.
+    pub fn fold(self, index: u64) -> Self {
+        match self {
+            Self::Inference => Self::Inference,
+            Self::Training(key) => Self::Training(key.fold(index)),
         }
     }
 }

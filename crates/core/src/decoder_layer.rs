@@ -3,7 +3,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{KvCache, RandomKey};
 
-use crate::bias::AttentionBias;
+use crate::attention::AttentionBias;
 use crate::context::{AttentionKind, Context};
 use crate::conventions::TargetHistory;
 use crate::cost::Cost;
@@ -11,9 +11,8 @@ use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig
 use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
-use crate::norm::{LayerNorm, LayerNormConfig, NormKind};
+use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 use crate::precision::Precision;
-use crate::residual::{NormPosition, ResidualNorm};
 use crate::ssru::{Ssru, SsruState};
 
 /// The sub-layers of a [`DecoderLayer`] and what connects them.

@@ -3,7 +3,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use burnformer_kernels::{DropoutMask, dropout};
 
-use crate::random::Mode;
+use crate::context::Mode;
 
 /// The rate of a [`Dropout`].
 #[derive(Config, Debug)]

@@ -3,16 +3,15 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::RandomKey;
 
-use crate::bias::AttentionBias;
+use crate::attention::AttentionBias;
 use crate::context::Context;
 use crate::cost::Cost;
 use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionConfig};
-use crate::norm::{LayerNorm, LayerNormConfig, NormKind};
+use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 use crate::precision::Precision;
-use crate::residual::{NormPosition, ResidualNorm};
 use crate::window::Window;
 
 /// The encoded source, to which the decoder attends.

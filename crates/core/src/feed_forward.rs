@@ -1,14 +1,14 @@
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, activation};
 use burnformer_kernels::RandomKey;
+use serde::{Deserialize, Serialize};
 
-use crate::activation::Activation;
+use crate::context::Mode;
 use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
 use crate::linear::{Linear, LinearConfig};
-use crate::random::Mode;
 
 /// The sizes of a [`PositionWiseFeedForward`] network.
 #[derive(Config, Debug)]
@@ -104,5 +104,30 @@ impl PositionWiseFeedForward {
     /// The maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.inner, &mut self.outer].into_iter().chain(&mut self.gate)
+    }
+}
+
+/// The activation function between the two linear maps of the feed-forward network (paper §3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// max(0, x), the function of the paper (§3.3).
+    #[default]
+    Relu,
+    /// x·Φ(x) with the exact normal distribution function Φ (not the tanh approximation).
+    Gelu,
+    /// x·σ(x), also called swish; σ is the logistic function.
+    Silu,
+}
+
+impl Activation {
+    /// Applies the function to every element of `x`; the shape does not change.
+    pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Relu => activation::relu(x),
+            Self::Gelu => activation::gelu(x),
+            Self::Silu => activation::silu(x),
+        }
     }
 }

@@ -47,9 +47,10 @@
 //! # Ok::<(), burnformer_core::ConfigError>(())
 //! ```
 
-mod activation;
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod attention;
-mod bias;
 mod config;
 mod context;
 mod conventions;
@@ -59,7 +60,6 @@ mod dropout;
 mod embedding;
 mod encoder;
 mod feed_forward;
-mod ids;
 mod linear;
 mod loss;
 mod mask;
@@ -67,15 +67,10 @@ mod multi_head;
 mod names;
 mod norm;
 mod parameters;
-mod parts;
 mod position;
 mod precision;
 mod presets;
-mod random;
-mod residual;
-mod rotary;
 mod seq2seq;
-mod seq2seq_config;
 mod shared_embeddings;
 mod transformer;
 mod window;
@@ -95,13 +90,11 @@ pub mod allocator {
 
 pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, RandomKey};
 
-pub use activation::Activation;
-pub use attention::{Attended, scaled_dot_product_attention};
-pub use bias::AttentionBias;
+pub use attention::{Attended, AttentionBias, scaled_dot_product_attention};
 pub use config::{
     ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
 };
-pub use context::{AttentionKind, Context, Recorder};
+pub use context::{AttentionKind, Context, Mode, Recorder};
 pub use conventions::{
     Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
 };
@@ -112,29 +105,21 @@ pub use decoder_layer::{
 pub use dropout::{Dropout, DropoutConfig};
 pub use embedding::{TokenEmbedding, TokenEmbeddingConfig};
 pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
-pub use feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
-pub use ids::token_ids;
+pub use feed_forward::{Activation, PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 pub use linear::{Linear, LinearConfig};
 pub use loss::{LossSums, label_smoothed_cross_entropy};
-pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
+pub use mask::{end_mask, look_ahead_mask, padding_mask, token_ids, window_mask};
 pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
-pub use norm::{LayerNorm, LayerNormConfig, NormKind};
+pub use norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 pub use parameters::{
     LoadError, Parameter, Parameters, data_now, freeze_parameters, named_gradients,
     named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
-pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinusoid};
+pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, rotate, sinusoid};
 pub use precision::Precision;
-pub use random::Mode;
-pub use residual::{NormPosition, ResidualNorm};
-pub use rotary::rotate;
-pub use seq2seq::{AttentionMaps, Model, Seq2Seq, Seq2SeqCache};
-pub use seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
+pub use seq2seq::{
+    AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
+};
 pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
 pub use transformer::Transformer;
 pub use window::{Window, WindowBlocks, window_attention};
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -4,8 +4,8 @@ use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
 
 use crate::cost::Cost;
-use crate::ids::token_ids;
 use crate::init;
+use crate::mask::token_ids;
 use crate::precision::Precision;
 
 /// The sizes of a [`Linear`] map.

@@ -5,17 +5,15 @@ use burnformer_kernels::{
     AttentionInputs, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
 };
 
-use crate::attention::scaled_dot_product_attention;
-use crate::bias::AttentionBias;
-use crate::context::Context;
+use crate::attention::{AttentionBias, scaled_dot_product_attention};
+use crate::context::{Context, Mode};
 use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
 use crate::linear::{Linear, LinearConfig};
 use crate::norm::{LayerNorm, LayerNormConfig};
+use crate::position::rotate;
 use crate::precision::Precision;
-use crate::random::Mode;
-use crate::rotary::rotate;
 use crate::window::window_attention;
 
 /// The sizes of a [`MultiHeadAttention`] layer.

@@ -4,9 +4,9 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
 
-use crate::bias::AttentionBias;
+use crate::attention::AttentionBias;
 use crate::config::{ConfigError, TransformerConfig};
-use crate::context::{AttentionKind, Context, Recorder};
+use crate::context::{AttentionKind, Context, Mode, Recorder};
 use crate::conventions::{DecoderStart, SourceEnd};
 use crate::cost::Cost;
 use crate::decoder::{Decoder, DecoderCache};
@@ -17,9 +17,9 @@ use crate::linear::Linear;
 use crate::mask::{end_mask, padding_mask};
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
-use crate::random::Mode;
-use crate::seq2seq::{AttentionMaps, Model, Seq2Seq, Seq2SeqCache};
-use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
+use crate::seq2seq::{
+    AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
+};
 use crate::shared_embeddings::SharedEmbeddings;
 
 /// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder,

@@ -4,9 +4,9 @@
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{AttentionInputs, attention};
 
+use crate::context::Mode;
 use crate::dropout::Dropout;
 use crate::mask::{look_ahead_mask, window_mask};
-use crate::random::Mode;
 
 /// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its
 /// work.

@@ -1,11 +1,11 @@
 //! A report of the pairs that cleaning kept and dropped.
+//!
+//! Counts of things in messages.
 
 use std::fmt;
 
 use derive_more::Add;
 use serde::{Deserialize, Serialize};
-
-use crate::plural::counted;
 
 /// The numbers of pairs that were read, kept, and dropped for each reason. If several reasons apply
 /// to a pair, the first one in the order of the fields counts.
@@ -58,4 +58,15 @@ impl fmt::Display for CleaningReport {
         }
         Ok(())
     }
+}
+
+/// The `count` of things of which one is called `noun`: `1 line`, `2 lines`, `3 batches`.
+pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = match count.as_str() {
+        "1" => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::plural::counted;
+use crate::cleaning_report::counted;
 
 /// The result type of this crate's functions.
 pub type Result<T, E = DataError> = std::result::Result<T, E>;

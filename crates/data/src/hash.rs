@@ -1,9 +1,13 @@
 //! Keys for the cache, made from content: SHA-256 over labelled parts.
+//!
+//! Random choices as a function of (seed, purpose, epoch), without hidden state.
 
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use sha2::{Digest, Sha256};
 
 use crate::corpus::open_error;
@@ -37,6 +41,13 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A generator for one `purpose` and one epoch. The same arguments always give the same
+/// stream, on every machine.
+pub(crate) fn generator(purpose: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
+    let seed = key_of(&[purpose.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
+    ChaCha8Rng::from_seed(seed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +64,37 @@ mod tests {
         // SHA-256 of "abc", FIPS 180-2, appendix B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex(&file_key(file.path()).unwrap()), expected);
+    }
+}
+
+#[cfg(test)]
+mod random_tests {
+    use rand::Rng;
+    use rand::seq::SliceRandom;
+
+    use super::*;
+
+    fn shuffled(seed: u64, epoch: u64) -> Vec<u32> {
+        let mut items: Vec<u32> = (0..100).collect();
+        items.shuffle(&mut generator("test", seed, epoch));
+        items
+    }
+
+    #[test]
+    fn the_generator_is_chacha8() {
+        // Strombergson's test vectors for ChaCha, 8 rounds, a key of 256 zero bits.
+        let mut bytes = [0; 8];
+        ChaCha8Rng::from_seed([0; 32]).fill_bytes(&mut bytes);
+        assert_eq!(bytes, [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
+    }
+
+    #[test]
+    fn a_shuffle_is_a_permutation_that_depends_on_seed_and_epoch_only() {
+        let mut sorted = shuffled(1, 0);
+        assert_eq!(shuffled(1, 0), shuffled(1, 0));
+        assert_ne!(shuffled(1, 0), shuffled(1, 1));
+        assert_ne!(shuffled(1, 0), shuffled(2, 0));
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
     }
 }

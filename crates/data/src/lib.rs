@@ -27,6 +27,8 @@
 //! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing the cache |
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub mod batch;
 pub mod cache;
@@ -35,9 +37,7 @@ mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
-mod plural;
 pub mod prepare;
-mod random;
 pub mod sampler;
 pub mod special;
 pub mod tokenizer;
@@ -45,10 +45,9 @@ pub mod tokenizer;
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::CleaningSettings;
-pub use cleaning_report::CleaningReport;
+pub use cleaning_report::{CleaningReport, counted};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
-pub use plural::counted;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, PlannedRows, PlannedUpdate, Rank,
@@ -57,8 +56,3 @@ pub use sampler::{
 pub use tokenizer::{
     SpecialIds, Tokenizer, TokenizerFiles, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
 };
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -19,6 +19,8 @@
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod temporary;
 
@@ -86,10 +88,6 @@ pub fn sync_folder_of(path: &Path) -> io::Result<()> {
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
-
-#[doc = include_str!("../README.md")]
-#[cfg(doctest)]
-mod readme {}
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod entry;
 mod error;
@@ -45,8 +47,3 @@ pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};
 pub const MOST_CHARACTERS: usize = 200;
 /// The largest number of translations of a term.
 pub const MOST_ALTERNATIVES: usize = 20;
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

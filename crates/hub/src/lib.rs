@@ -11,18 +11,18 @@
 //! it is meant.
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod client;
 mod error;
-mod fetched;
 mod firefox;
 mod hub;
 mod name;
 mod settings;
 
 pub use error::HubError;
-pub use fetched::{Fetched, Progress, Watch};
-pub use name::ModelName;
+pub use name::{Fetched, ModelName, Progress, Watch};
 pub use settings::Settings;
 
 /// Fetches the files of the model `name` that are not in the cache yet.
@@ -55,7 +55,3 @@ pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool, HubError> {
     std::fs::remove_dir_all(&folder).map_err(|cause| HubError::io(&folder, cause))?;
     Ok(true)
 }
-
-#[doc = include_str!("../README.md")]
-#[cfg(doctest)]
-mod readme {}

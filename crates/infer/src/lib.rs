@@ -64,6 +64,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+#![cfg_attr(doctest, doc = include_str!("../../../docs/guide/embedding.md"))]
+#![cfg_attr(doctest, doc = include_str!("../../../docs/guide/paper.md"))]
+
 mod attention;
 mod batching;
 mod calibration;
@@ -102,20 +108,3 @@ pub use translator::{
     TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
     vocabularies,
 };
-
-/// The programs in the workspace's README and in this crate's, compiled and run as they stand
-/// there.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
-/// The programs in the guide's page on embedding.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/embedding.md")]
-struct Embedding;
-
-/// The program that follows one batch through the model.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/paper.md")]
-struct Paper;

@@ -1,7 +1,15 @@
 //! The three matrices over the vocabularies, which each system ties differently.
+//!
+//! Positions that a file stores although they are computed: sines and cosines in one of the known
+//! layouts.
+//!
+//! Adds padding to models of systems without a padding token.
 
-use burnformer_core::EmbeddingSharing;
+use std::ops::Range;
 
+use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
+
+use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};
 
 /// The matrices of source, target and output, `[vocab, d_model]`, as a file gives them: tied ones
@@ -37,4 +45,74 @@ pub(crate) fn names(sharing: EmbeddingSharing) -> [&'static str; 3] {
         EmbeddingSharing::Target => [source, target, target],
         EmbeddingSharing::None => [source, target, "generator.weight"],
     }
+}
+
+/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one
+/// of `starts`; `None` if it holds something else. Numbers may differ by `tolerance`, since some
+/// files round them to float16.
+pub(crate) fn recognised(
+    table: &Tensor,
+    starts: Range<usize>,
+    tolerance: f32,
+) -> Option<(Sinusoids, usize)> {
+    let &[count, width] = &table.shape[..] else { return None };
+    if width < 4 || !width.is_multiple_of(2) {
+        return None;
+    }
+    let layouts = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd];
+    let mut choices =
+        layouts.into_iter().flat_map(|layout| starts.clone().map(move |s| (layout, s)));
+    choices.find(|&(layout, start)| {
+        // Row by row: a table that is none is seen at its beginning.
+        (0..count).zip(table.values.chunks(width)).all(|(position, row)| {
+            let computed = layout.values(position + start..position + start + 1, width);
+            row.iter().zip(&computed).all(|(a, b)| (a - b).abs() < tolerance)
+        })
+    })
+}
+
+/// The bias of a token that must never be predicted: its probability is zero in float32, and the
+/// loss with label smoothing stays finite.
+pub(crate) const NEVER: f32 = -1e4;
+
+/// The id of the padding that is added to vocabularies of these sizes: the first that neither side
+/// has.
+pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
+    source_vocab.max(target_vocab) as u32
+}
+
+/// Adds the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros, with a bias so
+/// that they are never predicted. The shorter vocabulary is filled up to it.
+pub(crate) fn append_padding(package: &mut Package) {
+    let config = &mut package.config;
+    let (rows, before) = (config.pad as usize + 1, config.target_vocab);
+    (config.source_vocab, config.target_vocab) = (rows, rows);
+    let names = [
+        "embedding.weight",
+        "source_embedding.weight",
+        "target_embedding.weight",
+        "generator.weight",
+    ];
+    for name in names {
+        if let Some(tensor) = package.weights.get_mut(name) {
+            tensor.values.resize(rows * config.d_model, 0.0);
+            tensor.shape[0] = rows;
+        }
+    }
+    config.conventions.output_bias = OutputBias::PerPiece;
+    let bias = package.weights.entry("output_bias".into());
+    let bias = bias.or_insert_with(|| Tensor::new([before], vec![0.0; before]));
+    bias.values.resize(rows, NEVER);
+    bias.shape[0] = rows;
+}
+
+/// The name of a token that a vocabulary leaves out.
+pub(crate) fn unused(id: usize) -> String {
+    format!("<unused{id}>")
+}
+
+/// `tokens` with those that [`append`] adds; the last one is `<pad>`.
+pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
+    let fill = (tokens.len()..pad as usize).map(unused);
+    tokens.iter().cloned().chain(fill).chain(["<pad>".to_string()]).collect()
 }

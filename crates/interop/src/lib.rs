@@ -24,8 +24,9 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
-mod carried;
 mod ctranslate2;
 mod cursor;
 mod embeddings;
@@ -36,9 +37,6 @@ mod hugging_face;
 mod layers;
 mod marian;
 mod package;
-mod padding;
-mod positions;
-mod safe;
 mod tensors;
 mod text_files;
 mod torch;
@@ -50,8 +48,3 @@ pub use format::{Format, import};
 pub use package::Package;
 pub use tensors::{Tensor, Tensors};
 pub use text_files::TextFiles;
-
-/// The program in the README, compiled as it stands there.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

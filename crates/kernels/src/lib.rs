@@ -45,6 +45,9 @@
 //! assert_eq!(x.grad(&grads).expect("x is a leaf").dims(), [2, 5, 16]);
 //! ```
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 // Building blocks of operations.
 #[cfg(feature = "cpu")]
 pub mod cpu;
@@ -103,8 +106,3 @@ pub mod reference {
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
     op::Target::of_device(device) == op::Target::Cpu
 }
-
-/// The program in the README, compiled and run as it stands there.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

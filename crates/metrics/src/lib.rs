@@ -32,6 +32,9 @@
 //! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model
 //! (`ja-mecab`, `ko-mecab`, `spm`, `flores`); threads.
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod bleu;
 mod bleu_score;
 mod bootstrap;
@@ -64,8 +67,3 @@ pub use statistics::Statistics;
 pub use tokenize::BleuTokenizer;
 pub use tokenize::tercom::Ter;
 pub use writing::WritingSystem;
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,11 +1,13 @@
 //! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those
 //! with the highest score are joined first, the leftmost of equals.
+//!
+//! Models that do not learn how to segment: into words, or into characters.
 
 use std::collections::HashMap;
 
 use crate::PieceType;
 use crate::merge::{Merger, Symbol, merge};
-use crate::normalizer::MOST_SYMBOLS;
+use crate::normalizer::{MOST_SYMBOLS, SPACE};
 use crate::trie::{ROOT, Trie};
 use crate::types::Segment;
 use crate::vocabulary::Vocabulary;
@@ -60,4 +62,33 @@ pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
         Some(len) => (len, true),
         None => (text.chars().next().map_or(0, char::len_utf8), false),
     }
+}
+
+/// Cuts before every space.
+pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
+    let starts = text.match_indices(SPACE).map(|(at, _)| at).filter(|&at| at > 0);
+    let ends = starts.chain((!text.is_empty()).then_some(text.len()));
+    let mut start = 0;
+    let word = |end| {
+        let id = id(vocabulary, &text[start..end]);
+        Segment { start: std::mem::replace(&mut start, end), end, id }
+    };
+    ends.map(word).collect()
+}
+
+/// Cuts after every character and every user-defined symbol.
+pub fn characters(vocabulary: &Vocabulary, symbols: &Trie, text: &str) -> Vec<Segment> {
+    let mut start = 0;
+    let character = || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let end = start + next_symbol(symbols, rest).0;
+        let id = id(vocabulary, &text[start..end]);
+        Some(Segment { start: std::mem::replace(&mut start, end), end, id })
+    };
+    std::iter::from_fn(character).collect()
+}
+
+fn id(vocabulary: &Vocabulary, text: &str) -> Option<u32> {
+    let used = |&id: &u32| vocabulary.kind(id) != PieceType::Unused;
+    vocabulary.ordinary.get(text.as_bytes()).filter(used).or(vocabulary.unknown)
 }

@@ -27,6 +27,8 @@
 //! | `decode` | from pieces back to text |
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod bpe;
 mod charsmap;
@@ -40,14 +42,8 @@ mod trie;
 mod types;
 mod unigram;
 mod vocabulary;
-mod whole;
 
 pub use charsmap::Charsmap;
 pub use error::{CharsmapProblem, ModelProblem, PieceProblem, SentencePieceError};
 pub use model::{SentencePiece, UnknownId};
 pub use types::{ModelType, PieceType};
-
-/// The program in the README, compiled and run as it stands there.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

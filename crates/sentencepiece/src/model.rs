@@ -12,7 +12,7 @@ use crate::proto::{ModelProto, NormalizerSpec, TrainerSpec};
 use crate::trie::Trie;
 use crate::types::{ModelType, PieceType, Segment};
 use crate::vocabulary::{Vocabulary, byte_piece};
-use crate::{bpe, unigram, whole};
+use crate::{bpe, unigram};
 
 /// The size of the largest message of Protocol Buffers, in bytes.
 const LARGEST: u64 = i32::MAX as u64;
@@ -224,8 +224,8 @@ impl SentencePiece {
         match self.model_type {
             ModelType::Unigram => unigram::segment(&self.vocabulary, self.unknown_score, text),
             ModelType::Bpe => bpe::segment(&self.vocabulary, &self.symbols, text),
-            ModelType::Word => whole::words(&self.vocabulary, text),
-            ModelType::Char => whole::characters(&self.vocabulary, &self.symbols, text),
+            ModelType::Word => bpe::words(&self.vocabulary, text),
+            ModelType::Char => bpe::characters(&self.vocabulary, &self.symbols, text),
         }
     }
 }

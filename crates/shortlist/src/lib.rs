@@ -32,6 +32,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod alignment;
 mod bags;
@@ -44,8 +46,3 @@ pub use bags::LONGEST;
 pub use error::ShortlistError;
 pub use shortlist::{Shortlist, Vocabularies};
 pub use train::{MOST_PAIRS, Settings, Trainer};
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

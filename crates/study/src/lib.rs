@@ -7,9 +7,11 @@
 //! with the measured values once it is finished. A study that is started again skips what is
 //! finished and resumes what is not.
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod error;
 mod extrapolation;
-mod measure;
 mod row;
 mod study;
 mod table3;
@@ -17,12 +19,6 @@ pub mod table_1;
 
 pub use error::StudyError;
 pub use extrapolation::{extrapolation, extrapolation_table};
-pub use measure::Measure;
-pub use row::{Paper, Row, RowResult};
+pub use row::{Measure, Paper, Row, RowResult};
 pub use study::Study;
 pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

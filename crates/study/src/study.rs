@@ -9,8 +9,7 @@ use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, Learner, RunMode, StopReason, Texts, TrainError, checkpoint};
 
 use crate::error::StudyError;
-use crate::measure::Measure;
-use crate::row::{Part, Row, RowResult};
+use crate::row::{Measure, Part, Row, RowResult};
 
 /// The folder, texts and devices of a study.
 pub struct Study {

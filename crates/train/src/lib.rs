@@ -15,6 +15,8 @@
 //! | [`checkpoint`] | all a run needs to go on |
 //! | [`report`] | log lines, `metrics.jsonl`, the bar |
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 // Lines of a run go through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -36,20 +38,19 @@ pub use config::{
 pub use error::TrainError;
 pub use learner::{Learner, Outcome, Rehearsal, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
-pub use optimizer::schedule::{ScheduleSettings, ScheduleShape, noam};
+pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use run::average::average_models;
-pub use run::best_model::BestModel;
+pub use run::best_model::{BestModel, EarlyStopping};
 pub use run::checkpoint;
 pub use run::corpora::{Corpora, cache_folder, user_cache};
 pub use run::dir::checkpoints::Finished;
 pub use run::dir::{RunDir, RunMode, TEST_SCORE_FILE};
-pub use run::early_stopping::EarlyStopping;
 pub use run::folder::copy_files;
 pub use run::log_interval::{Extent, LogInterval};
 pub use run::origin::Origin;
-pub use run::recovery::Recovery;
 pub use run::start_model::StartModel;
+pub use run::state::Recovery;
 pub use run::texts::{TextName, Texts};
 pub use update::Updater;
 pub use update::loss_scale::LossScale;
@@ -59,8 +60,3 @@ pub use update::recipe::Recipe;
 pub use update::replicas::Replicas;
 pub use update::statistics::{PendingStatistics, UpdateStatistics};
 pub use validation::{Validation, Validator};
-
-/// The program in the README, compiled and run as it stands there.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

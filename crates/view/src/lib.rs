@@ -32,6 +32,9 @@
 //! # Ok::<(), burnformer_view::ViewError>(())
 //! ```
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod attention;
 mod canvas;
 mod chart;
@@ -44,8 +47,3 @@ pub use attention::{
 };
 pub use canvas::{Picture, PictureFormat, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
-
-/// The program in the README, which the tests compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -32,8 +32,7 @@ pub use weights::{write_quantized, write_tensors};
 use crate::config::TransformerConfig;
 use crate::parameters::{Parameters, named_parameters, with_parameters};
 use crate::rnn::RnnConfig;
-use crate::seq2seq::Model;
-use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig};
+use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
 use weights::write;
 

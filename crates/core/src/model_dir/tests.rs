@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::TransformerConfig;
-use crate::random::Mode;
+use crate::context::Mode;
 use burn::tensor::{Int, Tensor};
 
 struct Folder(tempfile::TempDir);

@@ -6,8 +6,8 @@ use std::path::Path;
 use burnformer_files::Temporary;
 use sha2::{Digest, Sha256};
 
-use super::file::{temporary, unwritable};
 use super::header::{HEADER_BYTES, Header, Width};
+use super::{temporary, unwritable};
 use crate::clean::{Cleaner, CleaningSettings};
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, ParallelReader};

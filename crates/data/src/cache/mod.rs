@@ -14,12 +14,39 @@
 //!
 //! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in
 //! memory: lengths and pairs are read where they are needed.
+//!
+//! Files of the cache folder, which several processes may use at the same time.
 
 mod build;
-mod file;
 mod header;
 mod tokenized;
 
+use std::io;
+use std::path::Path;
+
 pub(crate) use build::build;
-pub(crate) use file::{make_folder, write_atomically};
+use burnformer_files::{Readers, Temporary, folder_of};
 pub use tokenized::{BLOCK, MixedPart, TokenizedCorpus};
+
+use crate::error::{DataError, Result};
+
+/// The error for a failed write to `path`.
+fn unwritable(path: &Path) -> impl Fn(io::Error) -> DataError + '_ {
+    |cause| DataError::Unwritable(path.into(), cause)
+}
+
+/// Creates a folder and its parents.
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(unwritable(path))
+}
+
+/// Replaces the file at `path`, which holds either the old content or the new at any moment. Other
+/// processes may do so at the same time.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    burnformer_files::write_shared(path, bytes).map_err(unwritable(path))
+}
+
+/// A temporary file in the folder of `path`, which can later be renamed to `path`.
+fn temporary(path: &Path) -> Result<Temporary> {
+    Temporary::new(folder_of(path), Readers::Umask).map_err(unwritable(path))
+}

@@ -9,7 +9,6 @@ mod compressed;
 mod lines;
 mod open;
 mod parallel;
-mod pipes;
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
-pub use open::{open_text, read_text};
+pub use open::{is_pipe, open_text, read_text, repeated_pipe};
 pub use parallel::{LinePair, ParallelReader, check_line_counts};
-pub use pipes::{is_pipe, repeated_pipe};
 
 /// The policy for a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]

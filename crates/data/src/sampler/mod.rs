@@ -17,7 +17,6 @@
 
 mod plan;
 mod stream;
-mod update;
 mod windows;
 
 use std::ops::Range;
@@ -30,8 +29,7 @@ use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows, SamplerSettings};
-pub use stream::{BatchStream, PlannedBatch};
-pub use update::{PlannedUpdate, Rank, UpdateStream};
+pub use stream::{BatchStream, PlannedBatch, PlannedUpdate, Rank, UpdateStream};
 
 /// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

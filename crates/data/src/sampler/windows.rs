@@ -9,7 +9,7 @@ use super::plan::{Entry, EpochPlan, cut};
 use super::{BatchSampler, Known};
 use crate::cache::MixedPart;
 use crate::error::Result;
-use crate::random::generator;
+use crate::hash::generator;
 
 impl BatchSampler {
     /// The number of windows of an epoch.

@@ -11,17 +11,14 @@
 mod bpe;
 mod caught;
 mod checks;
-mod files;
 mod layout;
 mod load;
 mod pipeline;
-mod sample;
 mod sentencepiece;
 mod settings;
 mod special_ids;
 mod train;
 mod word_cache;
-mod words;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -32,9 +29,8 @@ use sha2::{Digest, Sha256};
 use tokenizers::NormalizerWrapper;
 use tokenizers::models::ModelWrapper;
 
-pub use files::TokenizerFiles;
 pub use settings::TokenizerSettings;
-pub use special_ids::{SpecialIds, TokenizerSpecialIds};
+pub use special_ids::{SpecialIds, TokenizerFiles, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
 use crate::error::{DataError, Result};

@@ -6,7 +6,7 @@ use std::path::Path;
 use burnformer_sentencepiece::SentencePiece;
 
 use super::TokenizerSpecialIds;
-use super::files::TokenizerFiles;
+use super::special_ids::TokenizerFiles;
 use crate::error::{DataError, Result};
 use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, UNK_TOKEN};
 

@@ -1,3 +1,5 @@
+//! The files of a tokeniser.
+
 use serde::{Deserialize, Serialize};
 
 use crate::special;
@@ -42,4 +44,21 @@ impl TokenizerSpecialIds {
     /// The ids of [`special`], which every `tokenizer.json` has.
     pub const OURS: Self =
         Self { pad: special::PAD, bos: Some(special::BOS), eos: special::EOS, unk: special::UNK };
+}
+
+/// The files that a tokeniser is made of, by their content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenizerFiles {
+    /// A `tokenizer.json`.
+    HuggingFace {
+        /// The canonical bytes of the tokeniser.
+        json: Vec<u8>,
+    },
+    /// A SentencePiece model, and the ids of its pieces.
+    SentencePiece {
+        /// The `.spm` file.
+        model: Vec<u8>,
+        /// The `vocab.json`.
+        vocab: Vec<u8>,
+    },
 }

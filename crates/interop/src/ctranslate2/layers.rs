@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use burnformer_core::TransformerConfig;
 
-use super::binary::Binary;
-use super::binary_out::Content;
+use super::binary::{Binary, Content};
 use crate::error::Result;
 use crate::layers::{Part, parts};
 use crate::package::Package;

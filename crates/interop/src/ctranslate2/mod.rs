@@ -1,7 +1,6 @@
 //! Model directories of CTranslate2.
 
 mod binary;
-mod binary_out;
 mod layers;
 mod settings;
 mod vocabulary;
@@ -16,18 +15,18 @@ use burnformer_core::{
 use burnformer_infer::{LengthPenalty, SearchSettings};
 use serde_json::Value;
 
-use crate::embeddings::Embeddings;
+use crate::embeddings::{Embeddings, append_padding, padding_id, recognised};
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, start};
 use crate::package::Package;
 use crate::tensors::Tensors;
 use crate::text_files::TextFiles;
-use crate::{carried, padding, positions};
+use crate::vocabulary::carried_search;
 use binary::Binary;
 use settings::{ACTIVATIONS, CONFIG, Settings, WEIGHTS};
 use vocabulary::Vocabularies;
 
-pub(crate) use binary_out::Content;
+pub(crate) use binary::Content;
 pub(crate) use write::{check, write};
 
 /// The file by which a package of Argos Translate is known.
@@ -75,7 +74,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         weights.insert("output_bias".into(), bias);
     }
     positions(&mut file, &mut config, &mut weights)?;
-    let search = match (carried::search(dir)?, is_argos(package)) {
+    let search = match (carried_search(dir)?, is_argos(package)) {
         (Some(search), _) => search,
         (None, true) => argos_search(package)?,
         (None, false) => search(),
@@ -84,7 +83,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let remarks = remarks(&settings, &config);
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
     if !vocabularies.has_padding() {
-        padding::append(&mut package);
+        append_padding(&mut package);
     }
     let config = &package.config;
     config.validate().map_err(|source| InteropError::Config(path, source))?;
@@ -156,7 +155,7 @@ fn shape(
     let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
     let [heads, decoder_heads] = heads(file, d_model)?;
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
-    let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
+    let pad = vocabularies.padding().unwrap_or(padding_id([source_vocab, target_vocab]));
     let bos = if zero_start { pad } else { vocabularies.id(settings.start()?)? };
     Ok(TransformerConfig {
         source_vocab,
@@ -298,7 +297,7 @@ fn positions(
         }
         tables.push(file.tensor(name, &[count, width])?);
     }
-    let known = |table| positions::recognised(table, 0..3, POSITION_TOLERANCE);
+    let known = |table| recognised(table, 0..3, POSITION_TOLERANCE);
     let [source, target] = [&tables[0], &tables[1]].map(known);
     match (source, target) {
         (Some(source), Some(target)) if source == target => {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::embeddings::filled;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_if_there};
 use crate::text_files::{TextFiles, sentencepiece, texts};
-use crate::{carried, padding};
+use crate::vocabulary::carried_tokenizers;
 
 /// The names that systems give to padding.
 const PADDING: [&str; 2] = ["<pad>", "<blank>"];
@@ -96,14 +97,14 @@ impl Vocabularies {
         files: &TextFiles,
     ) -> Result<BTreeMap<String, Vec<u8>>> {
         let tokens = [&self.source[..], self.target()];
-        let carried = carried::tokenizers(dirs[0], tokens)?;
+        let carried = carried_tokenizers(dirs[0], tokens)?;
         if !carried.is_empty() && files.sentencepiece.is_empty() {
             return Ok(carried);
         }
         let models = sentencepiece(dirs, files, tokens)?;
         let [source, target] = tokens.map(|tokens| match self.has_padding() {
             true => tokens.to_vec(),
-            false => padding::filled(tokens, pad),
+            false => filled(tokens, pad),
         });
         Ok(texts([&source, &target], models))
     }

@@ -7,15 +7,15 @@ use burnformer_core::{
     DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions, SourceEnd, TransformerConfig,
 };
 
-use super::binary_out::{self, Content};
+use super::binary::{self, Content};
 use super::layers;
 use super::settings::{ACTIVATIONS, CONFIG, WEIGHTS};
+use crate::embeddings::{self, NEVER};
 use crate::error::Result;
 use crate::files::write_file;
 use crate::package::{Package, activation_in, check_layers, fresh_folder};
-use crate::padding::NEVER;
 use crate::tensors::Tensor;
-use crate::{carried, embeddings, vocabulary};
+use crate::vocabulary::{self, write_carried};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "CTranslate2";
@@ -37,7 +37,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Conte
     positions(package, &mut variables)?;
     flags(config, &mut variables)?;
     fresh_folder(dir)?;
-    write_file(&dir.join(WEIGHTS), &binary_out::write(&variables))?;
+    write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
     write_file(&dir.join(CONFIG), &settings(config, &target))?;
     let list = |tokens: &[String]| serde_json::to_vec_pretty(tokens).expect("texts are plain data");
     if source == target {
@@ -46,7 +46,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Conte
         write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
         write_file(&dir.join("target_vocabulary.json"), &list(&target))?;
     }
-    carried::write(package, dir)
+    write_carried(package, dir)
 }
 
 /// Returns an error if CTranslate2 cannot express a model of `config`.

@@ -3,7 +3,6 @@
 
 mod config;
 mod languages;
-mod separate;
 mod write;
 
 use std::collections::BTreeMap;
@@ -11,13 +10,14 @@ use std::path::{Path, PathBuf};
 
 use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, TransformerConfig};
 
-use crate::embeddings::Embeddings;
+use crate::embeddings::{Embeddings, recognised};
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
-use crate::tensors::{Tensor, Weights};
+use crate::tensors::{Tensor, Weights, read_safetensors};
 use crate::text_files::{TextFiles, sentencepiece};
-use crate::{carried, layers, positions, safe, torch, vocabulary};
+use crate::vocabulary::{self, carried_search};
+use crate::{layers, torch};
 use config::{
     CONFIG, Family, GENERATION, GenerationConfig, MarianConfig, PYTORCH, SAFETENSORS, TOKENIZERS,
     VOCABULARIES,
@@ -88,7 +88,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let (search, remarks) = generation.settings(&config)?;
     // A model that was exported by this program carries its search settings, which say more than
     // the file of transformers can.
-    let (search, remarks) = match carried::search(dir)? {
+    let (search, remarks) = match carried_search(dir)? {
         Some(search) => (search, Vec::new()),
         None => (search, remarks),
     };
@@ -97,7 +97,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
-    separate::align(&mut package)?;
+    languages::align(&mut package)?;
     Ok(package)
 }
 
@@ -109,7 +109,7 @@ fn read_weights(dir: &Path) -> Result<Weights> {
     })?;
     let bytes = read_file(&path)?;
     let tensors = match path.ends_with(SAFETENSORS) {
-        true => safe::read(&path, &bytes)?,
+        true => read_safetensors(&path, &bytes)?,
         false => torch::read(&path, &bytes)?,
     };
     Ok(Weights::new(&path, tensors))
@@ -190,7 +190,7 @@ fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
         };
         let count = stored.values.len() / d_model;
         let stored = tensors.shaped(name, stored, &[count, d_model])?;
-        let Some((layout, _)) = positions::recognised(&stored, 0..1, POSITION_TOLERANCE) else {
+        let Some((layout, _)) = recognised(&stored, 0..1, POSITION_TOLERANCE) else {
             return refuse(format!("tensor {name} with positions that are not sines and cosines"));
         };
         *found = layout;

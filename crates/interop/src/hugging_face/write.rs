@@ -14,8 +14,9 @@ use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
-use crate::tensors::{Tensor, Tensors};
-use crate::{carried, embeddings, layers, safe, vocabulary};
+use crate::tensors::{Tensor, Tensors, write_safetensors};
+use crate::vocabulary::{self, write_carried};
+use crate::{embeddings, layers};
 
 /// The number of positions that are written. Transformers accepts no longer sentence.
 const POSITIONS: usize = 1024;
@@ -37,11 +38,11 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     let texts = texts(package)?;
     let config = config(&package.config)?;
     fresh_folder(dir)?;
-    write_file(&dir.join(SAFETENSORS), &safe::write(&tensors))?;
+    write_file(&dir.join(SAFETENSORS), &write_safetensors(&tensors))?;
     write_file(&dir.join(CONFIG), &pretty(&config))?;
     write_file(&dir.join(GENERATION), &pretty(&generation(&package.config, &package.search)))?;
     texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))?;
-    carried::write(package, dir)
+    write_carried(package, dir)
 }
 
 /// The `tokenizer.json` of `path` without the step that adds `</s>`, which is added elsewhere here.

@@ -9,9 +9,9 @@ use burnformer_infer::{LengthPenalty, SearchSettings, Shortlist};
 use super::bin::is_bin;
 use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
+use crate::embeddings::{filled, unused};
 use crate::error::{InteropError, Result};
 use crate::files::{names, read_file, read_if_there, start};
-use crate::padding;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
 /// The names of Marian's special tokens, each with the one that it has at its usual id in files of
@@ -178,8 +178,7 @@ impl Folder {
             return Err(InteropError::unsupported(source, what, NAME_VOCABULARIES));
         }
         let unknown = special(target, &target_tokens, UNKNOWN)?;
-        let both =
-            [&source_tokens, &target_tokens].map(|tokens| padding::filled(tokens, config.pad));
+        let both = [&source_tokens, &target_tokens].map(|tokens| filled(tokens, config.pad));
         let dir = self.model.parent().unwrap_or(Path::new("."));
         let models = match source_model.zip(target_model) {
             Some((source, target)) => Some([source, target]),
@@ -278,7 +277,7 @@ fn special(
     tokens: &[String],
     (name, before, usual): (&str, &str, usize),
 ) -> Result<u32> {
-    let is_usual = |token: &&String| *token == before || **token == padding::unused(usual);
+    let is_usual = |token: &&String| *token == before || **token == unused(usual);
     let at_usual = tokens.get(usual).filter(is_usual).map(|_| usual);
     let index = at_usual.or_else(|| tokens.iter().position(|token| token == name));
     let missing = || InteropError::damaged(path, format!("it has no token {name}"));
@@ -306,7 +305,7 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         if last > 2 * tokens.len() {
             return Err(damaged(format!("id {last} of {} tokens", tokens.len())));
         }
-        let token = |id: usize| tokens.get(&id).cloned().unwrap_or_else(|| padding::unused(id));
+        let token = |id: usize| tokens.get(&id).cloned().unwrap_or_else(|| unused(id));
         (0..=last).map(token).collect()
     };
     match tokens.len() > rows {

@@ -1,9 +1,11 @@
 //! Marian's models, `.npz` and `.bin`: large models, and the small ones of Firefox and
 //! Bergamot.
+//!
+//! The layers of both stacks. Marian's matrices are `[in, out]`, those of a model directory
+//! `[out, in]`.
 
 mod bin;
 mod files;
-mod layers;
 mod npz;
 mod options;
 mod shortlist;
@@ -11,19 +13,18 @@ mod yaml;
 
 use std::path::Path;
 
-use burnformer_core::{OutputBias, TransformerConfig};
+use burnformer_core::{NormPosition, OutputBias, TargetHistory, TransformerConfig};
 
-use crate::embeddings::Embeddings;
+use crate::embeddings::{Embeddings, append_padding, padding_id};
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
+use crate::layers::{Part, parts};
 use crate::package::Package;
-use crate::padding;
-use crate::tensors::Weights;
+use crate::tensors::{Tensor, Tensors, Weights};
 use crate::text_files::TextFiles;
 use bin::OPTIONS;
 pub(crate) use files::is_there;
 use files::{Folder, Vocabularies};
-use layers::vector;
 use yaml::Options;
 
 /// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's
@@ -49,9 +50,9 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let sizes = [source.shape[0], target.shape[0], source.shape[1]];
     let mut config = options::config(path, &options, &sizes, &tensors)?;
     config.sharing = embeddings.sharing();
-    config.pad = padding::id([config.source_vocab, config.target_vocab]);
+    config.pad = padding_id([config.source_vocab, config.target_vocab]);
     config.bos = config.pad;
-    let mut weights = layers::take(&config, &options, &mut tensors)?;
+    let mut weights = take_layers(&config, &options, &mut tensors)?;
     match tensors.take_any("decoder_ff_logit_out_b") {
         Some(bias) => {
             config.conventions.output_bias = OutputBias::PerPiece;
@@ -68,7 +69,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     config.eos = closing;
     let (search, remarks) = folder.search(unknown)?;
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
-    padding::append(&mut package);
+    append_padding(&mut package);
     let TransformerConfig { source_vocab, target_vocab, .. } = package.config;
     package.shortlist = folder.shortlist([source_vocab, target_vocab])?;
     let path = path.clone();
@@ -102,4 +103,60 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
     let target = tensors.shaped("decoder_Wemb", target, &shape)?;
     let output = tensors.shaped("decoder_ff_logit_out_W", output, &shape)?;
     Ok(Embeddings { source, target, output })
+}
+
+/// The name of the weight or bias, as `kind` says, of `part`.
+fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
+    let pre = config.norm == NormPosition::Pre;
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    let of_ssru = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
+    let names = match (of_ssru, pre) {
+        (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
+        // Named by a network that is not there.
+        (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
+        (false, _) => part.marian(),
+    };
+    let name = names[usize::from(kind == "bias")];
+    let suffix = if pre && part.is_norm() { "_pre" } else { "" };
+    match part.layer {
+        Some(layer) => format!("{}_l{}_{name}{suffix}", part.stack, layer + 1),
+        None => format!("{}_{name}", part.stack),
+    }
+}
+
+/// Takes the weights of all layers of a model of `config` out of a file.
+fn take_layers(
+    config: &TransformerConfig,
+    options: &Options,
+    tensors: &mut Weights,
+) -> Result<Tensors> {
+    let mut weights = Tensors::new();
+    for part in parts(config) {
+        for (kind, shape) in part.parameters() {
+            let there = name(config, &part, kind);
+            let weight = match shape[..] {
+                [rows, columns] => tensors.take(&there, &[columns, rows])?.transposed(),
+                _ => {
+                    let found = tensors.take_any(&there).ok_or_else(|| tensors.missing(&there))?;
+                    vector(tensors, &there, found, shape[0])?
+                }
+            };
+            weights.insert(format!("{}.{kind}", part.full_name()), weight);
+        }
+    }
+    // A factor for activations in int8, of a matrix that is none.
+    if options.get("version").is_some() {
+        tensors.take_any("none_QuantMultA");
+    }
+    Ok(weights)
+}
+
+/// A vector that is stored as a matrix of one row.
+fn vector(tensors: &Weights, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
+    let flat =
+        tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
+    match flat {
+        true => Ok(Tensor::new([len], tensor.values)),
+        false => tensors.shaped(name, tensor, &[1, len]),
+    }
 }

@@ -3,11 +3,9 @@
 mod data;
 mod document;
 mod error;
-mod fixed;
 mod layers;
 mod model;
 mod peers;
-mod precision;
 mod presets;
 pub mod reference;
 mod train_config;
@@ -20,15 +18,14 @@ pub use data::{DataSettings, MixedText, corpus_paths};
 pub(crate) use document::entries;
 pub use error::ConfigFileError;
 pub(crate) use error::nearest;
-#[cfg(test)]
-pub(crate) use fixed::FIXED;
-pub(crate) use fixed::{is_fixed, within};
 pub(crate) use layers::{START, start_model_in};
 pub use model::{Architecture, ModelSettings, RnnSizes};
-pub use precision::{ExchangePrecision, PrecisionSetting};
 pub use presets::{DEFAULT_PRESET, preset_description, preset_names};
+#[cfg(test)]
+pub(crate) use train_config::FIXED;
 pub use train_config::{CheckpointSettings, RecoverySettings, TokenizerSection, TrainConfig};
-pub use training::TrainingSettings;
+pub(crate) use train_config::{is_fixed, within};
+pub use training::{ExchangePrecision, PrecisionSetting, TrainingSettings};
 pub use validation::{EarlyStoppingMetric, Standing, ValidationSettings};
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Settings that stay the same once a run has begun.
+
 use std::path::PathBuf;
 
 use burnformer_data::TokenizerSettings;
@@ -8,8 +10,7 @@ use super::data::DataSettings;
 use super::model::ModelSettings;
 use super::training::TrainingSettings;
 use super::validation::ValidationSettings;
-use crate::optimizer::schedule::ScheduleSettings;
-use crate::optimizer::settings::OptimizerSettings;
+use crate::optimizer::settings::{OptimizerSettings, ScheduleSettings};
 
 /// The configuration of a training run.
 ///
@@ -115,4 +116,21 @@ impl TrainConfig {
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a configuration is plain data")
     }
+}
+
+/// Settings, or whole sections, that the state of a run belongs to: under others the position in
+/// the corpus, the random state or the best validation so far would mean nothing.
+pub(crate) const FIXED: &str = "\
+    model. training.from training.freeze training.seed training.budget \
+    training.multiple training.accumulate optimizer.algorithm validation.metric validation.bleu \
+    validation.max_sentences validation.beam validation.alpha";
+
+/// Returns whether a resumed run must have the value of `key` with which it began.
+pub(crate) fn is_fixed(key: &str) -> bool {
+    FIXED.split(' ').any(|start| key.starts_with(start))
+}
+
+/// Returns whether `key` begins with one of `keys`.
+pub(crate) fn within(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|start| key.starts_with(start))
 }

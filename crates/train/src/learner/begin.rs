@@ -6,11 +6,10 @@ use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
-use super::first_look::look_after;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
-use crate::advice::Adviser;
-use crate::advice::text_check;
+use super::validation::look_after;
+use crate::advice::{Adviser, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
 use crate::report::{Reporter, ReporterOptions, Verbosity};

@@ -7,8 +7,7 @@ use super::outcome::Divergence;
 use crate::error::TrainError;
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
-use crate::run::recovery::Recovery;
-use crate::run::state::{CheckpointKind, RunState};
+use crate::run::state::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
 
 impl Learner {

@@ -2,7 +2,6 @@
 
 mod begin;
 mod divergence;
-mod first_look;
 mod follower;
 mod message;
 mod outcome;

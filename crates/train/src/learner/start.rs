@@ -11,7 +11,7 @@ use crate::error::TrainError;
 use crate::optimizer::Optimizer;
 use crate::run::checkpoint::{self, Start};
 use crate::run::dir::RunMode;
-use crate::run::freeze::freeze;
+use crate::run::start_model::freeze;
 use crate::run::state::RunState;
 
 impl Start {

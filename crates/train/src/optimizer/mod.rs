@@ -4,7 +4,6 @@ pub(crate) mod gradients;
 mod moments;
 mod muon;
 mod on_device;
-pub(crate) mod schedule;
 pub(crate) mod settings;
 
 use std::collections::BTreeMap;

@@ -1,11 +1,12 @@
 //! The lines of a run on standard error, for a person who watches it.
+//!
+//! The progress of a run, and the time that it still takes.
 
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::line;
-use super::pace::Pace;
 use super::record::TrainRecord;
 
 /// The number of steps of the bar itself, finer than any terminal shows.
@@ -107,6 +108,50 @@ fn style(pace: &Pace) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
 }
 
+/// The limits of a run, of which the first to be reached ends it, and its pace so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// The number of updates after which the run ends.
+    pub(super) max_steps: Option<u64>,
+    /// The number of seconds of training after which it ends.
+    pub(super) max_seconds: Option<f64>,
+    /// The step and the seconds that this process saw first. A resumed run does not start at 0.
+    first: Option<(u64, f64)>,
+}
+
+impl Pace {
+    /// The pace of a run that has not started.
+    pub(super) fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
+        Self { max_steps, max_seconds, first: None }
+    }
+
+    /// Returns whether the run has a limit.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.max_steps.is_some() || self.max_seconds.is_some()
+    }
+
+    /// The share of the run that is done, 0 to 1, by the nearer limit; 0 without a limit.
+    pub(super) fn share(&self, step: u64, seconds: f64) -> f64 {
+        let of_steps = self.max_steps.map_or(0.0, |max| step as f64 / max.max(1) as f64);
+        let of_time = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
+        of_steps.max(of_time).clamp(0.0, 1.0)
+    }
+
+    /// The number of seconds until the nearer limit; `None` before a pace is known.
+    pub(super) fn eta(&mut self, step: u64, seconds: f64) -> Option<f64> {
+        let (first_step, first_seconds) = *self.first.get_or_insert((step, seconds));
+        let done = step.saturating_sub(first_step);
+        let a_step = (done > 0).then(|| (seconds - first_seconds) / done as f64);
+        let by_steps =
+            self.max_steps.zip(a_step).map(|(max, cost)| max.saturating_sub(step) as f64 * cost);
+        let by_time = self.max_seconds.map(|max| (max - seconds).max(0.0));
+        match (by_steps, by_time) {
+            (Some(steps), Some(time)) => Some(steps.min(time)),
+            (steps, time) => steps.or(time),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +164,38 @@ mod tests {
     #[test]
     fn a_quiet_console_stays_quiet_on_a_terminal_too() {
         assert!(matches!(Console::new(Verbosity::Quiet, Pace::default()), Console::Quiet));
+    }
+}
+
+#[cfg(test)]
+mod pace_tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_run_is_timed_from_where_it_resumed() {
+        let mut pace = Pace::new(Some(1000), None);
+        assert_eq!(pace.eta(500, 9000.0), None);
+        // 100 steps in 50 s: the 400 left take 200 s, whatever the first 500 took.
+        assert_eq!(pace.eta(600, 9050.0), Some(200.0));
+        assert_eq!(pace.eta(1200, 9350.0), Some(0.0));
+    }
+
+    #[test]
+    fn the_nearer_limit_ends_the_run() {
+        let mut pace = Pace::new(Some(1000), Some(100.0));
+        assert_eq!(pace.eta(0, 0.0), Some(100.0));
+        assert_eq!(pace.eta(10, 20.0), Some(80.0));
+        assert_eq!(pace.eta(900, 90.0), Some(10.0));
+        assert_eq!(pace.share(10, 20.0), 0.2);
+        assert_eq!(pace.share(900, 20.0), 0.9);
+        assert_eq!(pace.share(900, 1e6), 1.0);
+    }
+
+    #[test]
+    fn a_run_without_limits_has_no_end_to_show() {
+        let mut pace = Pace::new(None, None);
+        assert!(!pace.is_bounded());
+        assert_eq!((pace.eta(1, 1.0), pace.eta(2, 2.0)), (None, None));
+        assert_eq!(pace.share(2, 2.0), 0.0);
     }
 }

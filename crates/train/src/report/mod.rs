@@ -15,7 +15,6 @@ mod append_file;
 mod console;
 mod line;
 mod metrics;
-mod pace;
 mod record;
 mod reporter;
 

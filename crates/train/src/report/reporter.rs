@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::append_file::{AppendFile, LOG_FILE, stamped};
-use super::console::{Console, Verbosity};
+use super::console::{Console, Pace, Verbosity};
 use super::line;
 use super::metrics::{self, ResumePoint};
-use super::pace::Pace;
 use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{At, TrainError};
 

@@ -1,4 +1,6 @@
 //! The model in `best/`, and its value in validation.
+//!
+//! Early stopping: a run ends when validations no longer improve.
 
 use std::fs;
 use std::path::Path;
@@ -62,6 +64,44 @@ impl std::fmt::Display for BestModel {
     }
 }
 
+/// The best validation of a run's models so far, and the number of validations since then. Averages
+/// of checkpoints are not counted: they are better than the models that they average, so that a run
+/// that is continued after its end would seem to have stopped improving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EarlyStopping {
+    /// The best value of the metric, with its loss.
+    #[serde(flatten)]
+    pub best: Option<Standing>,
+    /// The update at which it was reached.
+    pub step: u64,
+    /// The number of validations since then, none of which was better.
+    pub waited: u64,
+}
+
+impl EarlyStopping {
+    /// Adds a validation.
+    pub fn record(&mut self, metric: EarlyStoppingMetric, new: Standing, step: u64) {
+        if metric.is_better(new, self.best) {
+            *self = Self { best: Some(new), step, waited: 0 };
+        } else {
+            self.waited += 1;
+        }
+    }
+
+    /// Returns whether `patience` consecutive validations were not better. A patience of 0 never
+    /// ends the run.
+    pub fn exhausted(&self, patience: u64) -> bool {
+        patience > 0 && self.waited >= patience
+    }
+
+    /// The state after the run has gone back to where it was at `then`. The best validation stays;
+    /// of the validations that were not better, only those before that point count.
+    pub(crate) fn back_at(self, then: Self) -> Self {
+        let since_then = self.step != then.step;
+        Self { waited: if since_then { 0 } else { then.waited }, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +115,76 @@ mod tests {
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);
         assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
+    }
+}
+
+#[cfg(test)]
+mod early_stopping_tests {
+    use super::*;
+
+    fn standing(value: f64, nll: f64) -> Standing {
+        Standing { value, nll }
+    }
+
+    #[test]
+    fn scores_should_rise_and_losses_fall_and_of_equal_values_the_lower_loss_wins() {
+        use EarlyStoppingMetric::{Auto, Bleu, Chrf, Loss, Ppl};
+        for (metric, better, worse) in [
+            (Auto, 11.0, 9.0),
+            (Bleu, 11.0, 9.0),
+            (Chrf, 11.0, 9.0),
+            (Ppl, 9.0, 11.0),
+            (Loss, 9.0, 11.0),
+        ] {
+            let is_better =
+                |value, nll| metric.is_better(standing(value, nll), Some(standing(10.0, 2.0)));
+            assert!(metric.is_better(standing(worse, 2.0), None));
+            assert!(!metric.is_better(standing(f64::NAN, 2.0), None));
+            assert!(is_better(better, 3.0) && is_better(10.0, 1.9));
+            let no_better = [(worse, 1.0), (10.0, 2.0), (10.0, f64::NAN), (f64::NAN, 1.0)];
+            assert!(no_better.iter().all(|&(value, nll)| !is_better(value, nll)));
+        }
+    }
+
+    #[test]
+    fn validations_that_do_no_better_exhaust_the_patience() {
+        let mut memory = EarlyStopping::default();
+        for (step, value) in [(1, 10.0), (2, 11.0), (3, f64::NAN)] {
+            memory.record(EarlyStoppingMetric::Ppl, standing(value, value), step);
+        }
+        let best = Some(standing(10.0, 10.0));
+        assert_eq!(memory, EarlyStopping { best, step: 1, waited: 2 });
+        assert!(memory.exhausted(2) && !memory.exhausted(3) && !memory.exhausted(0));
+    }
+
+    #[test]
+    fn a_score_that_stays_0_does_not_exhaust_the_patience_while_the_loss_falls() {
+        let mut memory = EarlyStopping::default();
+        for (step, nll) in [(1, 5.0), (2, 4.0), (3, 3.0)] {
+            memory.record(EarlyStoppingMetric::Bleu, standing(0.0, nll), step);
+        }
+        assert_eq!((memory.step, memory.waited), (3, 0));
+    }
+
+    #[test]
+    fn a_run_that_goes_back_keeps_its_best_and_forgets_the_validations_it_takes_back() {
+        let best = Some(standing(10.0, 1.0));
+        let then = EarlyStopping { best, step: 4, waited: 1 };
+        let no_better = EarlyStopping { waited: 3, ..then };
+        assert_eq!(no_better.back_at(then), then);
+        let better = EarlyStopping { best: Some(standing(12.0, 0.9)), step: 6, waited: 2 };
+        assert_eq!(better.back_at(then), EarlyStopping { waited: 0, ..better });
+    }
+
+    #[test]
+    fn a_state_without_the_loss_of_its_best_validation_is_read() {
+        let json = r#"{"value":"10.5","step":4,"waited":1}"#;
+        let old: EarlyStopping = serde_json::from_str(json).unwrap();
+        assert_eq!((old.best.unwrap().value, old.step, old.waited), (10.5, 4, 1));
+        let none: EarlyStopping =
+            serde_json::from_str(r#"{"value":null,"step":0,"waited":0}"#).unwrap();
+        assert_eq!(none, EarlyStopping::default());
+        let json = serde_json::to_string(&none).unwrap();
+        assert_eq!(serde_json::from_str::<EarlyStopping>(&json).unwrap(), none);
     }
 }

@@ -24,8 +24,8 @@ use crate::optimizer::Optimizer;
 use crate::run::best_model::BestModel;
 use crate::run::dir::RunDir;
 use crate::run::folder::{copy_files, replace_file, save_folder};
-use crate::run::freeze::freeze;
 use crate::run::origin::{Origin, compare};
+use crate::run::start_model::freeze;
 pub use crate::run::state::{CheckpointKind, RunState, ValidationState};
 
 const OPTIMIZER: &str = "optimizer.safetensors";

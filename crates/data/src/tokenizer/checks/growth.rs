@@ -1,9 +1,9 @@
 //! Limits on how much longer a text can become.
+//!
+//! Reasons for which a file is refused.
 
 use serde::Serialize;
 use serde_json::Value;
-
-use super::refusal::{Checked, refusal};
 
 /// The most bytes that a text may have after encoding, as a multiple of its length. A few
 /// replacements that double the text 40 times fill any memory. Real tokenisers stay below 3,000 by
@@ -49,4 +49,18 @@ impl Growth {
 /// A step in the form of the file, for fields that the library keeps private.
 pub(super) fn json(step: &impl Serialize) -> Value {
     serde_json::to_value(step).unwrap_or_default()
+}
+
+/// A part of a `tokenizer.json`, and why it cannot be used, with the remedy.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::tokenizer) struct Refusal {
+    pub part: String,
+    pub message: String,
+}
+
+pub(super) type Checked<T = ()> = Result<T, Refusal>;
+
+/// The error for `part`.
+pub(super) fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
+    Err(Refusal { part: part.to_owned(), message: message.into() })
 }

@@ -10,16 +10,14 @@
 mod growth;
 mod pattern;
 mod precompiled;
-mod refusal;
 mod trial;
 
-use growth::{Growth, json};
-use refusal::{Checked, refusal};
+use growth::{Checked, Growth, json, refusal};
 use serde_json::Value;
 use tokenizers::AddedToken;
 use tokenizers::models::ModelWrapper;
 
-pub(super) use refusal::Refusal;
+pub(super) use growth::Refusal;
 pub(super) use trial::trial;
 
 /// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::refusal::{Checked, refusal};
+use super::growth::{Checked, refusal};
 
 /// The largest product of the counts of all repetitions of a pattern, as if they were nested.
 const MAX_ROUNDS: f64 = 10_000.0;

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use burnformer_sentencepiece::Charsmap;
 use serde_json::Value;
 
-use super::refusal::{Checked, refusal};
+use super::growth::{Checked, refusal};
 
 const PART: &str = "normalizer (Precompiled)";
 /// The key of the table in a `Precompiled` normaliser.

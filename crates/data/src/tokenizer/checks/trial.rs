@@ -2,7 +2,7 @@
 
 use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 
-use super::refusal::{Checked, refusal};
+use super::growth::{Checked, refusal};
 use crate::special;
 use crate::tokenizer::caught::quietly;
 use crate::tokenizer::pipeline;

@@ -5,13 +5,11 @@
 //! `schemars` derives, and [`SettingsFile::find`] shows what it finds. A test writes
 //! `docs/configuration.md` from it, and fails where they differ, or where a key has no description.
 
-mod file;
 mod schema;
 mod settings_file;
 
-pub use file::commented;
 pub use schema::{Choice, Key, Section};
-pub use settings_file::{SettingsFile, wrapped};
+pub use settings_file::{SettingsFile, commented, wrapped};
 
 #[cfg(test)]
 mod tests;
