@@ -51,7 +51,7 @@ impl Against {
         let kind = options.remove(0);
         let one = |setting: &String| {
             let mut command = Command::new(std::env::current_exe()?);
-            command.arg(&kind).args(without_comparison(&options)).arg("--json");
+            command.arg(&kind).args(without_comparison(&options));
             Ok(measured(command.args(setting.split(' ')), work.figure)?
                 .into_iter()
                 .map(|run| Run { setting: setting.clone(), ..run })

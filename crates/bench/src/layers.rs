@@ -32,6 +32,9 @@ pub struct Args {
     /// Time for each measurement in milliseconds; at least three passes are measured
     #[arg(long, default_value_t = 200)]
     patience: u64,
+    /// Print JSON, one object per line
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -40,7 +43,7 @@ pub struct Args {
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args, memory)?;
-    if !args.common.json {
+    if !args.json {
         return print(table(&all, args.fit_from).trim_end());
     }
     all.iter().try_for_each(|m| print(serde_json::to_string(m)?))

@@ -5,7 +5,7 @@ use burnformer::device::DeviceName;
 use burnformer_core::{RandomKey, TransformerConfig};
 use rand::RngExt;
 
-/// The options of where to compute, and of how the result is printed.
+/// The options of where to compute.
 #[derive(clap::Args)]
 pub struct Common {
     /// Number of threads [default: one per core]
@@ -14,9 +14,6 @@ pub struct Common {
     /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub device: DeviceName,
-    /// Print JSON, one object per line
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Common {

@@ -1,24 +1,4 @@
-//! The result of a benchmark, and the resources that a process has used.
-
-use anyhow::Result;
-use burnformer::output;
-use serde_json::Value;
-
-/// Prints `record`, an object of names and numbers, to standard output: as one JSON line, or a
-/// field per line.
-pub fn print(record: &Value, json: bool) -> Result<()> {
-    if json {
-        return output::print(record);
-    }
-    let mut fields = record.as_object().into_iter().flatten();
-    fields.try_for_each(|(name, value)| match (value.as_f64(), value.as_str()) {
-        (Some(number), _) if value.is_f64() => {
-            output::print(format_args!("{name:<22} {number:.4}"))
-        }
-        (_, Some(text)) => output::print(format_args!("{name:<22} {text}")),
-        _ => output::print(format_args!("{name:<22} {value}")),
-    })
-}
+//! The resources that a process has used.
 
 /// The framework of our records.
 pub const FRAMEWORK: &str = concat!("burnformer ", env!("CARGO_PKG_VERSION"));

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use burnformer::device::{DeviceName, best_matmul_rate};
+use burnformer::output::print;
 use burnformer::values::precision;
 use burnformer::{embedded, texts};
 use burnformer_core::{Model, ModelConfig, Precision};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::compare::{Against, Comparison, thread_count};
 use crate::options::{Common, Shape, random_pieces};
-use crate::record::{FRAMEWORK, peak_memory_bytes, print};
+use crate::record::{FRAMEWORK, peak_memory_bytes};
 
 /// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do
 /// not change the speed.
@@ -73,7 +74,7 @@ pub fn run(args: Args) -> Result<()> {
     let device = args.common.open()?.autodiff();
     let precision = args.precision;
     ensure!(precision.is_supported_on(&device), "{device:?} does not compute in {precision}");
-    print(&measure(&args, &device)?, args.common.json)
+    print(measure(&args, &device)?)
 }
 
 /// The settings of PyTorch: all threads, eager and compiled, in each type.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use burnformer::output::Output;
+use burnformer::output::{Output, print};
 use burnformer::values::{compute_type, model, text};
 use burnformer_core::ComputeType;
 use burnformer_data::{LineReader, Utf8Policy};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::compare::{Against, Comparison, divisors, thread_count};
 use crate::options::Common;
-use crate::record::{FRAMEWORK, peak_memory_bytes, print, processor_seconds};
+use crate::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
 
 /// The number of lines that `burnformer translate` reads ahead by default.
 const CHUNK: usize = 2048;
@@ -61,7 +61,7 @@ enum Time {
 /// Times the translation of a file with its start, alone or in alternation with CTranslate2.
 pub fn run(args: Args) -> Result<()> {
     if args.against.against.is_none() {
-        return print(&measure(&args)?, args.common.json);
+        return print(measure(&args)?);
     }
     let folder = tempfile::tempdir()?;
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));

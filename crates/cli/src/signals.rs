@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process
-//! at once.
+//! at once. Windows has Ctrl-C and the closing of a window.
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,8 +107,36 @@ fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }
 
-/// Does nothing: on this system, a signal ends the process at once.
-#[cfg(not(unix))]
-fn on_signal(_: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
-    Ok(())
+/// Calls `handle` with each Ctrl-C from now on, and when the window is closed.
+#[cfg(windows)]
+fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    *HANDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handle));
+    // SAFETY: `on_event` has the signature of a handler, and Windows calls it in a thread of its
+    // own.
+    match unsafe { SetConsoleCtrlHandler(on_event, 1) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(windows)]
+static HANDLE: Mutex<Option<Box<dyn FnMut(i32) + Send>>> = Mutex::new(None);
+
+#[cfg(windows)]
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn SetConsoleCtrlHandler(handler: extern "system" fn(u32) -> i32, add: i32) -> i32;
+}
+
+#[cfg(windows)]
+extern "system" fn on_event(event: u32) -> i32 {
+    // Ctrl-C and Ctrl-Break are 0 and 1.
+    let is_key = event < 2;
+    let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    handle.iter_mut().for_each(|handle| handle(if is_key { 2 } else { 15 }));
+    if !is_key {
+        // The process ends as soon as this returns; Windows waits for some seconds.
+        thread::sleep(std::time::Duration::from_secs(60));
+    }
+    1
 }

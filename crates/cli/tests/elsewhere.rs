@@ -1,0 +1,198 @@
+//! The program on systems that the other tests do not run on: a static Linux program in an empty
+//! folder, and a Windows program in Wine.
+//!
+//! Both are opt-in, because this machine must have made the programs before:
+//! `BURNFORMER_STATIC` and `BURNFORMER_WINDOWS` are their paths (docs/releasing.md says how they
+//! are made). The first test needs the rights for `chroot`, the second one `wine`.
+
+#[path = "it/common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Corpus, feed, stderr, stdout};
+
+/// Everyday German sentences; the last line ends without a line feed.
+const GERMAN: &str =
+    "Guten Morgen!\nDas Telefongespräch hat sechs Stunden gedauert.\n\nIch heiße Tom.";
+
+/// Commands of the program, which know the folder by relative paths only.
+struct Elsewhere {
+    folder: tempfile::TempDir,
+    /// The program, and what starts it.
+    words: Vec<PathBuf>,
+}
+
+impl Elsewhere {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).args(arguments).current_dir(self.folder.path());
+        command.env("WINEDEBUG", "-all").stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Translates as the program of this machine does, from standard input and from file to file.
+    fn translates(&self) {
+        fs::write(self.path("text.de"), GERMAN).unwrap();
+        for model in ["embedded:de-en", "embedded:en-de"] {
+            let arguments =
+                ["--quiet", "translate", "--model", model, "--beam", "4", "--nbest", "2"];
+            let here = stdout(&common::run_with(&arguments, GERMAN.as_bytes()));
+            let there = feed(&mut self.command(&arguments), GERMAN.as_bytes());
+            assert_eq!(stdout(&there), here, "{model}");
+            let of_files =
+                [&arguments[..], &["--input", "text.de", "--output", "text.out"]].concat();
+            for _ in 0..2 {
+                // The second time, the file is replaced.
+                stdout(&self.run(&of_files));
+                assert_eq!(fs::read_to_string(self.path("text.out")).unwrap(), here, "{model}");
+            }
+        }
+    }
+
+    fn training(&self, out: &str, more: &[&str]) -> Command {
+        let mut arguments = vec!["--quiet", "train", "--preset", "tiny", "--out", out];
+        arguments.extend(["--train", "train.de", "train.en", "--valid", "valid.de", "valid.en"]);
+        let settings = [
+            "tokenizer.train.vocab_size=320",
+            "tokenizer.train.allow_smaller=true",
+            "training.budget=512",
+            "training.max_updates=20",
+            "training.max_minutes=0",
+            "validation.every=10",
+            "checkpoints.every=4",
+            "data.cache=cache",
+        ];
+        settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+        arguments.extend(more);
+        self.command(&arguments)
+    }
+
+    /// A training that is killed in the middle and resumed ends with the weights of a whole one.
+    fn trains_and_resumes(&self) {
+        Corpus::write(self.folder.path());
+        stdout(&self.training("whole", &[]).output().unwrap());
+        let mut killed = self.training("killed", &[]).spawn().unwrap();
+        wait_for("a checkpoint", || self.path("killed/checkpoints/step-000008").exists());
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert!(!self.path("killed/checkpoints/step-000020").exists(), "it was killed too late");
+        stdout(&self.training("killed", &["--resume"]).output().unwrap());
+        for model in ["best", "last"] {
+            let weights = |run| fs::read(self.path(&format!("{run}/{model}/model.safetensors")));
+            assert!(weights("killed").unwrap() == weights("whole").unwrap(), "{model} differs");
+        }
+        stdout(&self.run(&["--quiet", "translate", "--model", "whole/best", "--input", "test.de"]));
+    }
+
+    /// The first Ctrl-C lets a training save what it has.
+    fn stops_in_good_order(&self) {
+        let endless = ["--set", "training.max_updates=100000", "--set", "checkpoints.every=50000"];
+        let running = self.training("stopped", &endless).spawn().unwrap();
+        wait_for("an update", || {
+            fs::metadata(self.path("stopped/metrics.jsonl")).is_ok_and(|meta| meta.len() > 1000)
+        });
+        let interrupt = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
+        assert!(interrupt.unwrap().success());
+        let ended = running.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+        assert!(stderr(&ended).contains("finishing this update and saving"), "{}", stderr(&ended));
+        let checkpoints = fs::read_dir(self.path("stopped/checkpoints")).unwrap().count();
+        assert_eq!(checkpoints, 1);
+    }
+
+    /// Answers a request over HTTP.
+    fn serves(&self) {
+        let mut server = Killed(self.command(&["serve", "--listen", "0"]).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening at http://").expect(&line);
+        let body = r#"{"q": "Guten Morgen!", "source": "de", "target": "en"}"#;
+        let (length, mut answer) = (body.len(), String::new());
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n").unwrap();
+        write!(stream, "Content-Length: {length}\r\n\r\n{body}").unwrap();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains(r#""translatedText":"Good morning!""#), "{answer}");
+    }
+
+    /// Bad input is a sentence and an exit code, as everywhere.
+    fn refuses(&self) {
+        let cases: [(&[&str], i32, &str); 3] = [
+            (
+                &["translate", "--input", "nothing.de"],
+                1,
+                "nothing.de: no such file; check the path",
+            ),
+            (&["translate", "--model", "nothing"], 1, "nothing"),
+            (&["tranlsate"], 2, "unrecognized subcommand"),
+        ];
+        for (arguments, code, needle) in cases {
+            common::assert_refused(&self.run(arguments), code, &[needle]);
+        }
+        assert!(stdout(&self.run(&["--help"])).contains("translate"));
+    }
+
+    fn does_everything(&self) {
+        self.refuses();
+        self.translates();
+        self.serves();
+        self.trains_and_resumes();
+        self.stops_in_good_order();
+    }
+}
+
+/// A process that ends with its variable.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(300);
+    while !there() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The program whose path the variable `name` has.
+fn program(name: &str) -> PathBuf {
+    let path = std::env::var(name).unwrap_or_default();
+    assert!(Path::new(&path).is_file(), "set {name} to the path of the program; it is {path:?}");
+    fs::canonicalize(path).unwrap()
+}
+
+#[test]
+#[ignore = "needs a static program (BURNFORMER_STATIC) and the rights for chroot"]
+fn a_static_program_needs_nothing_but_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(program("BURNFORMER_STATIC"), folder.path().join("burnformer")).unwrap();
+    let words = ["chroot", ".", "/burnformer"].map(PathBuf::from).to_vec();
+    Elsewhere { folder, words }.does_everything();
+}
+
+#[test]
+#[ignore = "needs a Windows program (BURNFORMER_WINDOWS) and wine"]
+fn a_windows_program_does_the_same_in_wine() {
+    let words = vec!["wine".into(), program("BURNFORMER_WINDOWS")];
+    Elsewhere { folder: tempfile::tempdir().unwrap(), words }.does_everything();
+}
