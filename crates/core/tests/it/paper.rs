@@ -67,6 +67,43 @@ fn attention_gives_the_numbers_of_the_page() {
     }
 }
 
+/// §3.2.1: without the division by √d_k the softmax of large scores has "extremely small gradients".
+/// The numbers on the guide's page do not come from this program.
+#[test]
+fn the_gradient_of_an_unscaled_softmax_vanishes() {
+    const KEYS: usize = 10;
+    let device = Device::default();
+    let column = |column| numbers_of_the_page("**√d_k (§3.2.1).**", column);
+    let [widths, expected @ ..] = [0, 1, 2, 3, 4].map(column);
+    for (row, d_k) in widths.into_iter().enumerate() {
+        let key = random([250, 1, KEYS, d_k as usize], 1, &device);
+        let query = random([250, 1, KEYS, d_k as usize], 2, &device);
+        for (without, scale) in [1.0, d_k.sqrt()].into_iter().enumerate() {
+            let attended = scaled_dot_product_attention(
+                query.clone() * scale,
+                key.clone(),
+                key.clone(),
+                &AttentionBias::None,
+                &Dropout::new(0.0),
+                Mode::Inference,
+            );
+            let weights: Vec<f32> = attended.weights.into_data().iter::<f32>().collect();
+            let [mut largest, mut norm] = [0.0; 2];
+            for p in weights.chunks(KEYS) {
+                largest += p.iter().copied().fold(0.0, f32::max);
+                let entry = |i: usize, j: usize| p[i] * (f32::from(u8::from(i == j)) - p[j]);
+                let squares = (0..KEYS * KEYS).map(|ij| entry(ij / KEYS, ij % KEYS).powi(2));
+                norm += squares.sum::<f32>().sqrt();
+            }
+            for (found, column) in [(largest, without), (norm, 2 + without)] {
+                let found = found * KEYS as f32 / weights.len() as f32;
+                let expected = expected[column][row];
+                assert!((found - expected).abs() < 0.02, "d_k {d_k}: {found} for {expected}");
+            }
+        }
+    }
+}
+
 /// §3.5: "for any fixed offset k, PE(pos+k) can be represented as a linear function of PE(pos)": a
 /// rotation of each pair of sine and cosine by k·ω, the same at every position.
 #[test]
