@@ -194,13 +194,8 @@ fn layers(crates: &str) -> String {
 fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page() {
     let [one_crate, crates, examples] = of_the_page();
     let optim: String = examples.lines().take(1).map(|line| format!("{line}\n")).collect();
-    let model = root().join("assets/models/de-en").display().to_string();
     let mut readme = programs("README.md");
     readme.extend(programs("crates/infer/README.md"));
-    readme.extend([
-        example("crates/infer/examples/n_best.rs", Some(&[&model, "5", "Ein kleines Haus."])),
-        example("crates/infer/examples/attention.rs", Some(&[&model, "Ein kleines Haus."])),
-    ]);
     check("infer", &dependencies("README.md")[0], &readme);
     let mut pages = programs(PAGE);
     pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
@@ -215,8 +210,8 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
     });
     check("facade", &facade, &models);
     check("one", &one_crate, &programs("crates/cli/README.md"));
-    let server = example("crates/server/examples/custom_engine.rs", None);
-    check("server", &dependencies("crates/server/README.md")[0], &[server]);
+    const SERVER: &str = "crates/server/README.md";
+    check("server", &dependencies(SERVER)[0], &programs(SERVER));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use regex::Regex;
 use sentencex::language_factory;
 use sentencex::languages::Language;
 
-use crate::words::{self, floor, is_unspaced, regex};
+use crate::words::{self, floor, is_unspaced, is_within, regex};
 
 /// The most bytes before a mark that are looked at.
 const REACH: usize = 512;
@@ -233,7 +233,6 @@ fn is_word(list: &str, word: &str) -> bool {
 /// between a closing quote and the beginning of another sentence. A particle behind a quotation
 /// (Korean, Japanese) belongs to its sentence.
 fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
-    let next = atoms.partition_point(|atom| atom.end <= at);
     let (before, after) = text.split_at(at);
     let (Some(last), Some(first)) = (before.chars().next_back(), after.chars().next()) else {
         return false;
@@ -246,5 +245,5 @@ fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
                 || first.is_uppercase()
                 || matches!(words::mark(first), words::Mark::Quote | words::Mark::Open))
             && !WORDS["quotatives"].iter().any(|word| after.starts_with(word));
-    free && atoms.get(next).is_none_or(|atom| atom.start >= at)
+    free && !is_within(atoms, at)
 }

@@ -65,7 +65,7 @@ mod words;
 mod xml;
 mod xml_text;
 
-pub use burnformer_glossary::Link;
+pub use burnformer_glossary::{Link, rows};
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState, stream_tmx};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};

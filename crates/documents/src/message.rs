@@ -1,9 +1,10 @@
 //! Plurals and selects of ICU: their arms are translated as texts of their own, and their syntax
 //! stays.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use burnformer_glossary::{arms, parts};
+use burnformer_glossary::{arms, changed, parts};
 use regex::Regex;
 
 use crate::block::{Atom, Block};
@@ -57,13 +58,8 @@ impl Atom {
         text: &str,
         write: impl Fn(&Block, &str) -> String,
     ) -> Option<String> {
-        let (mut out, mut at) = (String::new(), 0);
-        for (range, arm) in &self.arms {
-            out += &text[at..range.start];
-            out += &write(arm, &text[range.clone()]);
-            at = range.end;
-        }
-        out += &text[at..];
+        let arm = |(range, arm): &(_, _)| (Range::clone(range), write(arm, &text[range.clone()]));
+        let out = changed(text, &self.arms.iter().map(arm).collect::<Vec<_>>());
         (out != text).then_some(out)
     }
 }

@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
 use crate::restore::without_atoms;
-use crate::words::{floor, has_letters, regex, trim};
+use crate::words::{floor, has_letters, is_within, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -75,11 +75,7 @@ fn items(block: &Block, atoms: &[Range<usize>]) -> Vec<usize> {
     if is_menu && links.len() > 2 && !has_letters(&text[at..]) {
         all.extend(links);
     }
-    let is_free = |at: &usize| {
-        let next = atoms.partition_point(|atom| atom.end <= *at);
-        atoms.get(next).is_none_or(|atom| *at <= atom.start)
-    };
-    all.retain(is_free);
+    all.retain(|&at| !is_within(atoms, at));
     all
 }
 
@@ -140,10 +136,7 @@ fn clauses(
 fn middle(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> Option<usize> {
     let slice = &text[range.clone()];
     let half = slice.len() / 2;
-    let outside = |at: usize| {
-        let next = atoms.partition_point(|atom| atom.end <= at);
-        range.start < at && at < range.end && atoms.get(next).is_none_or(|atom| atom.start >= at)
-    };
+    let outside = |at: usize| range.start < at && at < range.end && !is_within(atoms, at);
     let nearest = |pattern: &Regex, reach: usize| {
         let ends = pattern.captures_iter(slice).filter_map(|found| {
             let place = found.get(1).or_else(|| found.get(0))?;

@@ -30,9 +30,9 @@ impl WholeFile {
             let known = Self::extensions().collect::<Vec<_>>().join(", ");
             let error =
                 format!("there is no document format `{kind}`; a file extension is one of {known}");
-            BrokenFile::new(error)
+            BrokenFile(error)
         })?;
-        let broken = |_| BrokenFile::new("the file is not UTF-8; convert it to UTF-8");
+        let broken = |_| BrokenFile("the file is not UTF-8; convert it to UTF-8".into());
         let text = String::from_utf8(bytes).map_err(broken)?;
         Ok(Self::of_text(text, format))
     }
@@ -59,7 +59,7 @@ impl WholeFile {
     /// The extensions of all files that are read, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
         let texts = Format::extensions().map(|(extension, _)| extension);
-        texts.chain(OfficeKind::EXTENSIONS)
+        texts.chain(OfficeKind::extensions())
     }
 }
 

@@ -62,6 +62,12 @@ pub(crate) fn within<T>(
     start..end.max(start)
 }
 
+/// Returns whether `at` is within one of `all`, which are sorted and disjoint, and not at its ends.
+pub(crate) fn is_within(all: &[Range<usize>], at: usize) -> bool {
+    let next = all.partition_point(|range| range.end <= at);
+    all.get(next).is_some_and(|range| range.start < at)
+}
+
 /// `range`, counted from `to` instead of `from`.
 pub(crate) fn moved(range: &Range<usize>, from: usize, to: usize) -> Range<usize> {
     range.start - from + to..range.end - from + to

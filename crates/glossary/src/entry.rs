@@ -1,6 +1,6 @@
 //! Entries: a term and its translations.
 
-use crate::error::{EntryPlace, EntryProblem, GlossaryError};
+use crate::error::{EntryProblem, GlossaryError};
 use crate::particles::are_particles;
 use crate::words::{Word, is_in_word, normalized, words};
 use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
@@ -8,8 +8,8 @@ use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The place at which the entry was given.
-    pub place: EntryPlace,
+    /// The place at which the entry was given: a file and a line, or a number.
+    pub place: String,
     /// The source term.
     pub source: String,
     /// The translations, of which any one will do.
@@ -28,7 +28,7 @@ impl Entry {
     ///
     /// # Errors
     /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
-    pub fn new(place: EntryPlace, source: &str, target: &str) -> Result<Self, GlossaryError> {
+    pub fn new(place: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
         let stem = source.trim_end().strip_suffix('*').filter(|stem| stem.ends_with(is_in_word));
         let words = words(stem.unwrap_or(source));
         let is_open = stem.is_some();

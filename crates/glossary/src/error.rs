@@ -1,31 +1,4 @@
-use std::fmt;
 use std::path::PathBuf;
-
-/// The place at which an entry of a glossary was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryPlace {
-    /// In a file.
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The number of the line, from 1.
-        line: usize,
-    },
-    /// In a list of pairs.
-    Pair {
-        /// The number of the pair, from 1.
-        number: usize,
-    },
-}
-
-impl fmt::Display for EntryPlace {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line { path, line } => write!(out, "{}:{line}", path.display()),
-            Self::Pair { number } => write!(out, "pair {number} of the glossary"),
-        }
-    }
-}
 
 /// The reason why a glossary cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +14,8 @@ pub enum GlossaryError {
     /// An entry is wrong.
     #[error("{place}: {problem}")]
     Entry {
-        /// The place at which it was given.
-        place: EntryPlace,
+        /// The file and the line at which it was given, or its number in a list of pairs.
+        place: String,
         /// The problem of the entry, and its remedy.
         problem: EntryProblem,
     },
@@ -102,13 +75,13 @@ pub enum EntryProblem {
         /// The source term.
         term: String,
         /// The place at which it was given first.
-        first: EntryPlace,
+        first: String,
     },
 }
 
 impl EntryProblem {
     /// The error that names the entry's place.
-    pub(crate) fn at(self, place: EntryPlace) -> GlossaryError {
+    pub(crate) fn at(self, place: String) -> GlossaryError {
         GlossaryError::Entry { place, problem: self }
     }
 }

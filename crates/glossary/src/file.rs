@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::entry::Entry;
-use crate::error::{EntryPlace, EntryProblem, GlossaryError};
+use crate::error::{EntryProblem, GlossaryError};
 use crate::glossary::Glossary;
 
 impl Glossary {
@@ -26,7 +26,7 @@ impl Glossary {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();
         for (line, bytes) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-            let place = EntryPlace::Line { path: path.into(), line };
+            let place = format!("{}:{line}", path.display());
             let Ok(text) = std::str::from_utf8(bytes) else {
                 return Err(EntryProblem::NotUtf8.at(place));
             };
@@ -43,6 +43,20 @@ impl Glossary {
         }
         Ok(glossary)
     }
+}
+
+/// The rows of a table in text with the numbers of their lines: cells have this separator between
+/// them, and may stand in quotes (RFC 4180) where `has_quotes` is true. Empty rows are left out.
+pub fn rows(text: &str, separator: char, has_quotes: bool) -> Vec<(u64, Vec<String>)> {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(separator as u8).quoting(has_quotes).has_headers(false).flexible(true);
+    let mut reader = builder.from_reader(text.as_bytes());
+    let row = |row: csv::StringRecord| {
+        let line = row.position().map_or(1, csv::Position::line);
+        (line, row.iter().map(String::from).collect())
+    };
+    let is_empty = |row: &csv::StringRecord| row.iter().all(|cell| cell.trim().is_empty());
+    reader.records().flatten().filter(|row| !is_empty(row)).map(row).collect()
 }
 
 #[cfg(test)]

@@ -4,12 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::entry::Entry;
-use crate::error::{EntryPlace, EntryProblem, GlossaryError};
+use crate::error::{EntryProblem, GlossaryError};
 use crate::finder::Finder;
 use crate::words::{Word, joined, words};
 
 /// The largest number of terms of a sentence.
 pub const MOST_TERMS: usize = 64;
+
+/// The bytes of memory that an entry takes, and each byte of its text.
+const BYTES_PER_ENTRY: usize = 1024;
+const BYTES_PER_BYTE: usize = 8;
 
 /// Terms and their translations.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +43,7 @@ impl Glossary {
     ) -> Result<Self, GlossaryError> {
         let mut glossary = Self::default();
         for (number, (source, target)) in (1..).zip(pairs) {
-            let place = EntryPlace::Pair { number };
+            let place = format!("pair {number} of the glossary");
             glossary.add(Entry::new(place, source.as_ref(), target.as_ref())?)?;
         }
         Ok(glossary)
@@ -69,6 +73,13 @@ impl Glossary {
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// About the bytes of memory that it takes, with the automaton that finds its terms.
+    pub fn size(&self) -> usize {
+        let texts =
+            self.entries.iter().flat_map(|entry| entry.targets.iter().chain([&entry.source]));
+        BYTES_PER_ENTRY * self.len() + BYTES_PER_BYTE * texts.map(String::len).sum::<usize>()
     }
 
     /// Returns whether there are no entries.
@@ -270,7 +281,7 @@ mod tests {
                 (0..8).map(|number| (text(6), format!("t{number}"))).collect();
             let mut glossary = Glossary::default();
             for (source, target) in &pairs {
-                let place = EntryPlace::Pair { number: 1 };
+                let place = "1".into();
                 let entry = Entry::new(place, source, target);
                 entry.and_then(|entry| glossary.add(entry)).ok();
             }

@@ -34,7 +34,8 @@ mod particles;
 mod words;
 
 pub use entry::Entry;
-pub use error::{EntryPlace, EntryProblem, GlossaryError};
+pub use error::{EntryProblem, GlossaryError};
+pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
 pub use kept::{
     Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, lost, may_have_parts,

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
-use burnformer_glossary::{EntryPlace, GlossaryError};
+use burnformer_glossary::GlossaryError;
 use burnformer_shortlist::ShortlistError;
 
 /// The reasons why text cannot be translated or scored.
@@ -99,7 +99,7 @@ pub enum InferError {
         place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
     TermText {
         /// The position of the entry in the glossary, if the glossary was checked as a whole.
-        place: Option<EntryPlace>,
+        place: Option<String>,
         /// The term.
         term: String,
         /// The text of its tokens.

@@ -3,7 +3,7 @@
 //! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
 //! stop. Three interfaces are served beside a web page: LibreTranslate's (`/translate`,
 //! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
-//! clients work unchanged, and `/v1/translate` with scores, alternatives, alignments, forced
+//! clients work unchanged, and `/v1/sentences` with scores, alternatives, alignments, forced
 //! prefixes and glossaries. `/openapi.json` describes them.
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
@@ -23,6 +23,9 @@
 //! | requests that share batches | [`QueueSettings`] |
 //! | the language of a text | [`detect`] |
 
+// Programs on pages are compiled and run as they stand there.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod api;
 mod auth;
 mod bodies;
@@ -33,7 +36,7 @@ mod detect;
 mod engine;
 mod error;
 mod fair;
-mod kept_files;
+mod kept;
 mod language;
 mod lock;
 mod metrics;

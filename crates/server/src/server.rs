@@ -21,7 +21,7 @@ use crate::bodies;
 use crate::cache::Cache;
 use crate::connections;
 use crate::error::ServerError;
-use crate::kept_files::{KeptFiles, MOST_KEPT};
+use crate::kept::{FETCHED, Kept, MOST_KEPT, USED};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::Room;
@@ -51,7 +51,8 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: KeptFiles::new(MOST_KEPT),
+            files: Kept::new(MOST_KEPT, FETCHED),
+            glossaries: Kept::new(MOST_KEPT, USED),
             bodies: bodies::room(limits.body),
             work: Room::new(ALL_WORK),
             requests: connections::room_for_requests(),

@@ -34,20 +34,21 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Client {
-    /// The best translation of one text, without terms of its request.
+    /// The best translation of one text.
     pub async fn translate_one(
         &self,
         text: String,
         pair: &[LanguagePair],
         format: Format,
+        glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String, ApiError> {
         let choice = Choice { n_best: 1, ..Choice::default() };
-        let all = self.translate(vec![text], pair, format, choice, Arc::default()).await?;
+        let all = self.translate(vec![text], pair, format, choice, glossaries).await?;
         Ok(best(all).concat())
     }
 
     /// Translates `texts`, each whole, by the pair of the same place, within the time that the
-    /// limits allow, with the terms of `glossary` and of the model's own. A text whose language is
+    /// limits allow, with the terms of `glossaries` and of the model's own. A text whose language is
     /// the target stays as it is.
     pub async fn translate(
         &self,
@@ -55,7 +56,7 @@ impl Client {
         pairs: &[LanguagePair],
         format: Format,
         choice: Choice,
-        glossary: Arc<Glossary>,
+        glossaries: Vec<Arc<Glossary>>,
     ) -> Result<Vec<Translations>, ApiError> {
         let translated = async {
             let _room = self.room(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
@@ -65,7 +66,7 @@ impl Client {
                 let places = (0..all.len()).filter(|&place| pairs[place] == *pair);
                 let (places, texts): (Vec<usize>, Vec<String>) =
                     places.map(|place| (place, all[place].concat())).unzip();
-                let path = self.path(pair, choice, glossary.clone()).await?;
+                let path = self.path(pair, choice, glossaries.clone()).await?;
                 let found = path.translate(texts, format, pair.source.clone()).await?;
                 places.into_iter().zip(found).for_each(|(place, found)| all[place] = found);
             }
@@ -75,14 +76,14 @@ impl Client {
     }
 
     /// The path of the sentences of a request: the queue of the model for `pair`, searched by
-    /// `choice`, with the glossary of the request before the one of the model.
+    /// `choice`, with the glossaries of the request before the one of the model.
     pub async fn path(
         &self,
         pair: &LanguagePair,
         choice: Choice,
-        own: Arc<Glossary>,
+        own: Vec<Arc<Glossary>>,
     ) -> Result<Path<'_>, ApiError> {
-        let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
+        let glossaries = own.into_iter().chain(self.models.glossary(pair)).collect();
         let path = Path { client: self, pair: pair.clone(), choice, glossaries };
         path.queue().await?;
         Ok(path)

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod clock;
 mod languages;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use std::ops::RangeInclusive;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
+pub use clock::time_stamp;
 pub use languages::{find_language, language};
 
 const KEYCAP: char = '\u{20E3}';

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use burnformer_data::corpus::{CorpusPaths, is_tsv, open_text, read_text};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, stream_tmx};
+use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, rows, stream_tmx};
 
 /// A segment and its translation.
 pub type Pair = [String; 2];
@@ -147,7 +147,7 @@ impl Reader<'_> {
         let name = file.display();
         let (text, replaced) = read_text(file)?;
         ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
-        let tables = SEPARATORS.map(|separator| rows(&text, separator));
+        let tables = SEPARATORS.map(|separator| rows(&text, separator, true));
         let pairs =
             |rows: &Vec<(u64, Vec<String>)>| rows.iter().filter(|(_, row)| row.len() == 2).count();
         for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
@@ -177,17 +177,4 @@ impl Reader<'_> {
         };
         (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
     }
-}
-
-/// The rows of comma-separated values (RFC 4180) with the numbers of their lines.
-fn rows(text: &str, separator: char) -> Vec<(u64, Vec<String>)> {
-    let mut builder = csv::ReaderBuilder::new();
-    builder.delimiter(separator as u8).has_headers(false).flexible(true);
-    let mut reader = builder.from_reader(text.as_bytes());
-    let row = |row: csv::StringRecord| {
-        let line = row.position().map_or(1, csv::Position::line);
-        (line, row.iter().map(String::from).collect())
-    };
-    let is_empty = |row: &csv::StringRecord| row.iter().all(|cell| cell.trim().is_empty());
-    reader.records().flatten().filter(|row| !is_empty(row)).map(row).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Text};
+use super::message::{BrokenCatalogue, Message};
 use super::spelling::{Spelling, outside_tags, unescaped};
 use crate::words::regex;
 use crate::xml::{Element, elements};
@@ -17,7 +17,7 @@ static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|\s+"#));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));
 
 /// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     let all = elements(text)?;
     if all.first().is_none_or(|root| root.name != "resources") {
         let fault = "the file has no resources of Android: its first element is not `resources`; name its format with --format";
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
             Some(text) => (shown(&text, quoted), false),
             None => (outside_tags(&without_sections(raw), |text| shown(text, false)), true),
         };
-        Some(Text { key, range, source, spelling: Spelling::Android(has_elements) })
+        Some(Message::text(key, range, source, Spelling::Android(has_elements)))
     };
     Ok(all.iter().skip(1).filter_map(string).collect())
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Text};
+use super::message::{BrokenCatalogue, Message};
 use super::spelling::Spelling;
 use crate::words::{regex, trim};
 
@@ -27,7 +27,7 @@ static JUNK: LazyLock<Regex> = LazyLock::new(|| regex(r"\n\S"));
 static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 
 /// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     let newline = if text.contains('\r') { "\r\n    " } else { "\n    " };
     let [name, key] = Default::default();
     let mut file = File { text, newline, name, key, depth: 0, at: 0, all: Vec::new() };
@@ -49,7 +49,7 @@ struct File<'a> {
     depth: usize,
     /// The byte at which the pattern begins.
     at: usize,
-    all: Vec<Text>,
+    all: Vec<Message>,
 }
 
 impl File<'_> {
@@ -95,7 +95,7 @@ impl File<'_> {
         let source = joined(&self.text[range.clone()]);
         if let Some(source) = source.filter(|it| !it.is_empty() && !self.name.starts_with('-')) {
             let spelling = Spelling::Lines(self.newline.into());
-            self.all.push(Text { key: self.key.clone(), range, source, spelling });
+            self.all.push(Message::text(self.key.clone(), range, source, spelling));
         }
         Ok(())
     }

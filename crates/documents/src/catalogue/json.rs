@@ -6,7 +6,7 @@ use regex::Regex;
 use serde::de::IgnoredAny;
 
 use super::keys::Keys;
-use super::message::{BrokenCatalogue, Text};
+use super::message::{BrokenCatalogue, Message};
 use super::spelling::Spelling;
 use crate::words::regex;
 
@@ -14,7 +14,7 @@ use crate::words::regex;
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r#""(?:\\.|[^"\\])*"|[{}\[\]]"#));
 
 /// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| BrokenCatalogue {
         line: error.line().max(1),
         fault: format!("the JSON is broken: {error}; `python3 -m json.tool FILE` shows more"),

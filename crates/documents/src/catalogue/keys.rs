@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::message::Text;
+use super::message::Message;
 use super::spelling::Spelling;
 
 /// The keys of the text of an entry (browsers' extensions, FormatJS, Transifex), and of what tells
@@ -15,7 +15,7 @@ const NOTES: [&str; 5] =
 #[derive(Default)]
 pub(super) struct Keys {
     open: Vec<Container>,
-    pub(super) texts: Vec<Text>,
+    pub(super) texts: Vec<Message>,
 }
 
 /// An object or a list.
@@ -79,7 +79,7 @@ impl Keys {
     pub(super) fn value(&mut self, range: Range<usize>, text: Option<String>, spelling: Spelling) {
         let ((key, is_kept), start) = (self.next(), self.texts.len());
         let source = text.filter(|_| !is_kept);
-        self.texts.extend(source.map(|source| Text { key: key.clone(), range, source, spelling }));
+        self.texts.extend(source.map(|source| Message::text(key.clone(), range, source, spelling)));
         self.end(&key, start);
     }
 }

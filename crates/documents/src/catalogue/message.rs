@@ -29,32 +29,25 @@ pub struct Message {
 }
 
 impl Message {
+    /// A text of a file of one language, whose line is not known yet. A translation replaces the
+    /// bytes of `range`.
+    pub(super) fn text(
+        context: String,
+        range: Range<usize>,
+        source: String,
+        spelling: Spelling,
+    ) -> Self {
+        let states = [MessageState::Kept, MessageState::Untranslated];
+        let state = states[usize::from(is_language(&source))];
+        let (group, around, [target, time]) = (range.start, Default::default(), Default::default());
+        let slot = Slot { range, around, spelling, marks: vec![], group };
+        Self { line: 0, context, source, target, state, time, slot }
+    }
+
     /// The source and the translation without elements of XLIFF or TMX and the code in them.
     pub fn plain(&self) -> [String; 2] {
         let is_markup = self.slot.is_markup();
         [&self.source, &self.target].map(|it| if is_markup { text_of(it) } else { it.clone() })
-    }
-}
-
-/// A text of a file of one language.
-pub(super) struct Text {
-    pub(super) key: String,
-    /// The bytes that a translation replaces.
-    pub(super) range: Range<usize>,
-    pub(super) source: String,
-    pub(super) spelling: Spelling,
-}
-
-impl Text {
-    /// The text as a message of a file with these `lines`.
-    pub(super) fn message(self, lines: &Lines) -> Message {
-        let Self { key: context, range, source, spelling } = self;
-        let states = [MessageState::Kept, MessageState::Untranslated];
-        let state = states[usize::from(is_language(&source))];
-        let (line, group, around) = (lines.number(range.start), range.start, Default::default());
-        let slot = Slot { range, around, spelling, marks: vec![], group };
-        let [target, time] = Default::default();
-        Message { line, context, source, target, state, time, slot }
     }
 }
 

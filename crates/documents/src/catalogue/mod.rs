@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use burnformer_glossary::changed;
 use regex::Regex;
 
 pub(crate) use self::message::Slot;
@@ -59,8 +60,7 @@ impl Catalogue {
             Format::Xliff => xliff::read(text)?,
             Format::Tmx => {
                 let mut messages = Vec::new();
-                let mut add = |message| messages.push(message);
-                let found = stream_tmx(text.as_bytes(), languages, &mut add)?;
+                let found = stream_tmx(text.as_bytes(), languages, &mut |it| messages.push(it))?;
                 (messages, found)
             }
             _ => (texts(text, format)?, [None, None]),
@@ -82,17 +82,22 @@ impl Catalogue {
 
 /// The messages of a file of one language.
 fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
-    let all = match format {
+    let mut all = match format {
         Format::Json => json::read(text)?,
         Format::Yaml => yaml::read(text)?,
         Format::Fluent => fluent::read(text)?,
         Format::Properties => pairs::properties(text)?,
         Format::Android => android::read(text)?,
         Format::Strings => pairs::strings(text)?,
+        _ if format.is_foreign(text) => {
+            let fault = format!("the file has no line of {format}; name its format with --format");
+            return Err(BrokenCatalogue { line: 1, fault });
+        }
         _ => Vec::new(),
     };
     let lines = Lines::of(text);
-    Ok(all.into_iter().map(|text| text.message(&lines)).collect())
+    all.iter_mut().for_each(|message| message.line = lines.number(message.slot.range.start));
+    Ok(all)
 }
 
 /// The format of the text of a message.
@@ -103,14 +108,14 @@ pub(crate) fn format_of(text: &str) -> Format {
 /// `text` with `translations` in their slots. Each has the text and whether it is another one than
 /// the source; a message of which all forms are the source stays as it is.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
-    let changed: HashSet<usize> = translations
+    let groups: HashSet<usize> = translations
         .iter()
         .filter(|(_, _, has_changed)| *has_changed)
         .map(|(slot, ..)| slot.group)
         .collect();
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (slot, translation, _) in &translations {
-        if changed.contains(&slot.group) {
+        if groups.contains(&slot.group) {
             let [open, close] = &slot.around;
             let written = format!("{open}{}{close}", slot.spelling.write(translation));
             edits.push((slot.range.clone(), written));
@@ -120,11 +125,5 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
     // The marks of the forms of one message are the same; insertions at one place keep their order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     edits.dedup();
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for (range, written) in edits {
-        out += &text[at..range.start];
-        out += &written;
-        at = range.end;
-    }
-    out + &text[at..]
+    changed(text, &edits)
 }

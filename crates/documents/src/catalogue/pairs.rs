@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::message::{BrokenCatalogue, Text};
+use super::message::{BrokenCatalogue, Message};
 use super::spelling::{Spelling, unescaped};
 use crate::words::regex;
 
@@ -31,23 +31,23 @@ static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}"));
 
 /// The texts of the properties `text`.
-pub(super) fn properties(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn properties(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     let is_ascii = text.is_ascii();
     let mut all = pairs(text, &PROPERTIES, &Spelling::Property { is_ascii, doubles: false }, "")?;
     // An apostrophe alone tells that messages are not those of Java's MessageFormat.
-    let has_parameter = |it: &Text| PARAMETER.is_match(&it.source);
-    let is_other = |it: &Text| has_parameter(it) && it.source.replace("''", "").contains('\'');
+    let has_parameter = |it: &Message| PARAMETER.is_match(&it.source);
+    let is_other = |it: &Message| has_parameter(it) && it.source.replace("''", "").contains('\'');
     if !all.iter().any(is_other) {
         for message in all.iter_mut().filter(|it| has_parameter(it)) {
             message.source = message.source.replace("''", "'");
-            message.spelling = Spelling::Property { is_ascii, doubles: true };
+            message.slot.spelling = Spelling::Property { is_ascii, doubles: true };
         }
     }
     Ok(all)
 }
 
 /// The texts of the table of strings `text`.
-pub(super) fn strings(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn strings(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more";
     pairs(text, &STRINGS, &Spelling::Json(false), fault)
 }
@@ -58,7 +58,7 @@ fn pairs(
     grammar: &Grammar,
     spelling: &Spelling,
     fault: &str,
-) -> Result<Vec<Text>, BrokenCatalogue> {
+) -> Result<Vec<Message>, BrokenCatalogue> {
     let (mut all, mut at) = (Vec::new(), 0);
     let [space, parts @ ..] = grammar;
     loop {
@@ -86,6 +86,6 @@ fn pairs(
         let source = unescaped(&text[range.clone()])
             .ok_or_else(|| BrokenCatalogue::at(text, range.start, broken))?;
         let key = text[key].trim_matches('"').to_owned();
-        all.push(Text { key, range, source, spelling: spelling.clone() });
+        all.push(Message::text(key, range, source, spelling.clone()));
     }
 }

@@ -7,12 +7,12 @@ use regex::Regex;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::keys::Keys;
-use super::message::{BrokenCatalogue, Text};
+use super::message::{BrokenCatalogue, Message};
 use super::spelling::{Spelling, VALUES};
 use crate::words::regex;
 
 /// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Text>, BrokenCatalogue> {
+pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut file = File { text, bytes, newline, keys: Keys::default(), mappings: Vec::new() };

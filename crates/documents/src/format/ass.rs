@@ -19,6 +19,11 @@ const FIELDS: usize = 10;
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|\\[Nnh]"));
 static DRAWING: LazyLock<Regex> = LazyLock::new(|| regex(r"\\p(\d+)"));
 
+/// Returns whether `line` is a dialogue or the beginning of a file.
+pub(super) fn is_known(line: &str) -> bool {
+    line.starts_with("Dialogue:") || line.trim() == "[Script Info]"
+}
+
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let (mut pieces, mut at, mut fields) = (Pieces::default(), 0, FIELDS);
     for line in text.split_inclusive('\n') {

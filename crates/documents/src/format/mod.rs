@@ -8,7 +8,10 @@ mod srt;
 mod text;
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+
+use burnformer_glossary::changed;
 
 pub(crate) use self::pieces::Piece;
 
@@ -116,6 +119,17 @@ impl Format {
         matches!(self, Self::Po | Self::Xliff | Self::Tmx)
     }
 
+    /// Returns whether `text` cannot be of this format, which has no rule that it breaks: subtitles
+    /// without any.
+    pub(crate) fn is_foreign(self, text: &str) -> bool {
+        let is_known: fn(&str) -> bool = match self {
+            Self::Srt => srt::is_known,
+            Self::Ass => ass::is_known,
+            _ => return false,
+        };
+        !text.trim().is_empty() && !text.split(['\n', '\r']).any(is_known)
+    }
+
     /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
     /// position of the first other block.
     pub(crate) fn has_shape_of(self, source: &str, text: &str) -> Result<(), usize> {
@@ -130,14 +144,12 @@ impl Format {
             Self::Markdown => markdown::texts(text),
             _ => Vec::new(),
         };
-        let (mut marked, mut at, mut attributes) = (String::new(), 0, Vec::new());
-        for (range, block) in texts {
-            let number = attributes.len();
-            marked += &format!("{}{ATTRIBUTE}{number}{ATTRIBUTE}", &text[at..range.start]);
-            at = range.end;
-            attributes.push((text[range].to_string(), block));
-        }
-        let text = marked + &text[at..];
+        let mark = |(number, (range, _)): (usize, &(Range<usize>, Block))| {
+            (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
+        };
+        let marks: Vec<_> = texts.iter().enumerate().map(mark).collect();
+        let attributes = texts.into_iter().map(|(range, block)| (text[range].to_string(), block));
+        let (attributes, text) = (attributes.collect(), changed(text, &marks));
         let pieces = match self {
             Self::Text => text::parse(&text),
             Self::Html => html::parse(&text),

@@ -27,21 +27,16 @@ impl Piece {
 /// The pieces of a document that was read so far.
 #[derive(Default)]
 pub(super) struct Pieces {
-    all: Vec<Piece>,
+    pub(super) all: Vec<Piece>,
     /// The bytes of the document that are in `all`.
     pub(super) written: usize,
     /// The block that is being read, with its start.
     pub(super) block: Option<(usize, Builder)>,
     /// If true, blocks without letters are kept.
-    has_all_blocks: bool,
+    pub(super) has_all_blocks: bool,
 }
 
 impl Pieces {
-    /// For pieces with blocks that have no letters.
-    pub(super) fn with_all_blocks() -> Self {
-        Self { has_all_blocks: true, ..Self::default() }
-    }
-
     /// The block that is being read; a new one begins at `start`.
     pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
         &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1

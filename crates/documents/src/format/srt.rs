@@ -23,6 +23,11 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[
 static SPEAKER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:<[^<>]*>|\{\\[^{}]*\}|\p{Cf})*[-–—‐]\s*"));
 
+/// Returns whether `line` is the times of a subtitle or the beginning of a file of WebVTT.
+pub(super) fn is_known(line: &str) -> bool {
+    line.starts_with("WEBVTT") || TIMES.is_match(line)
+}
+
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let lines: Vec<Range<usize>> = LINE.find_iter(text).map(|line| line.range()).collect();
     let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();

@@ -16,15 +16,10 @@ pub enum OfficeKind {
     Epub,
 }
 
-/// The beginnings of the names of the files with text for readers. A number may follow, then
-/// `.xml`.
-const DOCX: &str =
-    "word/document word/header word/footer word/footnotes word/endnotes word/comments";
-const PPTX: &str = "ppt/slides/slide ppt/notesSlides/notesSlide ppt/diagrams/data";
-const XLSX: &str = "xl/sharedStrings xl/comments xl/worksheets/sheet xl/drawings/drawing";
-
-/// The paragraphs of a book.
-const BLOCKS: &str = "p h1 h2 h3 h4 h5 h6 li dt dd td th caption figcaption blockquote title div";
+/// The kinds in their order, a line each, with tabs between: the name, the extensions of files, the
+/// file that every archive has, the names of the files with text for readers (a number may follow,
+/// then `.xml`), the names of paragraphs, and those of a run, its properties and its text.
+const TABLE: &str = include_str!("kinds.tsv");
 
 /// Elements whose text stays: what programs compute, formulas, code and the sounds of characters.
 const KEPT: &str = "a:fld rPh m:oMath text:note-citation text:page-number text:page-count text:date text:time \
@@ -35,68 +30,52 @@ fn has(names: &str, name: &str) -> bool {
 }
 
 impl OfficeKind {
-    /// The extensions of files.
-    pub const EXTENSIONS: [&str; 7] = ["docx", "pptx", "xlsx", "odt", "odp", "ods", "epub"];
+    const ALL: [Self; 5] = [Self::Docx, Self::Pptx, Self::Xlsx, Self::OpenDocument, Self::Epub];
+
+    /// The entry of this kind in a column of [`TABLE`].
+    fn entry(self, column: usize) -> &'static str {
+        let line = TABLE.lines().nth(self as usize);
+        line.and_then(|line| line.split('\t').nth(column)).unwrap_or_default()
+    }
+
+    /// The extensions of files, without their dots.
+    pub fn extensions() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().flat_map(|kind| kind.entry(1).split(' '))
+    }
 
     /// The kind of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
-        Some(match &*extension.to_ascii_lowercase() {
-            "docx" => Self::Docx,
-            "pptx" => Self::Pptx,
-            "xlsx" => Self::Xlsx,
-            "odt" | "odp" | "ods" => Self::OpenDocument,
-            "epub" => Self::Epub,
-            _ => return None,
-        })
+        let extension = extension.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|kind| has(kind.entry(1), &extension))
     }
 
     /// The name of the kind, and the file that every archive of it has.
     pub(super) fn main(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Docx => ("Word", "word/document.xml"),
-            Self::Pptx => ("PowerPoint", "ppt/presentation.xml"),
-            Self::Xlsx => ("Excel", "xl/workbook.xml"),
-            Self::OpenDocument => ("OpenDocument", "content.xml"),
-            Self::Epub => ("EPUB", "META-INF/container.xml"),
-        }
+        (self.entry(0), self.entry(2))
     }
 
     /// Returns whether the file `name` of an archive has text for readers.
     pub(super) fn has_text(self, name: &str) -> bool {
-        let digits = |c: char| c.is_ascii_digit();
-        let begins = |names| {
-            name.strip_suffix(".xml").is_some_and(|name| has(names, name.trim_end_matches(digits)))
-        };
+        let (stem, end) = name.rsplit_once('.').unwrap_or_default();
         match self {
-            Self::Docx => begins(DOCX),
-            Self::Pptx => begins(PPTX),
-            Self::Xlsx => begins(XLSX),
-            Self::OpenDocument => begins("content styles"),
-            Self::Epub => name.rsplit('.').next().is_some_and(|end| has("xhtml html htm", end)),
+            Self::Epub => has("xhtml html htm", end),
+            _ => {
+                end == "xml"
+                    && has(self.entry(3), stem.trim_end_matches(|c: char| c.is_ascii_digit()))
+            }
         }
     }
 
     /// Returns whether the element `name` is a paragraph.
     pub(super) fn is_paragraph(self, name: &str) -> bool {
-        let names = match self {
-            Self::Docx => "w:p",
-            Self::Pptx => "a:p",
-            Self::Xlsx => "si is text a:p",
-            Self::OpenDocument => "text:p text:h",
-            Self::Epub => BLOCKS,
-        };
-        has(names, name)
+        has(self.entry(4), name)
     }
 
     /// The names of a run, its properties and its text where text has runs; else text stands
     /// directly in paragraphs.
     pub(super) fn run(self, name: &str) -> Option<[&'static str; 3]> {
-        match self {
-            _ if name.starts_with("a:") => Some(["a:r", "a:rPr", "a:t"]),
-            Self::Docx => Some(["w:r", "w:rPr", "w:t"]),
-            Self::Xlsx => Some(["r", "rPr", "t"]),
-            _ => None,
-        }
+        let own = if name.starts_with("a:") { "a:r a:rPr a:t" } else { self.entry(5) };
+        own.split(' ').collect::<Vec<_>>().try_into().ok()
     }
 }
 

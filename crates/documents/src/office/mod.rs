@@ -40,13 +40,7 @@ struct Part {
 /// The reason for which a file cannot be read, as a sentence with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BrokenFile(String);
-
-impl BrokenFile {
-    pub(crate) fn new(fault: impl Into<String>) -> Self {
-        Self(fault.into())
-    }
-}
+pub struct BrokenFile(pub(crate) String);
 
 impl Office {
     /// The bytes of the archive and of the XML in it.

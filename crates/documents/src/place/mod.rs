@@ -203,14 +203,11 @@ impl Family<'_> {
         current.into_iter().for_each(&mut keep);
         for run in best.into_values() {
             if !taken.nodes.contains(&run.child) && !self.is_atom(run.child) {
-                self.take(self.run_range(&run), run.child, taken);
+                let units = &self.alignment.units[run.units];
+                let range = units[0].range.start..units[units.len() - 1].range.end;
+                self.take(range, run.child, taken);
             }
         }
-    }
-
-    fn run_range(&self, run: &Run) -> Range<usize> {
-        let units = &self.alignment.units;
-        units[run.units.start].range.start..units[run.units.end - 1].range.end
     }
 
     /// The child that holds every word of this element, if there is one.

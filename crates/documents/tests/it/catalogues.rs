@@ -147,6 +147,51 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
     }
 }
 
+/// A file of each format that is read as another is refused, with a remedy, unless it is one: all
+/// are texts, pages and Markdown, each line is one of Java's properties, and JSON is YAML.
+#[test]
+fn a_file_of_another_format_is_refused() {
+    let srt = "1\n00:00:01,000 --> 00:00:02,000\nOne dog\n";
+    let others = [
+        (Format::Srt, srt),
+        (Format::Srt, "WEBVTT\n\n00:01.000 --> 00:02.000\nOne dog\n"),
+        (Format::Html, "<p class=a>One dog</p>\n"),
+        (Format::Markdown, "# One\n\nTwo *dogs*\n"),
+        (Format::Text, "One dog.\nTwo\n"),
+    ];
+    let all = ALL.iter().map(|(format, [source, _])| (*format, *source)).chain(others);
+    let is_any = |format: Format| {
+        matches!(format, Format::Text | Format::Html | Format::Markdown | Format::Properties)
+    };
+    let mut faults = Vec::new();
+    for (own, text) in all {
+        for format in Format::all() {
+            for text in [text.to_string(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")] {
+                let read = Document::try_parse(&text, format, Some("en"), &|_| true);
+                let may_be = format == own || is_any(format) || format == Format::Yaml;
+                match read {
+                    Ok(_) if may_be => {}
+                    Err(error) if format != own => {
+                        let error = error.to_string();
+                        let has_remedy = error.starts_with("line ") && error.contains([';', '`']);
+                        faults
+                            .extend((!has_remedy).then_some(format!("{own} as {format}: {error}")));
+                    }
+                    read => faults.push(format!("{own} as {format}: {:?}", read.map(drop))),
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for format in [Format::Srt, Format::Ass] {
+        for text in ["", "\n \n", "\u{feff}"] {
+            assert!(Document::try_parse(text, format, None, &|_| true).is_ok(), "nothing is lost");
+        }
+    }
+    let old = srt.replace('\n', "\r");
+    assert!(Document::try_parse(&old, Format::Srt, None, &|_| true).is_ok());
+}
+
 /// A file with a fault is refused, or its translation is read again and has the same messages.
 #[test]
 fn a_damaged_file_is_refused_or_keeps_its_messages() {

@@ -101,14 +101,9 @@ fn is_whole(text: &str, range: &Range<usize>) -> bool {
 
 /// `text` with a space in the place of each of `ranges`.
 pub fn blank(text: &str, ranges: &[Range<usize>]) -> String {
-    let mut ranges = ranges.to_vec();
-    ranges.sort_by_key(|range| range.start);
-    let (mut rest, mut at) = (String::new(), 0);
-    for range in ranges {
-        rest.extend([&text[at..range.start], " "]);
-        at = range.end;
-    }
-    rest + &text[at..]
+    let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
+    spaces.sort_by_key(|(range, _)| range.start);
+    changed(text, &spaces)
 }
 
 #[cfg(test)]

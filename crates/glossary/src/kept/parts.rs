@@ -81,7 +81,8 @@ fn name_of(found: &Captures<'_>) -> &'static str {
 /// The parts of `text` that its translation has to keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
     let (mut all, mut at, mut no_message) = (Vec::new(), 0, 0);
-    let has_groups = has_first_group(text);
+    // A text with `$1`, which is no amount.
+    let has_groups = text.split("$1").skip(1).any(is_group);
     while let Some(found) = next_part(text, at) {
         let Some(range) = found.get(0).map(|found| found.range()) else { break };
         let name = name_of(&found);
@@ -139,11 +140,6 @@ const MOST_LETTERS: usize = 4;
 
 /// The least number of bytes that a search reads ahead.
 const REACH: usize = 1024;
-
-/// Returns whether `text` has `$1`, which is no amount.
-fn has_first_group(text: &str) -> bool {
-    text.split("$1").skip(1).any(is_group)
-}
 
 /// Returns whether the text before `after` is not the beginning of an amount: `$1.50`.
 fn is_group(after: &str) -> bool {

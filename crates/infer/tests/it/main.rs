@@ -1,7 +1,6 @@
 //! Translating as other crates do it.
 
 mod common;
-mod examples;
 mod glossary;
 mod grouping;
 mod model;

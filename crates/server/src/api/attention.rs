@@ -1,7 +1,6 @@
 //! The attention behind a translation, in JSON and as a page.
 
 use std::slice;
-use std::sync::Arc;
 
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -69,7 +68,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, Ap
     client.check_texts("sentence", 1, texts)?;
     let pair = client.pair(&source, &target)?;
     let weights = async {
-        let path = client.path(&pair, Choice::default(), Arc::default()).await?;
+        let path = client.path(&pair, Choice::default(), Vec::new()).await?;
         let engine = path.queue().await?.engine().clone();
         let look = async |translation: String| {
             let (engine, sentence) = (engine.clone(), sentence.clone());
@@ -82,7 +81,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, Ap
             // A sentence that is too long is refused before it is translated.
             look(String::new()).await?;
             let (text, pair) = (sentence.clone(), slice::from_ref(&pair));
-            translation = client.translate_one(text, pair, Format::Text).await?;
+            translation = client.translate_one(text, pair, Format::Text, Vec::new()).await?;
         }
         look(translation).await
     };

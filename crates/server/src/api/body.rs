@@ -245,26 +245,15 @@ impl Texts {
 pub(crate) fn number<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<usize>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Number {
-        Plain(u64),
+    let number = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::String(text) if text.is_empty() => return Ok(None),
+        Value::String(text) => text.parse::<u32>().ok().map(f64::from),
         // JSON does not tell 4.0 from 4.
-        Decimal(f64),
-        Text(String),
-    }
-    let wrong = || D::Error::custom("expected a whole number from 0");
-    let number = match Option::<Number>::deserialize(deserializer).map_err(|_| wrong())? {
-        None => return Ok(None),
-        Some(Number::Plain(number)) => number,
-        Some(Number::Decimal(number)) if number.fract() == 0.0 && (0.0..1e15).contains(&number) => {
-            number as u64
-        }
-        Some(Number::Decimal(_)) => return Err(wrong()),
-        Some(Number::Text(text)) if text.is_empty() => return Ok(None),
-        Some(Number::Text(text)) => text.parse().map_err(|_| wrong())?,
+        value => value.as_f64().filter(|it| it.fract() == 0.0 && (0.0..1e15).contains(it)),
     };
-    usize::try_from(number).map(Some).map_err(|_| wrong())
+    let number = number.map(|number| number as usize);
+    number.ok_or_else(|| D::Error::custom("expected a whole number from 0")).map(Some)
 }
 
 #[cfg(test)]

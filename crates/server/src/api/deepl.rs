@@ -1,8 +1,7 @@
-//! DeepL's interface (version 2), so that its clients work unchanged.
+//! DeepL's interface (version 2, and glossaries of version 3), so that its clients work unchanged.
 
 pub(crate) mod documents;
-
-use std::sync::Arc;
+pub(crate) mod glossaries;
 
 use axum::Json;
 use axum::body::Body;
@@ -24,7 +23,7 @@ use crate::text::best;
 
 /// Writes the errors of DeepL's paths as DeepL does.
 pub(crate) async fn errors(request: Request, next: Next) -> Response {
-    let is_deepls = request.uri().path().starts_with("/v2/");
+    let is_deepls = ["/v2/", "/v3/"].iter().any(|it| request.uri().path().starts_with(it));
     let mut response = next.run(request).await;
     let body = response.extensions_mut().remove::<ErrorBody>().filter(|_| is_deepls);
     let Some(ErrorBody { error, field, remedy }) = body else { return response };
@@ -73,8 +72,14 @@ pub(crate) async fn deepl_usage(_: Fields<DeeplRequest, true>) -> Json<Value> {
 
 /// Lists the pairs of languages for which there may be glossaries.
 #[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Refused))]
-pub(crate) async fn glossary_pairs(_: Fields<DeeplRequest, true>) -> Json<Value> {
-    Json(json!({"supported_languages": []}))
+pub(crate) async fn glossary_pairs(Fields(client, _): Fields<DeeplRequest, true>) -> Json<Value> {
+    Json(json!({"supported_languages": client.models.pairs().map(languages).collect::<Vec<_>>()}))
+}
+
+/// The languages of a glossary.
+fn languages(pair: &LanguagePair) -> Value {
+    let [source, target] = [&pair.source, &pair.target].map(|code| code.to_lowercase());
+    json!({"source_lang": source, "target_lang": target})
 }
 
 /// A code as DeepL writes it: `PT-BR`.
@@ -102,9 +107,12 @@ pub(crate) struct DeeplTextsRequest {
     formality: Option<String>,
     /// A name of DeepL's models, which is told back: there is one for each pair of languages.
     model_type: Option<String>,
-    /// Refused, as `glossary_id`, `custom_instructions` and `translation_memory_id` are.
+    /// The identifier of a glossary that has these languages, or of several.
+    #[serde(alias = "glossary_ids")]
+    glossary_id: Option<Texts>,
+    /// Refused, as `custom_instructions` and `translation_memory_id` are.
     #[serde(default, deserialize_with = "refused")]
-    #[serde(alias = "glossary_id", alias = "custom_instructions", alias = "translation_memory_id")]
+    #[serde(alias = "custom_instructions", alias = "translation_memory_id")]
     #[schema(value_type = Option<String>)]
     #[allow(dead_code)]
     style_id: (),
@@ -118,7 +126,7 @@ pub(crate) struct DeeplTextsRequest {
 pub(crate) async fn deepl_translate(
     Fields(client, request): Fields<DeeplTextsRequest, true>,
 ) -> Result<Json<Value>, ApiError> {
-    check_formality(request.formality.as_deref(), &request.target_lang)?;
+    known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let markup = known("tag_handling", request.tag_handling.as_deref(), &["xml", "html"])?;
     known("split_sentences", request.split_sentences.as_deref(), &["0", "1", "nonewlines"])?;
     let (texts, tags) = (request.text.into_list().0, items(request.ignore_tags));
@@ -137,8 +145,9 @@ pub(crate) async fn deepl_translate(
     let texts: Vec<String> = texts.into_iter().map(prepared).collect();
     let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
     let (pairs, _) = client.sourced(&source, &request.target_lang, &texts, format).await?;
+    let glossaries = glossaries::prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let all = client.translate(texts, &pairs, format, choice, Arc::default()).await?;
+    let all = client.translate(texts, &pairs, format, choice, glossaries).await?;
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
     let translation = |((pair, text), count): ((&LanguagePair, String), usize)| {
         let text = if is_xml { unmarked(&text, &tags) } else { text };
@@ -148,6 +157,9 @@ pub(crate) async fn deepl_translate(
     let all = pairs.iter().zip(best(all)).zip(counts).map(translation);
     Ok(Json(json!({"translations": all.collect::<Vec<_>>()})))
 }
+
+/// The forms of address that nothing demands: models do not know of them.
+const FORMALITIES: [&str; 3] = ["default", "prefer_less", "prefer_more"];
 
 /// The mark of an element that stays as it is. It is taken away again.
 const STAYS: &str = " translate=\"no\"";
@@ -197,20 +209,6 @@ fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, Api
     }
     let error = format!("{value} is not supported");
     Err(ApiError::bad(field, error, format!("one of {}", known.join(", "))))
-}
-
-/// Checks the form of address, of which models do not know.
-///
-/// # Errors
-/// If one is demanded, and not only preferred.
-fn check_formality(formality: Option<&str>, target: &str) -> Result<(), ApiError> {
-    let all = ["default", "prefer_less", "prefer_more", "less", "more"];
-    let formality = known("formality", formality, &all)?;
-    if formality == "less" || formality == "more" {
-        let error = format!("Target language '{target}' doesn't support formality");
-        return Err(ApiError::bad("formality", error, all[..3].join(", ")));
-    }
-    Ok(())
 }
 
 /// The items of a list, which may stand in texts with commas.

@@ -1,11 +1,14 @@
 //! Documents sent and fetched as files.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::{BrokenFile, WholeFile};
+use burnformer_glossary::Glossary;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};
@@ -15,7 +18,7 @@ use super::error::{ApiError, ErrorBody, Refused};
 use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
-use crate::kept_files::{FileState, KeptFile};
+use crate::kept::{FileState, KeptFile};
 use crate::language::LanguagePair;
 use crate::sender::Share;
 
@@ -61,7 +64,7 @@ pub(crate) async fn translate_file(
     }
     let pairs = upload.pairs(&client, &request.source, &request.target).await?;
     let key = format!("{}.{}", client.files.new_id(), plain(&upload.name));
-    upload.keep(&client, &key, &pairs).await?;
+    upload.keep(&client, &key, &pairs, Vec::new()).await?;
     let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse { translated_file_url }))
@@ -135,10 +138,11 @@ impl Upload {
         client: &Client,
         id: &str,
         pairs: &[LanguagePair],
+        glossaries: Vec<Arc<Glossary>>,
     ) -> Result<(), ApiError> {
         let characters = self.file.text.chars().count();
         let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
-        let text = client.translate_one(text, pairs, format).await?;
+        let text = client.translate_one(text, pairs, format, glossaries).await?;
         let (file, size) = (self.file.clone(), text.len());
         let bytes = compute(&client.sender, size, move |_| file.write(text)).await?;
         self.put(client, id, FileState::Done(bytes.into(), characters))

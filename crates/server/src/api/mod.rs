@@ -25,7 +25,7 @@ use ipnet::IpNet;
 use self::error::ApiError;
 use crate::auth::Keys;
 use crate::cache::Cache;
-use crate::kept_files::KeptFiles;
+use crate::kept::{Kept, KeptFile, KeptGlossary};
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
@@ -42,7 +42,8 @@ pub(crate) struct Service {
     pub metrics: Arc<Metrics>,
     pub keys: Keys,
     pub limits: Limits,
-    pub files: KeptFiles,
+    pub files: Kept<KeptFile>,
+    pub glossaries: Kept<KeptGlossary>,
     /// Room for the bytes of bodies and of large answers.
     pub bodies: Arc<Room>,
     /// Room for the memory of work on texts.

@@ -1,5 +1,7 @@
 //! Every path that is served, described where it is written.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
@@ -40,7 +42,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(deepl::deepl_languages))
         .routes(routes!(deepl::deepl_usage))
         .routes(routes!(deepl::glossary_pairs))
-        .routes(routes!(v1::translate))
+        .nest("/v2", deepl::glossaries::router())
+        .nest("/v3", deepl::glossaries::router())
         .routes(routes!(v1::sentences))
         .routes(routes!(attention::attention))
         .routes(routes!(attention::view))
@@ -82,16 +85,24 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
 }
 
 /// Says that requests with a body need a key, in a header or as their field `api_key`, if the
-/// server asks for one.
+/// server asks for one. Each operation has a name of its own.
 fn secure(document: &mut Value, required: bool) {
     document["components"]["securitySchemes"] = json!({"key": {
         "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."
     }});
     let paths = document["paths"].as_object_mut().into_iter().flatten();
-    for (_, path) in paths.filter(|_| required) {
-        // The empty object stands for the field.
-        let posts = path.get_mut("post").filter(|post| post["requestBody"].is_object());
-        posts.into_iter().for_each(|post| post["security"] = json!([{"key": []}, {}]));
+    let mut names = BTreeSet::new();
+    for (path, operations) in paths {
+        for (method, operation) in operations.as_object_mut().into_iter().flatten() {
+            if required && operation["requestBody"].is_object() {
+                // The empty object stands for the field.
+                operation["security"] = json!([{"key": []}, {}]);
+            }
+            if !names.insert(operation["operationId"].to_string()) {
+                let name = format!("{method}{path}").replace(['/', '{', '}', '-'], "_");
+                operation["operationId"] = name.into();
+            }
+        }
     }
 }
 
@@ -111,8 +122,6 @@ fn loosen(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// The paths that axum has, as it writes them for debugging (`RouteId(3): "/health"`), without

@@ -1,7 +1,6 @@
 //! The languages that texts are in, where a client does not say.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use burnformer_documents::Format;
 
@@ -150,7 +149,7 @@ impl Client {
                 let prefix = if is_said { text.clone() } else { String::new() };
                 Work { text, prefix, ..Work::default() }
             };
-            let path = self.path(pair, choice, Arc::default()).await?;
+            let path = self.path(pair, choice, Vec::new()).await?;
             let all = path.sentences(places.iter().map(work).collect()).await?;
             for ((place, code), found) in places.into_iter().zip(all) {
                 let stays = if Some(code) == target { STAYS } else { 0.0 };

@@ -9,72 +9,12 @@ use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::body::{Fields, Texts, number};
+use super::body::{Fields, number};
 use super::error::{ApiError, Refused};
-use super::libretranslate::OneOrMany;
-use super::{AUTO, Client, format, within};
+use super::{Client, within};
 use crate::compute::{Waits, compute};
-use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
-use crate::text::{best, with_terms};
-
-/// A request to `/v1/translate`.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct DocumentsRequest {
-    /// The text, or several; each of any length, in `format`.
-    pub texts: Texts,
-    /// The code of their language; without it, that of each is found out.
-    pub source: Option<String>,
-    /// The code of the language to translate into.
-    #[schema(example = "en")]
-    pub target: String,
-    /// `text` (the default), `html`, `markdown` or `srt`.
-    pub format: Option<String>,
-    /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
-    #[serde(default, deserialize_with = "number")]
-    pub beam: Option<usize>,
-    /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
-    pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by
-    /// `|`.
-    #[schema(example = json!([["Haus", "house|houses"]]))]
-    pub glossary: Option<Vec<[String; 2]>>,
-    /// The key, where the server asks for one.
-    #[allow(dead_code)]
-    pub api_key: Option<String>,
-}
-
-/// The answer to `/v1/translate`.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct DocumentsResponse {
-    /// The translations, in the order of the texts.
-    pub translations: Vec<String>,
-    /// The code of the language that the first of them was translated from.
-    pub source: String,
-    /// The language that was found out, or that of each in a list of texts, where no `source` was
-    /// given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detected: Option<OneOrMany<Detection>>,
-}
-
-/// Translates texts of any length, with their markup.
-#[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
-    responses((status = 200, body = DocumentsResponse), Refused))]
-pub(crate) async fn translate(
-    Fields(client, request): Fields<DocumentsRequest>,
-) -> Result<Json<DocumentsResponse>, ApiError> {
-    let format = format(request.format.as_deref())?;
-    let (texts, one) = request.texts.into_list();
-    client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
-    let choice = choice(&client, request.beam, request.length_penalty, 1)?;
-    let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (pairs, detected) = client.sourced(asked, &request.target, &texts, format).await?;
-    let glossary = glossary_of(&client, request.glossary).await?;
-    let all = client.translate(texts, &pairs, format, choice, glossary).await?;
-    let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
-    let detected = detected.map(|found| OneOrMany::new(found, one));
-    Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
-}
+use crate::text::with_terms;
 
 /// A request to `/v1/sentences`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -207,7 +147,7 @@ pub(crate) async fn sentences(
     let scored = async {
         let texts = sentences.iter().flat_map(SentenceRequest::parts);
         let _room = client.room(texts, choice.n_best).await;
-        let path = client.path(&pair, choice, glossary).await?;
+        let path = client.path(&pair, choice, vec![glossary]).await?;
         let (glossaries, mut left) = (path.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
@@ -245,7 +185,7 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
 }
 
 /// The search's options, checked.
-fn choice(
+pub(super) fn choice(
     client: &Client,
     beam: Option<usize>,
     length_penalty: Option<f64>,
@@ -256,20 +196,25 @@ fn choice(
     Ok(Choice { beam, alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32), n_best })
 }
 
-/// The glossary of `pairs`, each a source term and its translation, or several separated by `|`.
-async fn glossary_of(
+/// The glossary of a request.
+pub(super) async fn glossary_of(
     client: &Client,
     pairs: Option<Vec<[String; 2]>>,
 ) -> Result<Arc<Glossary>, ApiError> {
     let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
+    let size = pairs.iter().flatten().map(String::len).sum();
+    Ok(compute(&client.sender, size, move |_| terms(pairs, most)).await??.into())
+}
+
+/// The glossary of `pairs`, at most `most`, each a source term and its translation, or several
+/// separated by `|`.
+pub(super) fn terms(pairs: Vec<[String; 2]>, most: usize) -> Result<Glossary, ApiError> {
     if pairs.len() > most {
         let message = format!("{} terms are more than the {most} allowed", pairs.len());
         return Err(ApiError::bad("glossary", message, "leave out terms"));
     }
-    let size = pairs.iter().flatten().map(String::len).sum();
     let pairs = pairs.into_iter().map(|[source, target]| (source, target));
-    let read = compute(&client.sender, size, |_| Glossary::from_pairs(pairs)).await?;
-    read.map(Arc::new).map_err(|error| {
+    Glossary::from_pairs(pairs).map_err(|error| {
         let remedy = "pairs of a source term and its translation, each term once";
         ApiError::bad("glossary", error.to_string(), remedy)
     })

@@ -1,5 +1,6 @@
 //! DeepL's interface, as its mock server answers (`deepl-mock` 1.30), and its clients.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +119,7 @@ fn errors_are_deepls() {
         ),
         (
             json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "formality": "More"}),
-            &["Target language", "formality"],
+            &["formality", "prefer_more"],
         ),
         (
             json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "tag_handling": "sgml"}),
@@ -132,7 +133,14 @@ fn errors_are_deepls() {
             json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": "x"}),
             &["style_id", "leave it out"],
         ),
-        (json!({"text": ["a"], "target_lang": "EN", "glossary_id": "x"}), &["leave it out"]),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "glossary_id": "x"}),
+            &["glossary_id", "source_lang"],
+        ),
+        (
+            json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "glossary_ids": ["a", "b", "c", "d", "e,f"]}),
+            &["6 glossaries", "at most"],
+        ),
         (json!({"target_lang": "EN"}), &["missing text"]),
         (json!({"text": [], "target_lang": "EN"}), &["missing text"]),
         (json!({"text": ["a"]}), &["missing target_lang"]),
@@ -148,7 +156,7 @@ fn errors_are_deepls() {
             "{status} {text} {words:?}"
         );
     }
-    let null = json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": null, "formality": "default "});
+    let null = json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": null, "glossary_id": null, "formality": "default "});
     assert_eq!(ask(null).0, 200);
     let (status, body) = server.get("/v2/nothing");
     assert!(status == 404 && read(&body)["message"].is_string(), "{status} {body}");
@@ -182,6 +190,11 @@ fn every_path_needs_the_key_in_its_header() {
         ("GET", "/v2/languages"),
         ("GET", "/v2/languages?type=target"),
         ("GET", "/v2/glossary-language-pairs"),
+        ("GET", "/v2/glossaries"),
+        ("POST", "/v3/glossaries"),
+        ("GET", "/v2/glossaries/x"),
+        ("DELETE", "/v3/glossaries/x"),
+        ("GET", "/v2/glossaries/x/entries"),
         ("POST", "/v2/translate"),
         ("POST", "/v2/document"),
         ("POST", "/v2/document/x"),
@@ -209,7 +222,110 @@ fn languages_are_listed_as_deepl_does() {
     assert!(target.as_array().unwrap().iter().all(|it| it["supports_formality"] == false));
     assert_eq!(server.get("/v2/languages?type=x").0, 400);
     assert!(list("/v2/usage")["character_limit"].as_u64().unwrap() > 0);
-    assert_eq!(list("/v2/glossary-language-pairs"), json!({"supported_languages": []}));
+    let pairs = json!([{"source_lang": "de", "target_lang": "en"}, {"source_lang": "en", "target_lang": "de"}]);
+    assert_eq!(list("/v2/glossary-language-pairs")["supported_languages"], pairs);
+}
+
+fn make(server: &Running, entries: &str, format: &str) -> (u16, Value) {
+    let body = json!({"name": "mine", "source_lang": "DE", "target_lang": "EN", "entries": entries, "entries_format": format});
+    server.post("/v2/glossaries", body)
+}
+
+#[test]
+fn glossaries_are_made_used_listed_and_deleted() {
+    let server = server();
+    let (status, made) = make(&server, "Haus\thouse|houses\nHund\tdog\n", "tsv");
+    assert_eq!(
+        (status, &made["entry_count"], &made["source_lang"]),
+        (201, &json!(2), &json!("de")),
+        "{made}"
+    );
+    let id = made["glossary_id"].as_str().unwrap();
+    let path = format!("/v2/glossaries/{id}");
+    assert_eq!(read(&server.get(&path).1), made);
+    assert_eq!(read(&server.get("/v2/glossaries").1), json!({"glossaries": [made]}));
+    assert_eq!(server.get(&format!("{path}/entries")).1, "Haus\thouse|houses\nHund\tdog");
+    let ask = |source: &str, target: &str| {
+        let body = json!({"text": ["Haus"], "source_lang": source, "target_lang": target, "glossary_id": id});
+        server.post("/v2/translate", body)
+    };
+    assert_eq!(ask("DE", "EN-US").1["translations"][0]["text"], "HAUS [house]");
+    let (status, answer) = ask("EN", "DE");
+    assert!(
+        status == 404 && answer["message"].as_str().unwrap().contains("these languages"),
+        "{answer}"
+    );
+    assert_eq!(agent().delete(format!("{}{path}", server.address)).call().unwrap().status(), 204);
+    assert_eq!(server.get(&path).0, 404);
+    assert_eq!(ask("DE", "EN").0, 404);
+    for (entries, format) in [
+        ("", "tsv"),
+        ("Haus", "tsv"),
+        ("Haus\tx\nHaus\ty", "tsv"),
+        ("a,b", "tsv"),
+        ("a\tb", "xls"),
+        ("\"a,b", "csv"),
+    ] {
+        let (status, answer) = make(&server, entries, format);
+        assert_eq!((status, answer["message"].is_string()), (400, true), "{entries:?} {answer}");
+    }
+}
+
+#[test]
+fn glossaries_are_bounded_for_each_client() {
+    let server = server();
+    let many = |count: usize| {
+        (0..count).map(|number| format!("Haus{number}\thouse{number}\n")).collect::<String>()
+    };
+    assert_eq!(make(&server, &many(10_000), "tsv").0, 201, "as many as a test of DeepL's has");
+    assert_eq!(make(&server, &many(10_001), "tsv").0, 400);
+    let statuses: Vec<u16> = (0..8).map(|_| make(&server, &many(10_000), "tsv").0).collect();
+    assert_eq!(statuses, [201; 8], "the oldest make room for the newest");
+    let kept = read(&server.get("/v2/glossaries").1)["glossaries"].as_array().unwrap().len();
+    assert!((1..8).contains(&kept), "{kept}");
+}
+
+#[test]
+fn glossaries_made_at_the_same_time_are_all_there_and_operations_have_names() {
+    let server = server();
+    std::thread::scope(|scope| {
+        for number in 0..20 {
+            let server = &server;
+            scope.spawn(move || make(server, &format!("Wort{number}\tword"), "tsv"));
+        }
+    });
+    let all = read(&server.get("/v3/glossaries").1);
+    let ids: Vec<&str> = all["glossaries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["glossary_id"].as_str().unwrap())
+        .collect();
+    let terms = ids.iter().map(|id| server.get(&format!("/v2/glossaries/{id}/entries")).1);
+    assert_eq!((ids.len(), terms.collect::<BTreeSet<_>>().len()), (20, 20));
+    for (dictionaries, words) in [
+        (
+            json!([{"source_lang": "de", "target_lang": "de", "entries": "a\tb", "entries_format": "tsv"}]),
+            "two different",
+        ),
+        (
+            json!([{"source_lang": "de", "target_lang": "xx", "entries": "a\tb", "entries_format": "tsv"}]),
+            "not supported",
+        ),
+        (json!([{}]), "not supported"),
+        (json!([]), "not supported"),
+        (json!({}), "sequence"),
+    ] {
+        let body = json!({"name": "a", "dictionaries": dictionaries});
+        let (status, answer) = server.post("/v3/glossaries", body);
+        assert!(status == 400 && answer["message"].as_str().unwrap().contains(words), "{answer}");
+    }
+    let paths = read(&server.get("/openapi.json").1)["paths"].clone();
+    let operations = paths.as_object().unwrap().values();
+    let operations = operations.flat_map(|path| path.as_object().unwrap().values());
+    let names: Vec<&str> = operations.filter_map(|one| one["operationId"].as_str()).collect();
+    assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{names:?}");
+    assert!(paths["/v3/glossaries/{id}"]["delete"].is_object(), "{paths}");
 }
 
 /// The answer to the upload of `file`, with further fields.
@@ -296,12 +412,23 @@ fn documents_are_translated_after_their_upload() {
     assert_eq!(status, 200);
 }
 
+#[test]
+fn a_document_has_a_glossary() {
+    let server = server();
+    let id = make(&server, "\"Haus\",house", "csv").1["glossary_id"].clone();
+    let fields =
+        [("source_lang", "DE"), ("target_lang", "EN-GB"), ("glossary_ids", id.as_str().unwrap())];
+    let (_, made) = upload(&server, "a.txt", b"Haus", &fields);
+    assert_eq!(wait(&server, &made)["status"], "done");
+    let path = format!("/v2/document/{}/result", made["document_id"].as_str().unwrap());
+    assert_eq!(server.post(&path, json!({"document_key": made["document_key"]})).1, "HAUS [house]");
+}
+
 /// Runs a script of Python with the address of a server where clients are installed:
 /// `BURNFORMER_CLIENT_PYTHON` is a Python that has them.
 fn python(script: &str, address: &str) {
     if let Some(python) = std::env::var_os("BURNFORMER_CLIENT_PYTHON") {
-        let status =
-            Command::new(python).args(["-c", script, address, "documents"]).status().unwrap();
+        let status = Command::new(python).args(["-c", script, address]).status().unwrap();
         assert!(status.success());
     }
 }

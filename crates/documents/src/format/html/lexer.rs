@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use burnformer_glossary::changed;
 use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, Tokenizer};
 use regex::Regex;
 
@@ -110,13 +111,8 @@ fn templates(text: &str) -> Vec<Range<usize>> {
 }
 
 fn masked(text: &str, parts: &[Range<usize>]) -> String {
-    let (mut masked, mut at) = (String::with_capacity(text.len()), 0);
-    for part in parts {
-        masked.push_str(&text[at..part.start]);
-        masked.extend(std::iter::repeat_n('x', part.len()));
-        at = part.end;
-    }
-    masked + &text[at..]
+    let mask = |part: &Range<usize>| (part.clone(), "x".repeat(part.len()));
+    changed(text, &parts.iter().map(mask).collect::<Vec<_>>())
 }
 
 fn convert(token: html5gum::Token<usize>) -> Option<Token> {

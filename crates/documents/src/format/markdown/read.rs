@@ -90,7 +90,8 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece>
     // These need no definitions.
     let notes = if references.notes { Options::ENABLE_OLD_FOOTNOTES } else { Options::empty() };
     let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
-    let parser = Parser::new(text, Pieces::with_all_blocks(), Arc::clone(references));
+    let pieces = Pieces { has_all_blocks: true, ..Pieces::default() };
+    let parser = Parser::new(text, pieces, Arc::clone(references));
     parser.read(events.into_offset_iter())
 }
 

@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::super::body::{Fields, MOST_FIELDS, open};
+use super::super::body::{Fields, MOST_FIELDS, Texts, open};
 use super::super::error::{ApiError, Refused};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
-use super::{check_formality, refused};
-use crate::kept_files::{FileState, KeptFile};
+use super::glossaries::prescribed;
+use super::{FORMALITIES, known, refused};
+use crate::kept::{FileState, KeptFile};
 
 /// A request that begins the translation of a document.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -34,9 +35,11 @@ pub(crate) struct DeeplDocumentRequest {
     output_format: Option<String>,
     /// `default`, `prefer_less` or `prefer_more`, which change nothing.
     formality: Option<String>,
-    /// Refused, as `glossary_id` and `translation_memory_id` are.
-    #[serde(default, deserialize_with = "refused")]
-    #[serde(alias = "glossary_id", alias = "translation_memory_id")]
+    /// The identifier of a glossary that has these languages, or of several.
+    #[serde(alias = "glossary_ids")]
+    glossary_id: Option<Texts>,
+    /// Refused, as `translation_memory_id` is.
+    #[serde(default, deserialize_with = "refused", alias = "translation_memory_id")]
     #[schema(value_type = Option<String>)]
     #[allow(dead_code)]
     style_id: (),
@@ -52,7 +55,7 @@ pub(crate) async fn deepl_document(
 ) -> Result<Json<Value>, ApiError> {
     let read = read_file::<DeeplDocumentRequest>;
     let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
-    check_formality(request.formality.as_deref(), &request.target_lang)?;
+    known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let other = request.output_format.filter(|end| !end.is_empty() && !upload.ends_in(end));
     if let Some(end) = other {
         let error = format!("the file cannot become {end}");
@@ -60,6 +63,7 @@ pub(crate) async fn deepl_document(
     }
     let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
     let pairs = upload.pairs(&client, &source, &request.target_lang).await?;
+    let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let id = client.files.new_id();
     let answer = json!({"document_id": id, "document_key": client.files.secret(&id)});
     let mut turn = client.requests.share(&client.sender);
@@ -71,7 +75,9 @@ pub(crate) async fn deepl_document(
         let _turn = turn;
         let kept = match pairs.iter().all(|pair| pair.source == pair.target) {
             true => Err("Source and target language are equal.".to_owned()),
-            false => upload.keep(&client, &id, &pairs).await.map_err(ApiError::sentence),
+            false => {
+                upload.keep(&client, &id, &pairs, glossaries).await.map_err(ApiError::sentence)
+            }
         };
         // A file that fails has no text any more, so there is room for the reason.
         kept.or_else(|error| upload.put(&client, &id, FileState::Failed(error)))

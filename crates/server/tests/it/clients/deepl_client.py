@@ -9,7 +9,7 @@ import tempfile
 
 import deepl
 
-address, *parts = sys.argv[1:]
+address = sys.argv[1]
 deepl.http_client.max_network_retries = 0
 translator = deepl.DeepLClient("key", server_url=address)
 
@@ -56,7 +56,7 @@ assert one.text == text.upper()
 ask = lambda **options: lambda: translator.translate_text("a", **{"source_lang": "DE", "target_lang": "EN-US", **options})
 refused(deepl.DeepLException, ask(target_lang="XX"), "target_lang", "not supported")
 refused(deepl.DeepLException, ask(source_lang="XX"), "source_lang", "not supported")
-refused(deepl.DeepLException, ask(formality="more"), "Target language", "formality")
+refused(deepl.DeepLException, ask(formality="more"), "formality", "prefer_more")
 refused(deepl.DeepLException, ask(formality="invalid"), "formality")
 refused(deepl.DeepLException, ask(split_sentences="invalid"), "split_sentences")
 refused(deepl.DeepLException, ask(custom_instructions=["shout"]), "custom_instructions")
@@ -75,65 +75,87 @@ assert not any(language.supports_formality for language in targets)
 translator.translate_text("a", source_lang=translator.get_source_languages()[0], target_lang=targets[1])
 
 # Glossaries.
-if "glossaries" in parts:
-    refused(deepl.GlossaryNotFoundException, lambda: translator.get_glossary("96ab91fd-e715-41a1-adeb-5d701f84a483"))
-    pairs = [(pair.source_lang, pair.target_lang) for pair in translator.get_glossary_languages()]
-    assert pairs == [("de", "en"), ("en", "de")]
-    entries = {"Apfel": "apple", "A%=&": "B&=%", "Δぁ": "深", "\U0001faa8": "\U0001fab5"}
-    glossary = translator.create_glossary("mine", "DE", "EN", entries)
-    assert (glossary.name, glossary.source_lang, glossary.target_lang, glossary.entry_count) == ("mine", "DE", "EN", 4)
-    again = translator.get_glossary(glossary.glossary_id)
-    assert again.creation_time == glossary.creation_time and again.ready
-    assert translator.get_glossary_entries(glossary) == entries
-    assert [one.glossary_id for one in translator.list_glossaries()] == [glossary.glossary_id]
-    for target in [None, "EN-US"]:
-        one = translator.translate_text_with_glossary(["Apfel"], glossary, target_lang=target)
-        assert one[0].text == "APFEL [apple]", one[0].text
-    one = translator.translate_text("Apfel", source_lang="DE", target_lang="EN-US", glossary=glossary.glossary_id)
-    assert one.text == "APFEL [apple]"
-    one = translator.translate_text("Apfel", source_lang="DE", target_lang="EN-US", glossary_ids=[glossary])
-    assert one.text == "APFEL [apple]"
-    table = translator.create_glossary_from_csv("table", "DE", "EN", 'eins,one,de,en\n"zw""ei","t,wo",de,en')
-    assert translator.get_glossary_entries(table.glossary_id) == {"eins": "one", 'zw"ei': "t,wo"}
-    large = translator.create_glossary("large", "DE", "EN", {f"Source-${i}": f"Target-${i}" for i in range(10000)})
-    assert large.entry_count == 10000 and len(translator.get_glossary_entries(large)) == 10000
-    refused(deepl.DeepLException, lambda: translator.create_glossary("other", "EN", "XX", {"a": "b"}))
-    for one in [table, large]:
-        translator.delete_glossary(one)
-        refused(deepl.GlossaryNotFoundException, lambda: translator.get_glossary_entries(one))
+refused(deepl.GlossaryNotFoundException, lambda: translator.get_glossary("96ab91fd-e715-41a1-adeb-5d701f84a483"))
+pairs = [(pair.source_lang, pair.target_lang) for pair in translator.get_glossary_languages()]
+assert pairs == [("de", "en"), ("en", "de")]
+entries = {"Apfel": "apple", "A%=&": "B&=%", "Δぁ": "深", "\U0001faa8": "\U0001fab5"}
+glossary = translator.create_glossary("mine", "DE", "EN", entries)
+assert (glossary.name, glossary.source_lang, glossary.target_lang, glossary.entry_count) == ("mine", "DE", "EN", 4)
+again = translator.get_glossary(glossary.glossary_id)
+assert again.creation_time == glossary.creation_time and again.ready
+assert translator.get_glossary_entries(glossary) == entries
+assert [one.glossary_id for one in translator.list_glossaries()] == [glossary.glossary_id]
+for target in [None, "EN-US"]:
+    one = translator.translate_text_with_glossary(["Apfel"], glossary, target_lang=target)
+    assert one[0].text == "APFEL [apple]", one[0].text
+one = translator.translate_text("Apfel", source_lang="DE", target_lang="EN-US", glossary=glossary.glossary_id)
+assert one.text == "APFEL [apple]"
+one = translator.translate_text("Apfel", source_lang="DE", target_lang="EN-US", glossary_ids=[glossary])
+assert one.text == "APFEL [apple]"
+table = translator.create_glossary_from_csv("table", "DE", "EN", 'eins,one,de,en\n"zw""ei","t,wo",de,en')
+assert translator.get_glossary_entries(table.glossary_id) == {"eins": "one", 'zw"ei': "t,wo"}
+large = translator.create_glossary("large", "DE", "EN", {f"Source-${i}": f"Target-${i}" for i in range(10000)})
+assert large.entry_count == 10000 and len(translator.get_glossary_entries(large)) == 10000
+refused(deepl.DeepLException, lambda: translator.create_glossary("other", "EN", "XX", {"a": "b"}))
+for one in [table, large]:
+    translator.delete_glossary(one)
+    refused(deepl.GlossaryNotFoundException, lambda: translator.get_glossary_entries(one))
+
+# Glossaries of several pairs of languages (version 3), as the tests of the package use them.
+terms = deepl.api_data.MultilingualGlossaryDictionaryEntries
+both = [terms("EN", "DE", {"Hello": "Hallo"}), terms("DE", "EN", {"Hallo": "Hello", "Apfel": "fruit"})]
+several = translator.create_multilingual_glossary("several", both)
+told = lambda found: [(one.source_lang, one.target_lang, one.entry_count) for one in found.dictionaries]
+assert (several.name, told(several)) == ("several", [("EN", "DE", 1), ("DE", "EN", 2)])
+assert told(translator.get_multilingual_glossary(several.glossary_id)) == told(several)
+assert several.glossary_id in [one.glossary_id for one in translator.list_multilingual_glossaries()]
+ask = lambda text, source, target, **more: translator.translate_text(
+    text, source_lang=source, target_lang=target, **more
+).text
+assert ask("Hello", "EN", "DE", glossary=several) == "HELLO [Hallo]"
+assert ask("Hallo", "DE", "EN-US", glossary=several) == "HALLO [Hello]"
+assert ask("Apfel", "DE", "EN-US", glossary_ids=[glossary, several]) == "APFEL [apple]", "the first counts"
+assert ask("Apfel", "DE", "EN-US", glossary_ids=[several.glossary_id, glossary]) == "APFEL [fruit]"
+lines = lambda source, target: translator.get_multilingual_glossary_entries(several, source, target).dictionaries[0].entries
+assert (lines("EN", "DE"), deepl.util.convert_tsv_to_dict(lines("DE", "EN"))) == ("Hello\tHallo", both[1].entries)
+table = translator.create_multilingual_glossary_from_csv("table", "EN", "DE", 'Plum,"Pflaume"')
+refused(deepl.GlossaryNotFoundException, lambda: translator.get_multilingual_glossary_entries(table, "DE", "EN"))
+refused(deepl.DeepLException, lambda: translator.update_multilingual_glossary_name(several, "renamed"), "method")
+refused(deepl.DeepLException, lambda: translator.create_multilingual_glossary("other", [terms("EN", "XX", {"a": "b"})]))
+translator.delete_multilingual_glossary(several)
+refused(deepl.GlossaryNotFoundException, lambda: translator.get_multilingual_glossary(several.glossary_id))
 
 # Documents.
-if "documents" in parts:
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = pathlib.Path(folder, "brief.md"), pathlib.Path(folder, "letter.md")
-        source.write_text("# Apfel\n\nGröße & mehr\n")
-        status = translator.translate_document_from_filepath(
-            source, target, source_lang="DE", target_lang="EN-US"
-        )
-        assert status.done and status.billed_characters == len(source.read_text())
-        assert target.read_text() == "# APFEL\n\nGRÖSSE & MEHR\n", target.read_text()
-        # Another format, a format that there is not, and the language that it has already.
-        other = pathlib.Path(folder, "letter.txt")
-        refused(deepl.DeepLException, lambda: translator.translate_document_from_filepath(source, other, target_lang="EN-US"), "output_format")
-        invalid = pathlib.Path(folder, "document.invalid")
-        invalid.write_text("a")
-        refused(
-            deepl.DeepLException,
-            lambda: translator.translate_document_from_filepath(invalid, other.with_suffix(".invalid"), target_lang="EN-US"),
-            "file extension",
-        )
-        refused(
-            deepl.DocumentTranslationException,
-            lambda: translator.translate_document_from_filepath(source, target, source_lang="DE", target_lang="DE"),
-            "Source and target language", "ID: ", "key: ",
-        )
-    handle = translator.translate_document_upload("eins", source_lang="DE", target_lang="EN-US", filename="a.txt")
-    status = translator.translate_document_wait_until_done(handle)
-    assert status.ok and status.done
-    out = io.BytesIO()
-    translator.translate_document_download(handle, out)
-    assert out.getvalue() == b"EINS"
-    refused(deepl.DeepLException, lambda: translator.translate_document_get_status(deepl.DocumentHandle("12AB" * 8, "CD34" * 16)), "Not found")
+with tempfile.TemporaryDirectory() as folder:
+    source, target = pathlib.Path(folder, "brief.md"), pathlib.Path(folder, "letter.md")
+    source.write_text("# Apfel\n\nGröße & mehr\n")
+    status = translator.translate_document_from_filepath(
+        source, target, source_lang="DE", target_lang="EN-US", glossary=glossary
+    )
+    assert status.done and status.billed_characters == len(source.read_text())
+    assert target.read_text() == "# APFEL [apple]\n\nGRÖSSE & MEHR\n", target.read_text()
+    # Another format, a format that there is not, and the language that it has already.
+    other = pathlib.Path(folder, "letter.txt")
+    refused(deepl.DeepLException, lambda: translator.translate_document_from_filepath(source, other, target_lang="EN-US"), "output_format")
+    invalid = pathlib.Path(folder, "document.invalid")
+    invalid.write_text("a")
+    refused(
+        deepl.DeepLException,
+        lambda: translator.translate_document_from_filepath(invalid, other.with_suffix(".invalid"), target_lang="EN-US"),
+        "file extension",
+    )
+    refused(
+        deepl.DocumentTranslationException,
+        lambda: translator.translate_document_from_filepath(source, target, source_lang="DE", target_lang="DE"),
+        "Source and target language", "ID: ", "key: ",
+    )
+handle = translator.translate_document_upload("eins", source_lang="DE", target_lang="EN-US", filename="a.txt")
+status = translator.translate_document_wait_until_done(handle)
+assert status.ok and status.done
+out = io.BytesIO()
+translator.translate_document_download(handle, out)
+assert out.getvalue() == b"EINS"
+refused(deepl.DeepLException, lambda: translator.translate_document_get_status(deepl.DocumentHandle("12AB" * 8, "CD34" * 16)), "Not found")
 
 # The command line of the package.
 sys.argv = ["deepl", "--auth-key", "key", "--server-url", address, "text", "--to", "EN-US", "--from", "DE", "eins"]

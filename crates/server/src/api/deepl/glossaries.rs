@@ -1,0 +1,228 @@
+//! Glossaries by their identifiers, of versions 2 (one pair of languages each) and 3. They are in
+//! memory alone.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::Path;
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use burnformer_glossary::{Entry, Glossary, rows};
+use burnformer_text::time_stamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::body::{Fields, Texts};
+use super::super::error::{ApiError, Refused};
+use super::super::v1::terms;
+use super::super::{AUTO, Client, Shared};
+use super::{DeeplRequest, items, known, languages};
+use crate::compute::{Waits, compute};
+use crate::kept::KeptGlossary;
+use crate::language::LanguagePair;
+
+/// So many times the terms of a request's glossary may be sent at a time: they are read once.
+const KEPT_TERMS: usize = 20;
+/// The most glossaries of a request, as DeepL allows them.
+const MOST_GLOSSARIES: usize = 5;
+
+/// The paths of each version.
+pub(crate) fn router() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(glossaries))
+        .routes(routes!(glossary))
+        .routes(routes!(glossary_entries))
+}
+
+/// Terms of a pair of languages.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct DeeplDictionary {
+    /// The code of the language of the terms.
+    source_lang: String,
+    /// The code of the language of their translations.
+    target_lang: String,
+    /// A term and its translation on each line; translations may be several, separated by `|`.
+    entries: String,
+    /// `tsv` or `csv`.
+    entries_format: String,
+}
+
+/// A glossary: its name, and the terms of one pair of languages or of several.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct DeeplGlossary {
+    /// The name.
+    name: String,
+    /// The terms of several pairs.
+    dictionaries: Vec<DeeplDictionary>,
+    /// The terms of one.
+    #[serde(flatten)]
+    only: DeeplDictionary,
+}
+
+/// Makes a glossary, which is kept until the server ends or newer ones of its sender need its room;
+/// or lists those of a sender, the newest first.
+#[utoipa::path(method(get, post), path = "/glossaries", tag = "DeepL", request_body = DeeplGlossary,
+    responses((status = 200, body = Object), (status = 201, body = Object), Refused))]
+async fn glossaries(
+    method: Method,
+    Fields(client, DeeplGlossary { name, mut dictionaries, only }): Fields<DeeplGlossary, true>,
+) -> Result<Response, ApiError> {
+    if method == Method::GET {
+        let all = client.glossaries.of(&client.sender).into_iter();
+        let all: Vec<Value> = all.map(|(id, kept)| described(&id, &kept)).collect();
+        return Ok(Json(json!({"glossaries": all})).into_response());
+    }
+    if name.trim().is_empty() {
+        return Err(ApiError::missing("name"));
+    }
+    if dictionaries.is_empty() {
+        dictionaries.push(only);
+    }
+    let (mut terms, time) = (Vec::new(), time_stamp().replace('Z', ".000Z"));
+    for dictionary in dictionaries {
+        terms.push(read(&client, dictionary).await?);
+    }
+    let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
+    let (id, new) = (client.glossaries.new_id(), KeptGlossary { name, time, terms });
+    let answer = described(&id, &new);
+    let is_kept = client.glossaries.put(&client.sender, &id, new, size);
+    let made = || (StatusCode::CREATED, Json(answer)).into_response();
+    is_kept.then(made).ok_or_else(ApiError::too_many)
+}
+
+/// Tells about a glossary, or forgets it.
+#[utoipa::path(method(get, delete), path = "/glossaries/{id}", tag = "DeepL", params(("id" = String, Path)),
+    responses((status = 200, body = Object), (status = 204), Refused))]
+async fn glossary(
+    method: Method,
+    Path(id): Path<String>,
+    Fields(client, _): Fields<DeeplRequest, true>,
+) -> Result<Response, ApiError> {
+    let known = client.glossaries.get(&id).ok_or_else(unknown)?;
+    if method == Method::DELETE {
+        client.glossaries.remove(&id);
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    Ok(Json(described(&id, &known)).into_response())
+}
+
+/// The terms of a glossary, a line each; those of a pair of languages in JSON if it is given.
+#[utoipa::path(get, path = "/glossaries/{id}/entries", tag = "DeepL",
+    params(("id" = String, Path), ("source_lang" = Option<String>, Query), ("target_lang" = Option<String>, Query)),
+    responses((status = 200, body = String, content_type = "text/tab-separated-values"), Refused))]
+async fn glossary_entries(
+    Path(id): Path<String>,
+    Fields(client, asked): Fields<DeeplDictionary, true>,
+) -> Result<Response, ApiError> {
+    let is_whole = asked.source_lang.is_empty();
+    let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
+    let pair = pair.transpose()?;
+    let all = client.glossaries.get(&id).ok_or_else(unknown)?.terms;
+    let mut all = all.iter().filter(|(known, _)| pair.as_ref().is_none_or(|pair| known == pair));
+    let found = all.next().ok_or_else(unknown)?;
+    let line = |entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|"));
+    let entries = found.1.entries().map(line).collect::<Vec<_>>().join("\n");
+    if is_whole {
+        let kind = [(header::CONTENT_TYPE, "text/tab-separated-values; charset=utf-8")];
+        return Ok((kind, entries).into_response());
+    }
+    let mut answer = dictionary(found);
+    answer["entries"] = entries.into();
+    Ok(Json(json!({"dictionaries": [answer]})).into_response())
+}
+
+/// The terms of a pair of languages.
+type Dictionary = (LanguagePair, Arc<Glossary>);
+
+/// The description of a glossary for clients of both versions.
+fn described(id: &str, KeptGlossary { name, time, terms }: &KeptGlossary) -> Value {
+    let all: Vec<Value> = terms.iter().map(dictionary).collect();
+    let mut description = all[0].clone();
+    for (field, value) in [("glossary_id", id), ("name", name), ("creation_time", time)] {
+        description[field] = value.into();
+    }
+    description["ready"] = true.into();
+    description["dictionaries"] = all.into();
+    description
+}
+
+fn dictionary((pair, terms): &Dictionary) -> Value {
+    let mut answer = languages(pair);
+    answer["entry_count"] = terms.len().into();
+    answer
+}
+
+fn unknown() -> ApiError {
+    let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
+    ApiError::new(StatusCode::NOT_FOUND, error)
+}
+
+/// Reads terms that were sent.
+async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiError> {
+    let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
+    let format = known("entries_format", Some(&sent.entries_format), &["tsv", "csv"])?;
+    let (size, most) = (sent.entries.len(), KEPT_TERMS * client.limits.terms);
+    let read = move |_: &Waits| terms(pairs(&sent.entries, format == "csv")?, most);
+    let terms = compute(&client.sender, size, read).await??;
+    if terms.is_empty() || pair.source == pair.target {
+        let error = "a glossary has terms, and two different languages";
+        return Err(ApiError::bad("entries", error, "lines of a term, a tab and its translation"));
+    }
+    Ok((pair, terms.into()))
+}
+
+/// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
+///
+/// # Errors
+/// If there is none, or if it has no terms for the pair.
+pub(super) fn prescribed(
+    client: &Client,
+    ids: Option<Texts>,
+    source: &str,
+    pair: &LanguagePair,
+) -> Result<Vec<Arc<Glossary>>, ApiError> {
+    let ids = items(ids);
+    if source == AUTO && !ids.is_empty() || ids.len() > MOST_GLOSSARIES {
+        let error = format!("{} glossaries for texts in the language {source:?}", ids.len());
+        let remedy = "send source_lang, and 5 glossaries at most";
+        return Err(ApiError::bad("glossary_id", error, remedy));
+    }
+    let terms = |id: &String| {
+        let all = client.glossaries.get(id)?.terms;
+        all.into_iter().find_map(|(known, terms)| (known == *pair).then_some(terms))
+    };
+    ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
+}
+
+/// The first two cells of each row.
+fn pairs(text: &str, is_csv: bool) -> Result<Vec<[String; 2]>, ApiError> {
+    let rows = rows(text, if is_csv { ',' } else { '\t' }, is_csv).into_iter();
+    let pair = |(line, mut row): (u64, Vec<String>)| {
+        row.truncate(2);
+        let error = format!("line {line} has no translation");
+        let remedy = "tabs with entries_format tsv, commas with csv";
+        row.try_into().map_err(|_| ApiError::bad("entries", error, remedy))
+    };
+    rows.map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn rows_are_read_as_rfc_4180_writes_them_and_tabs_as_they_are() {
+        let pairs = |text, is_csv| super::pairs(text, is_csv).unwrap().concat().join("|");
+        // The first two rows are of DeepL's tests.
+        let text = "sourceEntry1,targetEntry1,en,de\n\"source\"\"Entry\",\"target,Entry\",en,de";
+        assert_eq!(pairs(text, true), "sourceEntry1|targetEntry1|source\"Entry|target,Entry");
+        assert_eq!(pairs("a,b\r\n\r\n\"x\ny\",\"\"\r\n", true), "a|b|x\ny|");
+        assert_eq!(pairs("a 5\" b\tc,\"d\n \n\"e\"\tf\r\n", false), "a 5\" b|c,\"d|\"e\"|f");
+        for (text, is_csv) in [("a;b", true), ("a,b", false), ("a\tb\nc", false), ("\"a,b", true)] {
+            assert!(super::pairs(text, is_csv).is_err(), "{text}");
+        }
+    }
+}
