@@ -10,6 +10,7 @@ use regex::Regex;
 use crate::block::{Atom, Block};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
+use crate::format::{TAG, tagged};
 use crate::words::regex;
 
 /// Messages in messages deeper than this stay as they are.
@@ -30,21 +31,22 @@ pub(crate) fn find_arms(block: &mut Block) {
 fn arm(text: &str) -> Block {
     let (mut builder, mut at) = (Builder::new(Space::Keep), 0);
     let plain = |builder: &mut Builder, text: &str| builder.text(&text.replace("''", "'"));
-    let messages = parts(text).into_iter().map(|part| (part.range, false));
+    let kept: fn(&mut Builder, &str) = |builder, raw| builder.atom(raw, raw);
+    let tag: fn(&mut Builder, &str) = |builder, raw| tagged(raw, builder, Builder::text);
+    let message: fn(&mut Builder, &str) = |builder, raw| builder.text(raw);
+    let messages = parts(text).into_iter().map(|part| (part.range, message));
     let messages = messages.filter(|(range, _)| text[range.clone()].starts_with('{'));
-    let mut spans: Vec<_> = KEPT.find_iter(text).map(|kept| (kept.range(), true)).collect();
+    let mut spans: Vec<_> = KEPT.find_iter(text).map(|found| (found.range(), kept)).collect();
+    spans.extend(TAG.find_iter(text).map(|found| (found.range(), tag)));
     spans.extend(messages);
     spans.sort_by_key(|(range, _)| range.start);
-    for (range, is_kept) in spans {
+    for (range, add) in spans {
         if range.start < at {
             continue;
         }
         plain(&mut builder, &text[at..range.start]);
         at = range.end;
-        match &text[range] {
-            raw if is_kept => builder.atom(raw, raw),
-            raw => builder.text(raw),
-        }
+        add(&mut builder, &text[range]);
     }
     plain(&mut builder, &text[at..]);
     builder.finish(Escape::Message { doubles: text.contains("''") })

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use burnformer_documents::Format;
+
 use crate::common::{burnformer, opus_mt, refused, run, run_with, stderr, stdout};
 use serde_json::{Value, json};
 
@@ -28,17 +30,34 @@ impl Server {
     }
 
     fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let (status, answer) = self.send("POST", path, "application/json", &body.to_string());
+        (status, serde_json::from_str(&answer).unwrap())
+    }
+
+    fn send(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let (body, mut answer) = (body.to_string(), String::new());
-        let length = body.len();
+        let (length, mut answer) = (body.len(), String::new());
         write!(
             stream,
-            "POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         stream.read_to_string(&mut answer).unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        (answer[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head[9..12].parse().unwrap(), body.to_owned())
+    }
+
+    /// The answer to a form with the file `name`.
+    fn upload(&self, path: &str, fields: &[[&str; 2]], name: &str, text: &str) -> Value {
+        let part = |head: &str, body: &str| {
+            format!("--b\r\nContent-Disposition: form-data; {head}\r\n\r\n{body}\r\n")
+        };
+        let fields = fields.iter().map(|[name, value]| part(&format!("name=\"{name}\""), value));
+        let file = part(&format!("name=\"file\"; filename=\"{name}\""), text);
+        let body = fields.collect::<String>() + &file + "--b--\r\n";
+        let (status, answer) = self.send("POST", path, "multipart/form-data; boundary=b", &body);
+        assert_eq!(status, 200, "{name}: {answer}");
+        serde_json::from_str(&answer).unwrap()
     }
 }
 
@@ -64,6 +83,68 @@ fn a_memory_answers_what_it_has_for_its_pair() {
     let marks = [0, 1].map(|index| answer["sentences"][index][0]["memory"].as_bool());
     assert_eq!(marks, [Some(true), None], "{answer}");
     refused(&["serve", "--memory", "de-fr=a.tsv"], 2, &["--memory de-fr: no --model"]);
+}
+
+/// A file of this format with the text "Guten Morgen!".
+fn sample(format: Format, extension: &str) -> &'static str {
+    match format {
+        Format::Text => "Guten Morgen!\n",
+        Format::Html => "<p class=a>Guten Morgen!</p>\n",
+        Format::Markdown => "# Guten Morgen!\n",
+        Format::Srt if extension == "vtt" => "WEBVTT\n\n00:01.000 --> 00:02.000\nGuten Morgen!\n",
+        Format::Srt => "1\n00:00:01,000 --> 00:00:02,000\nGuten Morgen!\n",
+        Format::Ass => {
+            "[Script Info]\n[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,{\\i1}Guten Morgen!\n"
+        }
+        Format::Po => "msgid \"Guten Morgen!\"\nmsgstr \"\"\n",
+        Format::Xliff => {
+            "<xliff version=\"1.2\"><file source-language=\"de\" target-language=\"en\"><body>\
+             <trans-unit id=\"1\"><source>Guten Morgen!</source></trans-unit></body></file></xliff>\n"
+        }
+        Format::Tmx => {
+            "<tmx version=\"1.4\"><header srclang=\"de\"/><body><tu><tuv xml:lang=\"de\">\
+             <seg>Guten Morgen!</seg></tuv><tuv xml:lang=\"en\"><seg/></tuv></tu></body></tmx>\n"
+        }
+        Format::Json => "{\"a\": \"Guten Morgen!\"}\n",
+        Format::Yaml => "de:\n  a: Guten Morgen!\n",
+        Format::Properties => "a=Guten Morgen!\n",
+        Format::Android => "<resources><string name=\"a\">Guten Morgen!</string></resources>\n",
+        Format::Strings => "\"a\" = \"Guten Morgen!\";\n",
+        Format::Fluent => "a = Guten Morgen!\n",
+        format => panic!("a sample of {format}"),
+    }
+}
+
+#[test]
+fn every_door_translates_a_file_of_each_format_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&[]);
+    for (extension, format) in Format::extensions() {
+        let text = sample(format, extension);
+        let [input, output] =
+            ["in", "out"].map(|stem| folder.path().join(format!("{stem}.{extension}")));
+        std::fs::write(&input, text).unwrap();
+        let [from, to] = [&input, &output].map(|path| path.to_str().unwrap());
+        let (name, args) = (format!("a.{extension}"), ["translate", "--format", format.name()]);
+        stdout(&run(&[&args[..], &["--input", from, "--output", to]].concat()));
+        let expected = std::fs::read_to_string(&output).unwrap();
+        assert!(expected.contains("Good morning!"), "{extension}: {expected}");
+        let fields = [["source", "de"], ["target", "en"]];
+        let made = server.upload("/translate_file", &fields, &name, text);
+        let url = made["translatedFileUrl"].as_str().unwrap();
+        let path = url.strip_prefix("http://a").unwrap();
+        assert_eq!(server.send("GET", path, "", ""), (200, expected.clone()), "{extension}");
+        let fields = [["source_lang", "DE"], ["target_lang", "EN-GB"]];
+        let made = server.upload("/v2/document", &fields, &name, text);
+        let path = format!("/v2/document/{}", made["document_id"].as_str().unwrap());
+        let key = json!({"document_key": made["document_key"]});
+        while server.post(&path, &key).1["status"] == "translating" {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let path = format!("{path}/result");
+        let result = server.send("POST", &path, "application/json", &key.to_string());
+        assert_eq!(result, (200, expected), "{extension}");
+    }
 }
 
 #[test]

@@ -18,14 +18,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use burnformer_glossary::changed;
+use burnformer_glossary::{blank, changed};
 use regex::Regex;
 
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
 use self::message::{Lines, is_same};
 pub use self::tmx::stream as stream_tmx;
-use crate::format::Format;
+use crate::format::{Format, messages};
 use crate::words::regex;
 
 /// A tag in the text of a message.
@@ -100,9 +100,10 @@ fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
     Ok(all)
 }
 
-/// The format of the text of a message.
+/// The format of the text of a message. Tags in a plural of ICU belong to its arms.
 pub(crate) fn format_of(text: &str) -> Format {
-    if TAG.is_match(text) { Format::Html } else { Format::Text }
+    let is_html = TAG.is_match(text) && TAG.is_match(&blank(text, &messages(text)));
+    if is_html { Format::Html } else { Format::Text }
 }
 
 /// `text` with `translations` in their slots. Each has the text and whether it is another one than

@@ -15,7 +15,7 @@ static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
 /// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
 /// the first two kinds.
-static TAG: LazyLock<Regex> =
+pub(crate) static TAG: LazyLock<Regex> =
     LazyLock::new(|| regex(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}"));
 /// A line with its end, which may be a carriage return alone.
 static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));
@@ -105,7 +105,7 @@ fn block(text: &str, lines: &[Range<usize>]) -> Block {
 }
 
 /// Adds `line`: tags as markup, all else by `other`.
-fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str)) {
+pub(crate) fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str)) {
     let mut at = 0;
     let rest = |builder: &mut Builder, text: &str| {
         if !text.is_empty() {

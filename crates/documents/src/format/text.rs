@@ -43,14 +43,13 @@ fn line_end(text: &str, at: usize) -> usize {
     text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length + 1)
 }
 
-/// The messages of ICU that break lines.
-fn messages(text: &str) -> Vec<Range<usize>> {
+/// The plurals and selects of ICU.
+pub(crate) fn messages(text: &str) -> Vec<Range<usize>> {
     if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
         return Vec::new();
     }
     let all = parts(text).into_iter().map(|part| part.range);
-    let breaks = |range: &Range<usize>| text[range.clone()].contains(['\n', '\r']);
-    all.filter(|range| breaks(range) && !arms(&text[range.clone()]).is_empty()).collect()
+    all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
 fn paragraph(text: &str, range: Range<usize>) -> Piece {

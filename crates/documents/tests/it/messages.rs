@@ -47,6 +47,36 @@ fn random_messages_have_the_same_syntax_around_translated_text() {
     }
 }
 
+/// Tags in an arm stand around the same words of its translation, whatever is in them, and a message
+/// with tags around it stays.
+#[test]
+fn tags_in_the_arms_of_a_message_stay() {
+    for (message, expected) in [
+        (
+            "{n, plural, one {<b>#</b> file of {who}} other {<b># good</b> files<br/>}}",
+            "{n, plural, one {<b>#</b> FILE OF {who}} other {<b># GOOD</b> FILES<br/>}}",
+        ),
+        (
+            "{g, select, male {See <a href=\"{url}\" title='x'>his page</a>!} other {See <em>it</em>}}",
+            "{g, select, male {SEE <a href=\"{url}\" title='x'>HIS PAGE</a>!} other {SEE <em>IT</em>}}",
+        ),
+        (
+            "{g, select, a {{n, plural, other {<i>two <b>cats</b></i>}}} other {no <i>cat}} here",
+            "{g, select, a {{n, plural, other {<i>TWO <b>CATS</b></i>}}} other {NO <i>CAT}} HERE",
+        ),
+    ] {
+        let json = |text: &str| format!("{{\"a\": {}}}", serde_json::to_string(text).unwrap());
+        assert_eq!(translate(&json(message), Format::Json, &upper), json(expected));
+        assert_eq!(translate(&json(message), Format::Json, &identity), json(message));
+        let po = |text: &str| {
+            let text = text.replace('"', "\\\"");
+            format!("#, fuzzy\nmsgid \"{}\"\nmsgstr \"{text}\"\n", message.replace('"', "\\\""))
+        };
+        let source = po("").replace("#, fuzzy\n", "");
+        assert_eq!(translate(&source, Format::Po, &upper), po(expected));
+    }
+}
+
 /// `message` with one apostrophe for two where one means the same to ICU: not beside a sign that it
 /// quotes.
 fn once(message: &str) -> String {
