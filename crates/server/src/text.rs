@@ -47,9 +47,9 @@ impl Client {
         Ok(best(all).concat())
     }
 
-    /// Translates `texts`, each whole, by the pair of the same place, within the time that the
-    /// limits allow, with the terms of `glossaries` and of the model's own. A text whose language is
-    /// the target stays as it is.
+    /// Translates `texts`, each whole, by the pair of the same index, within the time that the
+    /// limits allow, with the terms of `glossaries` and of the model. A text whose language is the
+    /// target stays as it is.
     pub async fn translate(
         &self,
         texts: Vec<String>,
@@ -63,12 +63,12 @@ impl Client {
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
             let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
             for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {
-                let places = (0..all.len()).filter(|&place| pairs[place] == *pair);
-                let (places, texts): (Vec<usize>, Vec<String>) =
-                    places.map(|place| (place, all[place].concat())).unzip();
+                let indices = (0..all.len()).filter(|&index| pairs[index] == *pair);
+                let (indices, texts): (Vec<usize>, Vec<String>) =
+                    indices.map(|index| (index, all[index].concat())).unzip();
                 let path = self.path(pair, choice, glossaries.clone()).await?;
                 let found = path.translate(texts, format, pair.source.clone()).await?;
-                places.into_iter().zip(found).for_each(|(place, found)| all[place] = found);
+                indices.into_iter().zip(found).for_each(|(index, found)| all[index] = found);
             }
             Ok(all)
         };

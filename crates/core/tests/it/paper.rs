@@ -67,7 +67,8 @@ fn attention_gives_the_numbers_of_the_page() {
     }
 }
 
-/// §3.2.1: without the division by √d_k the softmax of large scores has "extremely small gradients".
+/// §3.2.1: without the division by √d_k the softmax of large scores has "extremely small
+/// gradients".
 /// The numbers on the guide's page do not come from this program.
 #[test]
 fn the_gradient_of_an_unscaled_softmax_vanishes() {

@@ -164,20 +164,21 @@ fn a_file_of_another_format_is_refused() {
         matches!(format, Format::Text | Format::Html | Format::Markdown | Format::Properties)
     };
     let mut faults = Vec::new();
-    for (own, text) in all {
+    for (origin, text) in all {
         for format in Format::all() {
             for text in [text.to_string(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")] {
                 let read = Document::try_parse(&text, format, Some("en"), &|_| true);
-                let may_be = format == own || is_any(format) || format == Format::Yaml;
+                let may_be = format == origin || is_any(format) || format == Format::Yaml;
                 match read {
                     Ok(_) if may_be => {}
-                    Err(error) if format != own => {
+                    Err(error) if format != origin => {
                         let error = error.to_string();
                         let has_remedy = error.starts_with("line ") && error.contains([';', '`']);
-                        faults
-                            .extend((!has_remedy).then_some(format!("{own} as {format}: {error}")));
+                        faults.extend(
+                            (!has_remedy).then_some(format!("{origin} as {format}: {error}")),
+                        );
                     }
-                    read => faults.push(format!("{own} as {format}: {:?}", read.map(drop))),
+                    read => faults.push(format!("{origin} as {format}: {:?}", read.map(drop))),
                 }
             }
         }

@@ -47,8 +47,7 @@ fn random_messages_have_the_same_syntax_around_translated_text() {
     }
 }
 
-/// Tags in an arm stand around the same words of its translation, whatever is in them, and a message
-/// with tags around it stays.
+/// Tags in an arm stand around the same words of its translation, whatever is in them.
 #[test]
 fn tags_in_the_arms_of_a_message_stay() {
     for (message, expected) in [
