@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -68,7 +68,8 @@ pub fn run(args: Args) -> Result<()> {
     Format::CTranslate2.write(&Package::load(&args.model)?, &exported)?;
     // Plain text, which the peer reads.
     let mut plain = Output::create(Some(&source), &[])?;
-    lines(&args.input)?.try_for_each(|line| plain.line(line?))?;
+    let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
+    lines.try_for_each(|line| anyhow::Ok(plain.line(line?.text)?))?;
     plain.flush()?;
     args.against.run(comparison(&args, vec![exported, args.model.join("tokenizer.json"), source]))
 }
@@ -93,12 +94,6 @@ fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
     }
 }
 
-/// The lines of the text at `path`, as `burnformer translate` reads them.
-fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>>> {
-    let lines = LineReader::open(path, Utf8Policy::Replace)?;
-    Ok(lines.map(|line| Ok(line?.text)))
-}
-
 fn measure(args: &Args) -> Result<Value> {
     let (start, before) = (Instant::now(), processor_seconds());
     let device = args.common.open()?;
@@ -111,12 +106,20 @@ fn measure(args: &Args) -> Result<Value> {
     options.long_sources = LongSources::Truncate;
     let create = |path: &PathBuf| Output::create(Some(path), &[&args.input]);
     let mut output = args.output.as_ref().map(create).transpose()?;
-    let mut tokens = 0;
-    let sentences =
-        translator.translate_lines(lines(&args.input)?, CHUNK, &options, |translation| {
+    let (mut tokens, mut sentences) = (0, 0);
+    let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
+    loop {
+        let texts = lines.by_ref().take(CHUNK).map(|line| Ok(line?.text));
+        let texts = texts.collect::<Result<Vec<String>>>()?;
+        if texts.is_empty() {
+            break;
+        }
+        sentences += texts.len();
+        for translation in translator.translate(&texts, &options)? {
             tokens += translation.tokens.len();
-            output.as_mut().map_or(Ok(()), |output| output.line(&translation.text))
-        })?;
+            output.as_mut().map_or(Ok(()), |output| output.line(&translation.text))?;
+        }
+    }
     output.map_or(Ok(()), |mut output| output.flush())?;
     let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - before);
     Ok(json!({

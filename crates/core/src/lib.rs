@@ -57,14 +57,12 @@ mod conventions;
 mod decoder;
 mod decoder_layer;
 mod dropout;
-mod embedding;
 mod encoder;
 mod feed_forward;
 mod linear;
 mod loss;
 mod mask;
 mod multi_head;
-mod names;
 mod norm;
 mod parameters;
 mod position;
@@ -103,7 +101,6 @@ pub use decoder_layer::{
     DecoderBias, DecoderLayer, DecoderLayerConfig, LayerCache, TargetSublayer,
 };
 pub use dropout::{Dropout, DropoutConfig};
-pub use embedding::{TokenEmbedding, TokenEmbeddingConfig};
 pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
 pub use feed_forward::{Activation, PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 pub use linear::{Linear, LinearConfig};
@@ -120,6 +117,9 @@ pub use precision::Precision;
 pub use seq2seq::{
     AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
 };
-pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
+pub use shared_embeddings::{
+    EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig, TokenEmbedding,
+    TokenEmbeddingConfig,
+};
 pub use transformer::Transformer;
 pub use window::{Window, WindowBlocks, window_attention};

@@ -104,11 +104,6 @@ mod tests {
         let expected = [1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1].map(|x| x == 1);
         assert_eq!(near, expected);
     }
-}
-
-#[cfg(test)]
-mod ids_tests {
-    use super::*;
 
     #[test]
     fn token_ids_are_those_given_row_after_row() {

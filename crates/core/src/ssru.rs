@@ -6,7 +6,7 @@ use burnformer_kernels::RandomKey;
 
 use crate::cost::Cost;
 use crate::linear::{Linear, LinearConfig};
-use crate::names::NamedAs;
+use crate::parameters::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
 /// Back*: what stands in the place of a decoder's self-attention in Marian's student models, such

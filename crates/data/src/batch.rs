@@ -89,12 +89,6 @@ impl Batch {
     pub fn positions(&self) -> usize {
         self.batch * (self.source_len + self.target_len)
     }
-
-    /// Share of padding among the positions of both sides, in `[0, 1)`.
-    pub fn padding_share(&self) -> f64 {
-        let padded = self.positions() - self.source_tokens - self.target_tokens;
-        padded as f64 / self.positions().max(1) as f64
-    }
 }
 
 fn total(lengths: &[u32]) -> usize {

@@ -51,6 +51,8 @@ pub(crate) fn generator(purpose: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::Rng;
+    use rand::seq::SliceRandom;
 
     #[test]
     fn moving_a_byte_between_parts_changes_the_key() {
@@ -65,14 +67,6 @@ mod tests {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex(&file_key(file.path()).unwrap()), expected);
     }
-}
-
-#[cfg(test)]
-mod random_tests {
-    use rand::Rng;
-    use rand::seq::SliceRandom;
-
-    use super::*;
 
     fn shuffled(seed: u64, epoch: u64) -> Vec<u32> {
         let mut items: Vec<u32> = (0..100).collect();

@@ -1,8 +1,7 @@
 //! Entries: a term and its translations.
 
 use crate::error::{EntryProblem, GlossaryError};
-use crate::particles::are_particles;
-use crate::words::{Word, is_in_word, normalized, words};
+use crate::words::{Word, are_particles, is_in_word, normalized, words};
 use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 
 /// A term and its translations.

@@ -30,7 +30,6 @@ mod finder;
 mod glossary;
 mod kept;
 mod memory;
-mod particles;
 mod words;
 
 pub use entry::Entry;

@@ -169,9 +169,16 @@ pub fn pharaoh(links: &[Link]) -> String {
 }
 
 #[cfg(test)]
-mod alignment_tests {
+mod tests {
     use super::*;
     use crate::attention::AttentionWeights;
+
+    #[test]
+    fn the_mean_of_heads_is_taken_weight_by_weight() {
+        let head = |values| HeadWeights { queries: 1, keys: 2, values };
+        let mean = HeadWeights::mean(&[head(vec![1.0, 0.0]), head(vec![0.5, 0.5])]);
+        assert_eq!(mean.row(0), [0.75, 0.25]);
+    }
 
     fn pieces(words: &[Option<usize>]) -> Vec<Piece> {
         words.iter().map(|&word| Piece { text: "x".into(), word }).collect()
@@ -247,17 +254,5 @@ mod alignment_tests {
         };
         assert_eq!(align(None), align(Some(1)));
         assert_eq!([align(Some(0)), align(Some(1))], ["0-0 0-1", "1-0 0-1"]);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mean_of_heads_is_taken_weight_by_weight() {
-        let head = |values| HeadWeights { queries: 1, keys: 2, values };
-        let mean = HeadWeights::mean(&[head(vec![1.0, 0.0]), head(vec![0.5, 0.5])]);
-        assert_eq!(mean.row(0), [0.75, 0.25]);
     }
 }

@@ -229,17 +229,6 @@ impl SearchSettings {
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 
-    /// Reads settings from a JSON file. A setting that is missing has its default.
-    ///
-    /// # Errors
-    /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out
-    /// of its range.
-    pub fn load(path: &Path) -> Result<Self, InferError> {
-        let error = |message: String| InferError::SettingsFile(path.into(), message);
-        let bytes = std::fs::read(path).map_err(|e| error(e.to_string()))?;
-        Self::from_bytes(path, &bytes)
-    }
-
     /// Parses the content of a settings file. Error messages call the file `path`.
     ///
     /// # Errors

@@ -50,20 +50,6 @@ impl Bleu {
         Ok(self.score(&self.statistics(&as_strs(hypotheses), &references)?.sum()))
     }
 
-    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order); without it, short
-    /// sentences score near 0.
-    ///
-    /// # Errors
-    /// The errors of [`Metric::statistics`].
-    pub fn sentence_score<R: AsRef<str>>(
-        &self,
-        hypothesis: &str,
-        references: &[R],
-    ) -> Result<BleuScore, MetricError> {
-        let references = References::of_segment(references);
-        Ok(self.score(&self.statistics(&[hypothesis], &references)?.sum()))
-    }
-
     /// The score of statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> BleuScore {
         BleuScore::new(statistics, self.smoothing, self.effective_order)
@@ -149,7 +135,7 @@ mod tests {
     #[test]
     fn bleu_without_any_order_is_an_error() {
         let nothing = Bleu { max_order: 0, ..Bleu::default() };
-        assert_eq!(nothing.sentence_score("a", &["a"]), Err(MetricError::ZeroOrder("BLEU")));
+        assert_eq!(nothing.corpus_score(&["a"], &[vec!["a"]]), Err(MetricError::ZeroOrder("BLEU")));
     }
 
     #[test]

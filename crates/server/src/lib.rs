@@ -27,7 +27,6 @@
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod api;
-mod auth;
 mod bodies;
 mod cache;
 mod compute;

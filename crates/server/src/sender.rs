@@ -1,4 +1,4 @@
-//! The senders of requests, and the room that they share.
+//! The senders of requests, their keys, and the room that they share.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
 use tokio::time::sleep;
 
-use crate::auth::Keys;
 use crate::lock::locked;
 
 /// The sender of a request: its key, or else its address.
@@ -132,6 +133,29 @@ impl Drop for Share {
     }
 }
 
+/// The keys that open the server, compared in constant time; without any, everybody may ask.
+pub(crate) struct Keys(Vec<[u8; 32]>);
+
+impl Keys {
+    pub fn new(keys: &[String]) -> Self {
+        Self(keys.iter().map(|key| Sha256::digest(key).into()).collect())
+    }
+
+    /// Returns whether a key is needed.
+    pub fn are_required(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Returns whether `key` may send requests. It takes the same time for every wrong key: the
+    /// digests of all keys are compared, each to its end.
+    pub fn allow(&self, key: &str) -> bool {
+        let digest: [u8; 32] = Sha256::digest(key).into();
+        let found =
+            self.0.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(&digest));
+        !self.are_required() || bool::from(found)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderName, HeaderValue};
@@ -218,5 +242,13 @@ mod tests {
             let added = format!("{lie}, 192.0.2.9");
             assert_eq!(at("10.0.0.1", &PROXIES, &[(XFF, &added)]), "192.0.2.9");
         }
+    }
+
+    #[test]
+    fn only_a_known_key_opens_a_server_with_keys() {
+        let keys = Keys::new(&["one".into(), "two".into()]);
+        assert!(keys.allow("one") && keys.allow("two"));
+        assert!(!keys.allow("three") && !keys.allow(""));
+        assert!(Keys::new(&[]).allow("") && Keys::new(&[]).allow("any"));
     }
 }

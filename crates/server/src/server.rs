@@ -16,16 +16,14 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
-use crate::auth::Keys;
-use crate::bodies;
 use crate::cache::Cache;
-use crate::connections;
 use crate::error::ServerError;
 use crate::kept::{FETCHED, Kept, MOST_KEPT, USED};
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::sender::Room;
+use crate::sender::{Keys, Room};
 use crate::settings::ServerSettings;
+use crate::{bodies, connections};
 
 /// Translation over HTTP.
 pub struct Server {

@@ -36,13 +36,12 @@
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod alignment;
-mod bags;
 mod error;
 mod file;
 mod shortlist;
 mod train;
 
-pub use bags::LONGEST;
+pub use alignment::LONGEST;
 pub use error::ShortlistError;
 pub use shortlist::{Shortlist, Vocabularies};
 pub use train::{MOST_PAIRS, Settings, Trainer};

@@ -1,5 +1,4 @@
-use crate::alignment::align;
-use crate::bags::{Bags, LONGEST};
+use crate::alignment::{Bags, LONGEST, align};
 use crate::error::ShortlistError;
 use crate::shortlist::{Shortlist, Vocabularies};
 

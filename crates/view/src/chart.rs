@@ -1,4 +1,3 @@
-mod look;
 #[cfg(test)]
 mod tests;
 
@@ -6,8 +5,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Area, Drawn, Picture, SINK, ViewError, pixels, text};
+use crate::palette::Look;
 use crate::ticks::{self, Marked};
-pub(crate) use look::Look;
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]

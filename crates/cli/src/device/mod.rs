@@ -7,10 +7,8 @@ mod found;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod guard;
-mod list;
 mod matmul;
 mod name;
-mod open;
 mod self_test;
 
 pub use backend::Backend;

@@ -1,13 +1,13 @@
 //! Translation memories: files of segments with translations that people made.
 
-mod read;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use std::path::PathBuf;
-
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
+use burnformer_data::corpus::{CorpusPaths, is_tsv, open_text, read_text};
+use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, rows, stream_tmx};
 use burnformer_infer::TranslationMemory;
-
-pub use read::{Counts, Pair, Unit, read};
 
 /// A memory of `files` that answers segments and sentences, for [`read`]'s `languages`.
 ///
@@ -22,4 +22,175 @@ pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Translati
         add(&unit.whole);
     })?;
     Ok(memory)
+}
+
+/// A segment and its translation.
+pub type Pair = [String; 2];
+
+/// The separators of the columns of a table of values.
+const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+
+/// A segment of a memory.
+pub struct Unit {
+    /// The segment and its translation as the file has them.
+    pub whole: Pair,
+    /// Their sentences, without markup: one pair for each, or one pair of all.
+    pub sentences: Vec<Pair>,
+    /// If true, each sentence has its translation.
+    pub is_parallel: bool,
+    /// The index of the file.
+    pub file: usize,
+    /// The time of the last change, if the file says it, in a form that is sorted as text.
+    pub time: String,
+}
+
+/// The number of messages that were read, and of those that were dropped for each reason.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts(pub Vec<(&'static str, usize)>);
+
+impl Counts {
+    /// Counts `more` messages for `reason`.
+    pub fn add(&mut self, reason: &'static str, more: usize) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += more,
+            None => self.0.push((reason, more)),
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.iter().map(|(reason, count)| format!("{count} {reason}"));
+        f.write_str(&counts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Reads `files`: catalogues, TMX, tables, and texts, of which two in a row are the sources and
+/// their translations. `take` has each segment with its translation, in order; a file of TMX is not
+/// in memory as a whole. `languages` are those of the model, if they are known. Returns the number
+/// of messages, and how many of them have no translation.
+///
+/// # Errors
+/// If a file is broken or has other languages.
+pub fn read(
+    files: &[PathBuf],
+    languages: [Option<&str>; 2],
+    take: &mut dyn FnMut(Unit),
+) -> Result<Counts> {
+    let mut reader = Reader { languages, file: 0, counts: Counts::default(), take };
+    let mut rest = files;
+    while let [file, after @ ..] = rest {
+        rest = reader.file(file, after)?;
+        reader.file += 1;
+    }
+    Ok(reader.counts)
+}
+
+/// The reader of all files.
+struct Reader<'a> {
+    languages: [Option<&'a str>; 2],
+    /// The index of the file.
+    file: usize,
+    counts: Counts,
+    take: &'a mut dyn FnMut(Unit),
+}
+
+impl Reader<'_> {
+    /// Reads `file`, which may be one of a pair with the first of `rest`, and returns the others.
+    fn file<'r>(&mut self, file: &Path, rest: &'r [PathBuf]) -> Result<&'r [PathBuf]> {
+        let stem = match file.extension().is_some_and(|end| end == "gz" || end == "zst") {
+            true => file.with_extension(""),
+            false => file.into(),
+        };
+        let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        let format = Format::from_extension(extension).filter(|format| format.has_translations());
+        if format == Some(Format::Tmx) {
+            let (text, languages) = (open_text(file)?, self.languages);
+            let found = stream_tmx(text, languages, &mut |message| self.message(message));
+            let [from, _] = found.with_context(|| file.display().to_string())?;
+            ensure!(from.is_some(), "{}: no unit; export the memory as TMX 1.4", file.display());
+        } else if let Some(format) = format {
+            self.catalogue(file, format)?;
+        } else if extension.eq_ignore_ascii_case("csv") {
+            self.csv(file)?;
+        } else if is_tsv(file) {
+            self.lines(&CorpusPaths::tsv(file))?;
+        } else if let [target, rest @ ..] = rest {
+            self.lines(&CorpusPaths::pair(file, target))?;
+            return Ok(rest);
+        } else {
+            bail!(
+                "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
+                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
+                file.display()
+            );
+        }
+        Ok(rest)
+    }
+
+    fn catalogue(&mut self, file: &Path, format: Format) -> Result<()> {
+        let name = file.display();
+        let (text, replaced) = read_text(file)?;
+        ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
+        let catalogue =
+            Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
+        catalogue.messages.into_iter().for_each(|message| self.message(message));
+        Ok(())
+    }
+
+    fn message(&mut self, message: Message) {
+        match message.state {
+            MessageState::Translated => self.add(message.plain(), message.time),
+            MessageState::Fuzzy => self.leave_out("fuzzy"),
+            MessageState::Untranslated | MessageState::Kept => self.leave_out("untranslated"),
+        }
+    }
+
+    fn leave_out(&mut self, reason: &'static str) {
+        self.counts.add("messages read", 1);
+        self.counts.add(reason, 1);
+    }
+
+    fn lines(&mut self, paths: &CorpusPaths) -> Result<()> {
+        for pair in ParallelReader::open(paths, Utf8Policy::Error)? {
+            let pair = pair?;
+            self.add([pair.source, pair.target], String::new());
+        }
+        Ok(())
+    }
+
+    fn csv(&mut self, file: &Path) -> Result<()> {
+        let name = file.display();
+        let (text, replaced) = read_text(file)?;
+        ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
+        let tables = SEPARATORS.map(|separator| rows(&text, separator, true));
+        let pairs =
+            |rows: &Vec<(u64, Vec<String>)>| rows.iter().filter(|(_, row)| row.len() == 2).count();
+        for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
+            let found = row.len();
+            let Ok(pair) = Pair::try_from(row) else {
+                bail!(
+                    "{name}:{line}: the row has {found} columns between commas, semicolons, tabs or `|`, and a memory \
+                     has two, source and translation; put a text with such signs in quotes, or take columns away"
+                );
+            };
+            self.add(pair, String::new());
+        }
+        Ok(())
+    }
+
+    /// Passes on a segment and its translation. Without as many sentences, they are one.
+    fn add(&mut self, whole: Pair, time: String) {
+        self.counts.add("messages read", 1);
+        let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
+        let [source, target] = [sentences(0), sentences(1)];
+        let is_parallel = source.len() == target.len() && !source.is_empty();
+        let sentences = match is_parallel {
+            true => {
+                source.into_iter().zip(target).map(|(source, target)| [source, target]).collect()
+            }
+            false => vec![[source.join(" "), target.join(" ")]],
+        };
+        (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
+    }
 }

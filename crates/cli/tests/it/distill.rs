@@ -95,7 +95,7 @@ fn the_candidate_closest_to_the_reference_is_taken() {
         let ended = candidates["n_best"].as_array().unwrap().iter();
         let ended = ended.filter(|it| it["finish"] == "end-of-sentence");
         let texts: Vec<&str> = ended.map(|it| it["translation"].as_str().unwrap()).collect();
-        let score = |text: &str| bleu.sentence_score(text, &[&references[i]]).unwrap().score;
+        let score = |text: &str| bleu.corpus_score(&[text], &[vec![&references[i]]]).unwrap().score;
         let most = texts.iter().map(|text| score(text)).fold(0.0, f64::max);
         let (sentence, chosen) = pair.split_once('\t').unwrap();
         assert_eq!(sentence, sources[i]);

@@ -19,7 +19,6 @@
 //! # Ok::<(), burnformer_core::ConfigError>(())
 //! ```
 
-mod attention;
 mod config;
 mod decoder;
 mod gru;

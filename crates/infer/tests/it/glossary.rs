@@ -87,17 +87,12 @@ fn an_ensemble_takes_glossaries() {
 }
 
 #[test]
-fn streams_have_the_terms_too() {
+fn each_line_has_its_own_terms_and_an_empty_one_has_none() {
     let translator = translator(3);
     let options = options(&translator, &[("house", "Haus")], 10);
-    let lines = ["the house", "", "a house"].map(|line| Ok::<_, InferError>(line.to_owned()));
-    let mut texts = Vec::new();
-    let write = |translation: burnformer_infer::Translation| {
-        texts.push(translation.text);
-        Ok::<(), InferError>(())
-    };
-    translator.translate_lines(lines, 2, &options, write).unwrap();
-    assert!(has(&texts[0], "Haus") && texts[1].is_empty() && has(&texts[2], "Haus"), "{texts:?}");
+    let found = translator.translate(&["the house", "", "a house"], &options).unwrap();
+    let texts: Vec<&str> = found.iter().map(|translation| &*translation.text).collect();
+    assert!(has(texts[0], "Haus") && texts[1].is_empty() && has(texts[2], "Haus"), "{texts:?}");
 }
 
 #[test]

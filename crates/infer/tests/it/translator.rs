@@ -1,7 +1,6 @@
 //! Text in, text out, from a model directory on disk.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
@@ -173,35 +172,20 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
 }
 
 #[test]
-fn a_stream_gives_one_translation_a_line_in_order_whatever_the_chunk() {
-    let translator = load(&joint(1));
-    let options = translator.options();
-    let expected = translator.translate(&LINES, &options).unwrap();
-    for chunk in [0, 1, 2, 100] {
-        let lines = LINES.iter().map(|line| Ok::<_, Infallible>(line.to_string()));
-        let mut texts = Vec::new();
-        let count = translator.translate_lines(lines, chunk, &options, |translation| {
-            texts.push(translation.text);
-            Ok::<(), Box<dyn std::error::Error>>(())
-        });
-        assert_eq!(count.unwrap(), LINES.len());
-        assert!(texts.iter().eq(expected.iter().map(|t| &t.text)));
-    }
-}
-
-#[test]
-fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
+fn what_precedes_the_first_error_is_translated_and_the_error_counts_sentences_from_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let learned =
         TransformerConfig { positions: Positions::Learned, max_positions: 20, ..config(280, 280) };
     save(dir.path(), &learned, &Tokenizers::joint(tokenizer(280)), 1);
     let translator = load(&dir);
     let long = "the dog sees the house ".repeat(9);
-    let lines = || [LINES[0], LINES[2], &long].map(|line| Ok::<_, InferError>(line.to_string()));
+    let lines = [LINES[0], LINES[2], &long];
     let run = |options: &TranslateOptions| {
-        translator.translate_lines(lines(), 2, options, |_| Ok::<(), InferError>(()))
+        let requests = translator.requests(&lines, options).unwrap();
+        translator.translate_ids_until_error(requests, options, &|_| ())
     };
-    let error = run(&translator.options()).unwrap_err();
+    let (found, error) = run(&translator.options());
+    let error = error.unwrap();
     assert!(
         matches!(
             error,
@@ -212,30 +196,13 @@ fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
         ),
         "{error}"
     );
-    let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
-    assert_eq!(run(&truncate).unwrap(), 3);
-    let mut written = Vec::new();
-    let error = translator.translate_lines(lines(), 10, &translator.options(), |translation| {
-        written.push(translation.text);
-        Ok::<(), InferError>(())
-    });
-    assert!(matches!(
-        error,
-        Err(InferError::Sentence {
-            sentence: 3,
-            error: SentenceError::TooLong { side: "source", .. }
-        })
-    ));
+    assert_eq!(error.offset(10).sentence(), Some(13));
+    let texts: Vec<String> = found.iter().map(|found| translator.text_of(&found[0])).collect();
     let before = translator.translate(&[LINES[0], LINES[2]], &translator.options()).unwrap();
-    assert!(written.iter().eq(before.iter().map(|translation| &translation.text)), "{written:?}");
-    let failing = lines().into_iter().take(1).chain([Err(InferError::EmptyEnsemble)]);
-    let mut written = 0;
-    let error = translator.translate_lines(failing, 2, &truncate, |_| {
-        written += 1;
-        Ok::<(), InferError>(())
-    });
-    assert!(matches!(error, Err(InferError::EmptyEnsemble)));
-    assert_eq!(written, 1, "what was read before the error is written");
+    assert!(texts.iter().eq(before.iter().map(|translation| &translation.text)), "{texts:?}");
+    let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+    let (found, error) = run(&truncate);
+    assert!(found.len() == 3 && error.is_none(), "{error:?}");
 }
 
 #[test]

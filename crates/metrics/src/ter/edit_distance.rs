@@ -178,19 +178,6 @@ fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (
 }
 
 #[cfg(test)]
-mod alignment_tests {
-    use super::*;
-
-    #[test]
-    fn an_inserted_word_stands_behind_those_before_it() {
-        let alignment = Alignment::of(&[Edit::Insert, Edit::Keep, Edit::Delete, Edit::Substitute]);
-        assert_eq!(alignment.upto, [0, 1, 3]);
-        assert_eq!(alignment.reference_wrong, [true, false, true]);
-        assert_eq!(alignment.hypothesis_wrong, [false, true, true]);
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -223,5 +210,13 @@ mod tests {
             let cost = EditDistance::new(&vec![1; hypothesis], &vec![2; reference]).cost();
             assert_eq!(cost as usize, hypothesis.max(reference));
         }
+    }
+
+    #[test]
+    fn an_inserted_word_stands_behind_those_before_it() {
+        let alignment = Alignment::of(&[Edit::Insert, Edit::Keep, Edit::Delete, Edit::Substitute]);
+        assert_eq!(alignment.upto, [0, 1, 3]);
+        assert_eq!(alignment.reference_wrong, [true, false, true]);
+        assert_eq!(alignment.hypothesis_wrong, [false, true, true]);
     }
 }

@@ -46,24 +46,6 @@ pub(crate) fn tokenize_international(line: &str) -> String {
     squeeze(&INTERNATIONAL.apply(line))
 }
 
-#[cfg(test)]
-mod international_tests {
-    use super::*;
-
-    // Expected words: sacrebleu 2.6.0, TokenizerV14International.
-    #[test]
-    fn words_are_mtevals() {
-        for (line, words) in [
-            ("„Käse“, öl.", "„ Käse “ , öl ."),
-            ("It's 3,5 € + 1.000", "It ' s 3,5 € + 1.000"),
-            ("end 5.", "end 5."),
-            ("中文。完", "中文 。 完"),
-        ] {
-            assert_eq!(tokenize_international(line), words, "{line}");
-        }
-    }
-}
-
 /// The characters that count as Chinese, full-width punctuation and symbols included.
 ///
 /// sacreBLEU writes Extension B as '\u20000' to '\u2a6d6', which Python reads as four hexadecimal
@@ -83,23 +65,6 @@ pub(crate) fn tokenize_chinese(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod chinese_tests {
-    use super::*;
-
-    // Expected words: sacrebleu 2.6.0, TokenizerZh.
-    #[test]
-    fn words_are_sacrebleus() {
-        for (line, words) in [
-            ("我爱Rust语言。", "我 爱 Rust 语 言 。"),
-            (" 价格是3.5元，well-known! ", "价 格 是 3.5 元 ， well-known !"),
-            ("“引号”𠀀", "“ 引 号 ” 𠀀"),
-        ] {
-            assert_eq!(tokenize_chinese(line), words, "{line}");
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -115,6 +80,31 @@ mod tests {
             ("end 5.", "end 5 ."),
         ] {
             assert_eq!(tokenize_13a(line), words, "{line}");
+        }
+    }
+
+    // Expected words: sacrebleu 2.6.0, TokenizerV14International.
+    #[test]
+    fn international_words_are_mtevals() {
+        for (line, words) in [
+            ("„Käse“, öl.", "„ Käse “ , öl ."),
+            ("It's 3,5 € + 1.000", "It ' s 3,5 € + 1.000"),
+            ("end 5.", "end 5."),
+            ("中文。完", "中文 。 完"),
+        ] {
+            assert_eq!(tokenize_international(line), words, "{line}");
+        }
+    }
+
+    // Expected words: sacrebleu 2.6.0, TokenizerZh.
+    #[test]
+    fn chinese_words_are_sacrebleus() {
+        for (line, words) in [
+            ("我爱Rust语言。", "我 爱 Rust 语 言 。"),
+            (" 价格是3.5元，well-known! ", "价 格 是 3.5 元 ， well-known !"),
+            ("“引号”𠀀", "“ 引 号 ” 𠀀"),
+        ] {
+            assert_eq!(tokenize_chinese(line), words, "{line}");
         }
     }
 }

@@ -23,13 +23,12 @@ use burnformer_documents::{Format, WholeFile};
 use ipnet::IpNet;
 
 use self::error::ApiError;
-use crate::auth::Keys;
 use crate::cache::Cache;
 use crate::kept::{Kept, KeptFile, KeptGlossary};
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::sender::{Room, Sender, Share};
+use crate::sender::{Keys, Room, Sender, Share};
 use crate::settings::Limits;
 
 /// The code that asks for the language to be found out.

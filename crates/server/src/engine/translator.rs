@@ -177,7 +177,8 @@ fn engine_error(error: InferError) -> EngineError {
         InferError::Sentence { .. }
         | InferError::TermText { .. }
         | InferError::NoAttention
-        | InferError::Setting { .. } => EngineError::Request(error.to_string()),
+        | InferError::Setting { .. }
+        | InferError::Above { .. } => EngineError::Request(error.to_string()),
         error => EngineError::Failed(error.to_string()),
     }
 }

@@ -6,10 +6,8 @@
 //! attention, attention in blocks), and Burn's own convolution. A measurement therefore describes
 //! this program on this device; only the growth can be compared with the paper.
 
-mod fit;
 mod layers;
 mod measure;
 
-pub use fit::exponent;
 pub use layers::{Kind, LayerSizes};
-pub use measure::{Measurement, measure};
+pub use measure::{Measurement, exponent, measure};

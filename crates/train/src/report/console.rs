@@ -6,8 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::line;
-use super::record::TrainRecord;
+use super::record::{TrainRecord, bar_line};
 
 /// The number of steps of the bar itself, finer than any terminal shows.
 const RESOLUTION: u64 = 1000;
@@ -94,7 +93,7 @@ impl Bar {
     fn show(&mut self, now: &TrainRecord) {
         let eta = self.pace.eta(now.step, now.seconds);
         let share = self.pace.share(now.step, now.seconds);
-        self.bar.set_message(line::bar_line(now, self.pace.max_steps, eta));
+        self.bar.set_message(bar_line(now, self.pace.max_steps, eta));
         self.bar.set_position((share * RESOLUTION as f64) as u64);
         self.bar.tick();
     }
@@ -165,11 +164,6 @@ mod tests {
     fn a_quiet_console_stays_quiet_on_a_terminal_too() {
         assert!(matches!(Console::new(Verbosity::Quiet, Pace::default()), Console::Quiet));
     }
-}
-
-#[cfg(test)]
-mod pace_tests {
-    use super::*;
 
     #[test]
     fn a_resumed_run_is_timed_from_where_it_resumed() {

@@ -13,7 +13,6 @@
 
 mod append_file;
 mod console;
-mod line;
 mod metrics;
 mod record;
 mod reporter;

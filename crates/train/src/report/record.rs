@@ -1,4 +1,6 @@
 //! The records of a run: training numbers, validations and divergence.
+//!
+//! Numbers in the form in which people read them: the log lines of a run.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -126,4 +128,164 @@ pub struct DivergenceRecord {
 
 fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Formats training numbers: `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4
+/// | gnorm 0.91 | 5.6k tok/s | pad 8%`.
+pub(super) fn train_line(point: &TrainRecord) -> String {
+    let &TrainRecord { epoch, step, loss, nll, lr, gnorm, .. } = point;
+    let (ppl, speed) = (perplexity(point.ppl), thousands(point.tokens_per_second));
+    let padding = 100.0 * point.padding;
+    format!(
+        "epoch {epoch} | step {step} | loss {loss:.3} | nll {nll:.3} | ppl {ppl} | lr {lr:.2e} \
+         | gnorm {gnorm:.2} | {speed} tok/s | pad {padding:.0}%"
+    )
+}
+
+/// Formats a validation:
+/// `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | chrF 44.20 | best`, with
+/// the last three if they apply.
+pub(super) fn valid_line(point: &ValidRecord) -> String {
+    let scores = [("BLEU", point.bleu), ("chrF", point.chrf)];
+    let scores =
+        scores.into_iter().filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
+    let (scores, ppl) = (scores.collect::<String>(), perplexity(point.ppl));
+    let &ValidRecord { step, loss, nll, .. } = point;
+    let averaged = if point.averaged { ", averaged" } else { "" };
+    let best = if point.best { " | best" } else { "" };
+    format!(
+        "valid | step {step}{averaged} | loss {loss:.3} | nll {nll:.3} | ppl {ppl}{scores}{best}"
+    )
+}
+
+/// Formats a record of divergence: `diverged | step 1200 | loss NaN | gnorm inf | update skipped`.
+pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
+    let answer = match (point.answer, point.back_to) {
+        (Answer::Skip, _) => "update skipped".to_string(),
+        (Answer::RollBack, back_to) => format!(
+            "back to update {}, learning rate at {} of the schedule's",
+            back_to.unwrap_or(0),
+            point.rate_scale
+        ),
+        (Answer::Stop, _) => "giving up".to_string(),
+    };
+    format!(
+        "diverged | step {} | loss {:.3} | gnorm {:.2} | {answer}",
+        point.step, point.loss, point.gnorm
+    )
+}
+
+/// Formats the text beside the bar:
+/// `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`.
+pub(super) fn bar_line(now: &TrainRecord, max_steps: Option<u64>, eta: Option<f64>) -> String {
+    let of = max_steps.map(|max| format!("/{max}")).unwrap_or_default();
+    let eta = eta.map(|seconds| format!(" | eta {}", duration(seconds)));
+    format!(
+        "step {}{of} | {} tok/s | loss {:.3} | ppl {}{}",
+        now.step,
+        thousands(now.tokens_per_second),
+        now.loss,
+        perplexity(now.ppl),
+        eta.unwrap_or_default(),
+    )
+}
+
+/// Formats a number with three significant digits: `1.05`, `24.8`, `36412`, `1.20e7`.
+fn perplexity(value: f64) -> String {
+    match value {
+        v if v < 10.0 => format!("{v:.2}"),
+        v if v < 100.0 => format!("{v:.1}"),
+        v if v < 1e6 => format!("{v:.0}"),
+        v => format!("{v:.2e}"),
+    }
+}
+
+/// Formats a count: `950`, `5.6k`, `1.2M`. The limits are where rounding would show `1000.0k`.
+fn thousands(value: f64) -> String {
+    match value {
+        v if v >= 999_950.0 => format!("{:.1}M", v / 1e6),
+        v if v >= 999.5 => format!("{:.1}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// Formats a duration: `42s`, `3m05s`, `3h05m`, `2d03h`.
+fn duration(seconds: f64) -> String {
+    // `as` saturates and takes NaN to 0: a wild estimate is shown, never a panic.
+    let s = seconds.round() as u64;
+    match s {
+        0..60 => format!("{s}s"),
+        60..3600 => format!("{}m{:02}s", s / 60, s % 60),
+        3600..86400 => format!("{}h{:02}m", s / 3600, s / 60 % 60),
+        _ => format!("{}d{:02}h", s / 86400, s / 3600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_train_line_is_the_documented_one() {
+        let point = TrainRecord {
+            epoch: 3,
+            step: 1200,
+            loss: 4.1234,
+            nll: 3.2104,
+            ppl: 24.79,
+            lr: 6.9877e-4,
+            gnorm: 0.911,
+            tokens_per_second: 5612.0,
+            padding: 0.083,
+            ..TrainRecord::default()
+        };
+        // The example line that the documentation shows.
+        let expected = "epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 \
+                        | 5.6k tok/s | pad 8%";
+        assert_eq!(train_line(&point), expected);
+    }
+
+    #[test]
+    fn the_valid_line_names_scores_and_best_only_where_they_apply() {
+        let mut point = ValidRecord {
+            step: 1200,
+            loss: 3.9,
+            nll: 3.0142,
+            ppl: 20.37,
+            bleu: Some(24.312),
+            chrf: Some(44.196),
+            best: true,
+            ..ValidRecord::default()
+        };
+        let losses = "valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4";
+        assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | chrF 44.20 | best"));
+        (point.bleu, point.chrf, point.best) = (None, None, false);
+        assert_eq!(valid_line(&point), losses);
+    }
+
+    #[test]
+    fn the_bar_shows_a_limit_and_an_end_only_when_it_knows_them() {
+        let now = TrainRecord {
+            step: 1200,
+            loss: 4.1234,
+            ppl: 24.79,
+            tokens_per_second: 5612.0,
+            ..TrainRecord::default()
+        };
+        assert_eq!(
+            bar_line(&now, Some(100_000), Some(11_100.0)),
+            "step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m"
+        );
+        assert_eq!(bar_line(&now, None, None), "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8");
+    }
+
+    #[test]
+    fn numbers_of_every_size_stay_short() {
+        let shown = [1.049, 24.79, 248.2, 36412.3, 1.2e7, f64::INFINITY, f64::NAN].map(perplexity);
+        assert_eq!(shown, ["1.05", "24.8", "248", "36412", "1.20e7", "inf", "NaN"]);
+        let shown = [0.0, 950.0, 999.7, 5612.0, 999_960.0, 1.23e6].map(thousands);
+        assert_eq!(shown, ["0", "950", "1.0k", "5.6k", "1.0M", "1.2M"]);
+        let shown = [41.7, 59.7, 185.0, 11_100.0, 183_600.0, f64::NAN].map(duration);
+        assert_eq!(shown, ["42s", "1m00s", "3m05s", "3h05m", "2d03h", "0s"]);
+    }
 }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::append_file::{AppendFile, LOG_FILE, stamped};
 use super::console::{Console, Pace, Verbosity};
-use super::line;
 use super::metrics::{self, ResumePoint};
-use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
+use super::record::{self, DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{At, TrainError};
 
 /// The options of a run's report.
@@ -62,7 +61,7 @@ impl Reporter {
     /// [`TrainError::Io`].
     pub fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
         self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
-        self.note(&line::train_line(point))?;
+        self.note(&record::train_line(point))?;
         self.console.progress(point);
         Ok(())
     }
@@ -73,7 +72,7 @@ impl Reporter {
     /// [`TrainError::Io`].
     pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
         self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
-        self.note(&line::valid_line(point))
+        self.note(&record::valid_line(point))
     }
 
     /// Reports what was done about divergence: a log line and a record.
@@ -82,7 +81,7 @@ impl Reporter {
     /// [`TrainError::Io`].
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), TrainError> {
         self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
-        self.note(&line::divergence_line(point))
+        self.note(&record::divergence_line(point))
     }
 
     /// Removes what was reported after `point`, to which the run goes back.

@@ -116,11 +116,6 @@ mod tests {
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);
         assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
     }
-}
-
-#[cfg(test)]
-mod early_stopping_tests {
-    use super::*;
 
     fn standing(value: f64, nll: f64) -> Standing {
         Standing { value, nll }

@@ -191,11 +191,6 @@ mod tests {
         add(&mut parts, 20, 50);
         assert_eq!(whole.log_point(1e-3, 0.0), parts.log_point(1e-3, 0.0));
     }
-}
-
-#[cfg(test)]
-mod recovery_tests {
-    use super::*;
 
     #[test]
     fn a_few_skips_in_a_row_send_the_run_back_and_one_good_update_forgives() {

@@ -1,6 +1,6 @@
-use super::look::Look;
 use super::*;
 use crate::Picture;
+use crate::palette::Look;
 
 fn chart(title: &str, names: &[&str]) -> Chart {
     let line = |name: &&str| Series::new(*name, vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)]);

@@ -3,17 +3,22 @@
 //! The first line says to which teacher and options the pairs belong. Each further line is that of
 //! one line of the source: the sentence, a tab, and its translation, which is empty where the pair
 //! is left out; if the translation was chosen by a reference, that follows after another tab.
+//!
+//! The sentences to translate, with their references.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError, remove_file};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use burnformer_data::corpus::{LinePair, Side};
+use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 use serde_json::Value;
 
-use super::input::{Input, Sentence, one_column};
 use crate::output::unwritable;
+use crate::shards::length;
 
 pub(super) struct Journal {
     path: PathBuf,
@@ -183,4 +188,42 @@ impl<'a> Done<'a> {
         self.source == sentence.source.as_bytes()
             && self.reference == sentence.reference.as_deref().map(str::as_bytes)
     }
+}
+
+/// Sentences of the source, in order.
+pub(super) type Input = Box<dyn Iterator<Item = Result<Sentence>>>;
+
+/// A sentence, and its reference if there is one.
+pub(super) struct Sentence {
+    pub(super) source: String,
+    pub(super) reference: Option<String>,
+}
+
+/// Opens the sentences on `lines`, counted from 0.
+pub(super) fn open(source: &Path, reference: Option<&Path>, lines: &Range<u64>) -> Result<Input> {
+    let sentence = |source: &str, reference: Option<&str>| Sentence {
+        source: one_column(source),
+        reference: reference.map(one_column),
+    };
+    let rest: Input = match reference {
+        None => {
+            let mut all = LineReader::open_side(source, Side::Source, Utf8Policy::Error)?;
+            all.skip_lines(lines.start)?;
+            Box::new(all.map(move |line| Ok(sentence(&line?.text, None))))
+        }
+        Some(reference) => {
+            let paths = CorpusPaths::pair(source, reference);
+            let mut all = ParallelReader::open(&paths, Utf8Policy::Error)?;
+            all.skip_pairs(lines.start)?;
+            let of_pair = move |pair: LinePair| sentence(&pair.source, Some(&pair.target));
+            Box::new(all.map(move |pair| Ok(of_pair(pair?))))
+        }
+    };
+    Ok(Box::new(rest.take(length(lines))))
+}
+
+/// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of
+/// a line's end, is a space.
+pub(super) fn one_column(text: &str) -> String {
+    text.replace(['\t', '\r', '\n'], " ")
 }

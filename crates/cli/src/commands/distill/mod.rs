@@ -1,7 +1,6 @@
 //! Sequence-level knowledge distillation (Kim and Rush, 2016): a teacher's translations as text for
 //! a student.
 
-mod input;
 mod journal;
 
 use std::path::PathBuf;
@@ -16,8 +15,7 @@ use burnformer_metrics::{References, WritingSystem};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use self::input::{Input, Sentence};
-use self::journal::Journal;
+use self::journal::{Input, Journal, Sentence};
 use super::{Computing, Searching, at_least, between, model, of_sides, text};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
@@ -87,7 +85,7 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     };
     let out = part.output.as_deref().unwrap_or(&args.out);
-    let mut input = input::open(&args.input, args.reference.as_deref(), &part.lines)?;
+    let mut input = journal::open(&args.input, args.reference.as_deref(), &part.lines)?;
     let mut journal = Journal::open(out, &identity, &mut input)?;
     if journal.lines() > 0 {
         let lines = counted(journal.lines(), "line");

@@ -3,7 +3,6 @@ mod document;
 mod files;
 mod input;
 mod job;
-mod results;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +19,7 @@ use super::{of_sides, shortlist};
 use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, digest_of_file};
-use crate::signals;
-use crate::translation_memory;
+use crate::{signals, translation_memory};
 pub use args::Args;
 
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
