@@ -2,11 +2,12 @@
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-const NAME = "burnformer_web";
+/** The modules, each with the features of the crate that it has: a page that translates needs none. */
+const MODULES = { burnformer_web: ["--no-default-features"], burnformer_paper: [] };
 // Vector instructions, and random numbers from the page.
 const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
 
@@ -26,20 +27,21 @@ function run(program, args, { env = {}, remedy }) {
   if (status !== 0) fail(`${program} failed: ${remedy}`);
 }
 
-const cargo = process.env.CARGO ?? "cargo";
-run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web"], {
-  env: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
-  remedy: `if the target is missing, rustup target add ${target}`,
-});
-
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
+const cargo = process.env.CARGO ?? "cargo";
 const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
 const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
-const built = join(process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web", `${NAME}.wasm`);
-run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", NAME, "--out-dir", folder, built], {
-  remedy: `cargo install wasm-bindgen-cli --version ${version}`,
-});
+const built = join(process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web/burnformer_web.wasm");
+for (const [name, features] of Object.entries(MODULES)) {
+  run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web", ...features], {
+    env: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
+    remedy: `if the target is missing, rustup target add ${target}`,
+  });
+  run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", name, "--out-dir", folder, built], {
+    remedy: `cargo install wasm-bindgen-cli --version ${version}`,
+  });
+}
 
 // Binaryen's wasm-opt made the module a tenth smaller, and 5 % larger once it was compressed.
 const isOurs = (path) => ![".toml", ".rs"].includes(extname(path));
@@ -47,12 +49,22 @@ for (const part of ["package", "page"]) cpSync(join(workspace, "crates/web", par
 for (const pair of ["de-en", "en-de"]) {
   cpSync(join(workspace, "assets/models", pair), join(folder, "models", pair), { recursive: true, filter: isOurs });
 }
+// The code that the paper's page links to, as text, which every browser shows.
+const linked = readFileSync(join(folder, "paper.html"), "utf8").matchAll(/href="code\/(\w+)\/(.*?)\.txt"/g);
+for (const [, crate, file] of linked) {
+  const copy = join(folder, "code", crate, `${file}.txt`);
+  mkdirSync(dirname(copy), { recursive: true });
+  cpSync(join(workspace, "crates", crate, "src", file), copy);
+}
 for (const text of ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"]) cpSync(join(workspace, text), join(folder, text));
 const manifest = readFileSync(join(workspace, "Cargo.toml"), "utf8");
 const description = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 description.version = manifest.match(/\[workspace.package\]\nversion = "(.*)"/)[1];
 writeFileSync(join(folder, "package.json"), `${JSON.stringify(description, null, 2)}\n`);
 
-const bytes = readFileSync(join(folder, `${NAME}_bg.wasm`));
-const [gzip, brotli] = [gzipSync(bytes, { level: 9 }), brotliCompressSync(bytes)].map((it) => it.length);
-process.stderr.write(`web: the package is ${folder}; the module has ${bytes.length} bytes, ${gzip} by gzip, ${brotli} by brotli\n`);
+process.stderr.write(`web: the package is ${folder}\n`);
+for (const name of Object.keys(MODULES)) {
+  const bytes = readFileSync(join(folder, `${name}_bg.wasm`));
+  const [gzip, brotli] = [gzipSync(bytes, { level: 9 }), brotliCompressSync(bytes)].map((it) => it.length);
+  process.stderr.write(`web: ${name} has ${bytes.length} bytes, ${gzip} by gzip, ${brotli} by brotli\n`);
+}

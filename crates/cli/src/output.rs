@@ -12,7 +12,6 @@ use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::report::Verbosity;
-use burnformer_view::{Picture, PictureFormat};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The exit code for a command line that was not understood.
@@ -152,33 +151,6 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
 pub fn check_new(out: &Path) -> Result<()> {
     ensure!(!out.exists(), "{}: exists already; choose another --out", out.display());
     Ok(())
-}
-
-/// The most letters that the warning of [`draw`] names.
-const SHOWN_LETTERS: usize = 8;
-
-/// Writes `picture` to each of `paths`, and says so. Warns of letters that the font of PNG pictures
-/// does not draw.
-///
-/// # Errors
-/// The errors of [`Picture::save`].
-pub fn draw(picture: &impl Picture, paths: &[PathBuf]) -> Result<()> {
-    paths.iter().try_for_each(|path| {
-        picture.save(path)?;
-        let boxes: String = match PictureFormat::of(path)? {
-            PictureFormat::Png => picture.unreadable()?.into_iter().take(SHOWN_LETTERS).collect(),
-            PictureFormat::Svg => String::new(),
-        };
-        if !boxes.is_empty() {
-            let (png, svg) = (path.display(), path.with_extension("svg"));
-            let svg = svg.display();
-            say(format_args!(
-                "warning: {png}: the font of PNG pictures cannot show {boxes}; {svg} can (--picture)"
-            ));
-        }
-        note(format_args!("wrote {}", path.display()));
-        Ok(())
-    })
 }
 
 fn real(path: &Path) -> Option<PathBuf> {

@@ -38,20 +38,29 @@ pub enum AttentionKind {
     Cross,
 }
 
-/// Keeps the attention weights of the passes that it records. They are then computed in plain
-/// tensors, because the fused operations keep none.
+/// Keeps the attention weights of the passes that it records, and the sums of their residual
+/// connections. Weights are then computed in plain tensors, because the fused operations keep none.
 #[derive(Debug, Default)]
-pub struct Recorder(RefCell<Vec<(AttentionKind, Tensor<4>)>>);
+pub struct Recorder {
+    weights: RefCell<Vec<(AttentionKind, Tensor<4>)>>,
+    residuals: RefCell<Vec<[Tensor<2>; 2]>>,
+}
 
 impl Recorder {
     /// The weights of one kind, in the order of the layers,
     /// `[batch, heads, query_len, key_len]` each.
     pub fn weights(&self, kind: AttentionKind) -> Vec<Tensor<4>> {
-        let all = self.0.borrow();
+        let all = self.weights.borrow();
         all.iter()
             .filter(|(recorded, _)| *recorded == kind)
             .map(|(_, weights)| weights.clone())
             .collect()
+    }
+
+    /// The terms of each residual connection, in the order of the sub-layers: what enters it, and
+    /// what the sub-layer adds, `[positions, d_model]` each.
+    pub fn residuals(&self) -> Vec<[Tensor<2>; 2]> {
+        self.residuals.borrow().clone()
     }
 }
 
@@ -75,7 +84,15 @@ impl<'a> Context<'a> {
     /// Shows `weights` to the recorder, if there is one.
     pub(crate) fn record(&self, weights: Tensor<4>) {
         if let Some(recorder) = self.recorder {
-            recorder.0.borrow_mut().push((self.kind, weights));
+            recorder.weights.borrow_mut().push((self.kind, weights));
+        }
+    }
+
+    /// Shows both terms of a residual connection to the recorder, if there is one.
+    pub(crate) fn record_residual<const D: usize>(&self, x: &Tensor<D>, y: &Tensor<D>) {
+        if let Some(recorder) = self.recorder {
+            let flat = |x: &Tensor<D>| x.clone().reshape([-1, x.dims()[D - 1] as i32]);
+            recorder.residuals.borrow_mut().push([flat(x), flat(y)]);
         }
     }
 }

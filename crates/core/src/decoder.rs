@@ -90,6 +90,7 @@ impl DecoderConfig {
             layers: (0..self.layers as u64).map(layer).collect(),
             norm: self.layer.norm.closing(&self.layer.layer_norm(), device),
             window: self.window,
+            is_causal: true,
         }
     }
 
@@ -111,6 +112,10 @@ pub struct Decoder {
     /// The last layer normalisation of a pre-norm model.
     pub norm: Option<LayerNorm>,
     window: Option<usize>,
+    /// If false, positions without a window see later ones, which shows a learner the answer: for
+    /// experiments with the mask (paper §3.2.3).
+    #[module(skip)]
+    pub is_causal: bool,
 }
 
 impl Decoder {
@@ -186,7 +191,7 @@ impl Decoder {
     ) -> DecoderBias {
         let past = cache.len;
         let target = match self.window {
-            None if new_len == 1 => bias.target.clone(),
+            None if new_len == 1 || !self.is_causal => bias.target.clone(),
             None => bias.target.hiding(look_ahead_mask(past, new_len, device)),
             Some(radius) if past == 0 && new_len > 1 => {
                 bias.target.within(Window { radius, causal: true }, new_len, device)

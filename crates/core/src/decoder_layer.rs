@@ -239,18 +239,18 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let context = context.into();
         let mode = context.mode;
-        let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
+        let x = self.residual.forward(x, &self.self_attention_norm, context.fold(0), |x| {
             self.self_attention.forward(x, cache, &bias.target, context.fold(1))
         });
         let x = match (&self.cross_attention, &self.cross_attention_norm) {
-            (Some(attention), Some(norm)) => self.residual.forward(x, norm, mode.fold(2), |x| {
+            (Some(attention), Some(norm)) => self.residual.forward(x, norm, context.fold(2), |x| {
                 let memory = cache.source.clone().expect("the cache has a source");
                 let context = Context { kind: AttentionKind::Cross, ..context.fold(3) };
                 attend_source(attention, x, memory, &bias.source, context)
             }),
             _ => x,
         };
-        self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
+        self.residual.forward(x, &self.feed_forward_norm, context.fold(4), |x| {
             self.feed_forward.forward(x, mode.fold(5))
         })
     }

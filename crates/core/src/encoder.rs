@@ -122,11 +122,11 @@ impl EncoderLayer {
     ) -> Tensor<3> {
         let (context, attention) = (context.into(), &self.self_attention);
         let (mode, start) = (context.mode, context.start);
-        let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
+        let x = self.residual.forward(x, &self.self_attention_norm, context.fold(0), |x| {
             let source = AttentionSource::KeyValues(attention.key_values(x.clone(), start));
             attention.attend(attention.queries(x, start), source, bias, context.fold(1))
         });
-        self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
+        self.residual.forward(x, &self.feed_forward_norm, context.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
         })
     }

@@ -98,6 +98,7 @@ impl MultiHeadAttentionConfig {
             heads,
             key_heads: self.key_heads(),
             rotary,
+            is_scaled: true,
         }
     }
 
@@ -211,6 +212,10 @@ pub struct MultiHeadAttention {
     key_heads: usize,
     #[module(skip)]
     rotary: Option<f64>,
+    /// If false, queries are multiplied by √d_k, which leaves products without the factor 1/√d_k:
+    /// for experiments with it (paper §3.2.1).
+    #[module(skip)]
+    pub is_scaled: bool,
 }
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are
@@ -273,7 +278,10 @@ impl MultiHeadAttention {
     /// Projects the positions from `start` on (`[batch, query_len, d_model]`) to queries,
     /// `[batch, query_len, heads·d_k]`, and rotates them if the layer has rotary positions.
     pub fn queries(&self, x: Tensor<3>, start: usize) -> Tensor<3> {
-        let query = self.normalised(self.query.forward(x), &self.query_norm);
+        let mut query = self.normalised(self.query.forward(x), &self.query_norm);
+        if !self.is_scaled {
+            query = query.clone() * ((query.dims()[2] / self.heads) as f64).sqrt();
+        }
         self.narrowed(self.rotated(query, self.heads, start))
     }
 

@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout, residual_dropout_norm};
 use serde::{Deserialize, Serialize};
 
-use crate::context::Mode;
+use crate::context::Context;
 use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
@@ -151,22 +151,23 @@ impl ResidualNorm {
     ///
     /// # Shapes
     /// `x`: `[.., d_model]` → the same shape
-    pub fn forward<const D: usize>(
+    pub fn forward<'a, const D: usize>(
         &self,
         x: Tensor<D>,
         norm: &LayerNorm,
-        mode: Mode,
+        context: impl Into<Context<'a>>,
         sublayer: impl FnOnce(Tensor<D>) -> Tensor<D>,
     ) -> Tensor<D> {
+        let context = context.into();
+        let y = sublayer(match self.position {
+            NormPosition::Post => x.clone(),
+            NormPosition::Pre => norm.forward(x.clone()),
+        });
+        context.record_residual(&x, &y);
+        let dropout = self.dropout.mask(context.mode);
         match self.position {
-            NormPosition::Post => {
-                let y = sublayer(x.clone());
-                norm.forward_sum(x, y, self.dropout.mask(mode))
-            }
-            NormPosition::Pre => {
-                let y = sublayer(norm.forward(x.clone()));
-                residual_dropout(x, y, self.dropout.mask(mode))
-            }
+            NormPosition::Post => norm.forward_sum(x, y, dropout),
+            NormPosition::Pre => residual_dropout(x, y, dropout),
         }
     }
 }

@@ -198,7 +198,8 @@ impl Parameters for Model {
     }
 }
 
-/// Attention weights of every layer, each `[batch, heads, query_len, key_len]`.
+/// Attention weights of every layer, each `[batch, heads, query_len, key_len]`, and the terms of
+/// residual connections.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMaps {
     /// Encoder self-attention: source positions attending to source positions.
@@ -207,6 +208,8 @@ pub struct AttentionMaps {
     pub decoder_self: Vec<Tensor<4>>,
     /// Cross-attention: target positions attending to source positions.
     pub cross: Vec<Tensor<4>>,
+    /// The [residual connections](crate::Recorder::residuals) of the encoder and of the decoder.
+    pub residuals: [Vec<[Tensor<2>; 2]>; 2],
 }
 
 /// The configuration of a model of any architecture.

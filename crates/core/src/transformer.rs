@@ -218,6 +218,7 @@ impl Seq2Seq for Transformer {
             encoder_self: of_encoder.weights(AttentionKind::SelfAttention),
             decoder_self: of_decoder.weights(AttentionKind::SelfAttention),
             cross: of_decoder.weights(AttentionKind::Cross),
+            residuals: [&of_encoder, &of_decoder].map(Recorder::residuals),
         }
     }
 

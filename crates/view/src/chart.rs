@@ -4,7 +4,7 @@ mod tests;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Drawn, Picture, SINK, ViewError, pixels, text};
+use crate::canvas::{Area, Drawn, SINK, ViewError, pixels, text};
 use crate::palette::Look;
 use crate::ticks::{self, Marked};
 
@@ -161,19 +161,19 @@ impl Figure {
         }
     }
 
-    fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+    fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>) -> Drawn<B> {
         let columns = self.legend_columns();
         let width = f64::from(self.width()) - 40.0;
         for (index, name) in self.names().into_iter().enumerate() {
             let left = 24.0 + width / columns as f64 * (index % columns) as f64;
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
-            let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
+            let at = |x: f64| (pixels(left + x), pixels(middle));
             let look = Look::of(index);
-            look.line(area, &[at(0.0), at(36.0)], scale)?;
-            look.mark(area, at(18.0), scale)?;
-            let style = text(LABEL_SIZE, scale).pos(Pos::new(HPos::Left, VPos::Center));
+            look.line(area, &[at(0.0), at(36.0)])?;
+            look.mark(area, at(18.0))?;
+            let style = text(LABEL_SIZE).pos(Pos::new(HPos::Left, VPos::Center));
             let (x, y) = at(44.0);
-            let sink = pixels(SINK * LABEL_SIZE, scale);
+            let sink = pixels(SINK * LABEL_SIZE);
             area.draw(&Text::new(name.to_string(), (x, y + sink), style))?;
         }
         Ok(())
@@ -186,7 +186,22 @@ fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-impl Picture for Figure {
+impl Figure {
+    /// The figure as an SVG document.
+    ///
+    /// # Errors
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`].
+    pub fn to_svg(&self) -> Result<String, ViewError> {
+        let mut svg = String::new();
+        let area = SVGBackend::with_string(&mut svg, self.size()?).into_drawing_area();
+        let drawn = area.fill(&WHITE).and_then(|()| self.draw(&area));
+        let drawn = drawn.and_then(|()| area.present());
+        drawn.map_err(|error| ViewError::Drawing(error.to_string()))?;
+        drop(area);
+        Ok(svg)
+    }
+
+    /// Width and height.
     fn size(&self) -> Result<(u32, u32), ViewError> {
         let points =
             self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
@@ -197,15 +212,15 @@ impl Picture for Figure {
         Ok((self.width(), self.legend_height() + height * rows))
     }
 
-    fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Drawn<B> {
         let legend = self.legend_height();
-        let (above, below) = area.split_vertically(pixels(f64::from(legend), scale));
+        let (above, below) = area.split_vertically(legend as i32);
         if legend > 0 {
-            self.draw_legend(&above, scale)?;
+            self.draw_legend(&above)?;
         }
         let names = self.names();
         for (chart, area) in self.charts.iter().zip(below.split_evenly(self.grid())) {
-            chart.draw(&area, &names, scale)?;
+            chart.draw(&area, &names)?;
         }
         Ok(())
     }
@@ -217,25 +232,25 @@ impl Chart {
         series.points.iter().filter_map(|&(x, y)| self.x.position(x).zip(self.y.position(y)))
     }
 
-    fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str], scale: f64) -> Drawn<B> {
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> Drawn<B> {
         let all = || self.series.iter().flat_map(|series| self.positions(series));
         let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
         let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
         let mut chart = ChartBuilder::on(area)
-            .margin(pixels(12.0, scale))
-            .margin_right(pixels(20.0, scale)) // half of the last mark of the horizontal axis
-            .caption(&self.title, text(TITLE_SIZE, scale))
-            .x_label_area_size(pixels(44.0, scale))
-            .y_label_area_size(pixels(68.0, scale))
+            .margin(12)
+            .margin_right(20) // half of the last mark of the horizontal axis
+            .caption(&self.title, text(TITLE_SIZE))
+            .x_label_area_size(44)
+            .y_label_area_size(68)
             .build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12))
-            .axis_style(BLACK.stroke_width(pixels(1.0, scale) as u32))
-            .set_all_tick_mark_size(pixels(4.0, scale))
-            .label_style(text(LABEL_SIZE, scale))
-            .axis_desc_style(text(LABEL_SIZE, scale))
+            .axis_style(BLACK.stroke_width(1))
+            .set_all_tick_mark_size(4)
+            .label_style(text(LABEL_SIZE))
+            .axis_desc_style(text(LABEL_SIZE))
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
             .draw()?;
@@ -246,9 +261,9 @@ impl Chart {
             let points = self.positions(series).map(|position| plot.map_coordinate(&position));
             let points: Vec<(i32, i32)> = points.collect();
             let screen = plot.use_screen_coord();
-            look.line(&screen, &points, scale)?;
+            look.line(&screen, &points)?;
             for &point in points.iter().step_by(points.len().div_ceil(MARKERS).max(1)) {
-                look.mark(&screen, point, scale)?;
+                look.mark(&screen, point)?;
             }
         }
         Ok(())

@@ -1,16 +1,14 @@
-//! Pictures of a Transformer at work: attention maps and curves, as HTML, PNG, SVG and text.
+//! A Transformer at work: attention maps as HTML and text, curves as SVG.
 //!
 //! The crate takes plain numbers and returns documents. It depends on no model, no tokeniser and no
 //! Burn, so that any program can draw what it measured. (The feature `infer` adds `Sentence::new`,
 //! which takes the attention of a `burnformer_infer::Translator`.) Everything has one look, chosen
 //! for print and for colour-blind readers: Okabe and Ito's palette, with dashes in addition to
-//! colours. The font is embedded (DejaVu Sans, see `fonts/LICENSE`) and not searched for on the
-//! system, so that a picture has the same bytes on every machine.
+//! colours. Text has the fonts of its viewer, so that every script can be read.
 //!
 //! | to show | use |
 //! |---|---|
 //! | attention in a browser | [`page`], [`linked_page`] |
-//! | attention in print | [`HeadGrid`] |
 //! | attention in a terminal | [`blocks`] |
 //! | the habits of heads over a text | [`HeadHabits`], [`heads_table`] |
 //! | curves | [`Figure`] of [`Chart`]s |
@@ -18,7 +16,7 @@
 //! # Example
 //!
 //! ```
-//! use burnformer_view::{Axis, Chart, Figure, Picture, Series};
+//! use burnformer_view::{Axis, Chart, Figure, Series};
 //!
 //! let halving = (0..10).map(|x| (f64::from(x), 0.5f64.powi(x))).collect();
 //! let chart = Chart {
@@ -42,8 +40,8 @@ mod palette;
 mod ticks;
 
 pub use attention::{
-    AttentionMatrix, HeadGrid, HeadHabit, HeadHabits, HeadRole, PAGE_SCRIPT, PAGE_STYLE, Panel,
-    PanelKind, Sentence, blocks, heads_table, linked_page, page,
+    AttentionMatrix, HeadHabit, HeadHabits, HeadRole, PAGE_SCRIPT, PAGE_STYLE, Panel, PanelKind,
+    Sentence, blocks, heads_table, linked_page, page,
 };
-pub use canvas::{Picture, PictureFormat, ViewError};
+pub use canvas::ViewError;
 pub use chart::{Axis, Chart, Figure, Scale, Series};

@@ -1,7 +1,7 @@
 // The page: loads a model, and translates while its reader types.
 
 import { Translator } from "./index.js";
-import { language, words } from "./words.js";
+import { word, write } from "./words.js";
 
 /** The models beside the page. */
 const MODELS = ["de-en", "en-de"];
@@ -32,7 +32,7 @@ async function choose() {
   const name = model.value;
   progress.hidden = false;
   progress.value = 0;
-  say(words.loading);
+  say(word("loading"));
   const files = opened.get(name);
   const options = { workers: WORKERS, progress: (loaded, total) => (progress.value = loaded / total) };
   const loading = Translator.load(files ?? new URL(`models/${name}/`, document.baseURI), options);
@@ -41,7 +41,7 @@ async function choose() {
   try {
     await loading;
     if (present.translator !== loading) return;
-    say(words.ready);
+    say(word("ready"));
     await translate();
   } catch (error) {
     if (present.translator === loading) say(error.message, true);
@@ -69,14 +69,14 @@ async function translate() {
   const onResult = (index, { text }) => {
     shown[indices[index]] = text;
     target.value = shown.join("");
-    say(words.translating(++done, indices.length));
+    say(word("translating", { done: ++done, all: indices.length }));
   };
   try {
     const translator = await present.translator;
     if (signal.aborted) return;
     const options = { signal, onResult };
     await translator.translate(indices.map((i) => all[i][1]), options);
-    say(words.done(indices.length, ((performance.now() - start) / 1000).toFixed(2)));
+    say(word("done", { sentences: indices.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
   } catch (error) {
     if (!signal.aborted) say(error.message, true);
   }
@@ -91,7 +91,7 @@ function open(files) {
   const name = files[0].webkitRelativePath?.split("/").at(-2) || "model";
   const value = `${name} ${opened.size + 1}`;
   opened.set(value, files);
-  model.add(new Option(words.own(name), value));
+  model.add(new Option(word("own", { name }), value));
   model.value = value;
   choose();
 }
@@ -118,13 +118,11 @@ source.addEventListener("input", () => {
 });
 copy.addEventListener("click", async () => {
   await navigator.clipboard.writeText(target.value);
-  say(words.copied);
+  say(word("copied"));
 });
 model.addEventListener("change", choose);
 
-document.documentElement.lang = language;
-document.title = `Burnformer: ${words.title}`;
-document.querySelectorAll("[data-word]").forEach((it) => (it.textContent = words[it.dataset.word]));
-MODELS.forEach((name) => model.add(new Option(words.pairs[name], name)));
+write();
+MODELS.forEach((name) => model.add(new Option(word(name), name)));
 navigator.serviceWorker?.register("offline.js").catch(() => {});
 choose();

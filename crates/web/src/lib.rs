@@ -9,7 +9,11 @@
 //! A model or an option that is wrong is an error with one sentence. A panic ends the instance, as
 //! it ends the program, with its message as an exception; the package then rejects waiting calls.
 
+#[cfg(feature = "paper")]
+mod lesson;
 mod options;
+#[cfg(feature = "paper")]
+mod paper;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -72,8 +76,13 @@ impl Model {
     /// # Errors
     /// An unknown option or one out of its range; the errors of [`Translator::translate`].
     pub fn translate(&self, texts: Vec<String>, options: &str) -> Result<String, JsError> {
-        self.results(&texts, options).map_err(|error| JsError::new(&error.to_string()))
+        said(self.results(&texts, options))
     }
+}
+
+/// The result with its error as a page gets it.
+fn said<T>(result: Result<T, Box<dyn Error>>) -> Result<T, JsError> {
+    result.map_err(|error| JsError::new(&error.to_string()))
 }
 
 impl Model {

@@ -31,7 +31,7 @@ impl Options {
     /// An unknown name, a value of another type or out of its range.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions, Box<dyn Error>> {
         let mut options = translator.options();
-        options.search = self.searched(&options.search)?;
+        options.search = searched(&options.search, &self.search)?;
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
         options.languages = translator.languages(source, target)?;
         options.longest = self.longest.unwrap_or(options.longest);
@@ -45,40 +45,43 @@ impl Options {
         }
         Ok(options)
     }
+}
 
-    /// The settings of the search: those of the model, but for the ones that are given. A beam that
-    /// is not given is at least as wide as the alternatives are many.
-    fn searched(&self, of_model: &SearchSettings) -> Result<SearchSettings, Box<dyn Error>> {
-        let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
-        let mut fields = serde_json::to_value(of_model)?;
-        for (name, value) in &self.search {
-            fields[name] = value.clone();
-        }
-        let mut search: SearchSettings =
-            serde_json::from_value(fields).map_err(|error| format!("options: {error}"))?;
-        if !self.search.contains_key("beam_size") && search.sampling.is_none() {
-            search.beam_size = search.beam_size.max(search.n_best);
-        }
-        search.validate()?;
-        Ok(search)
+/// The settings of the search: those of the model, but for the ones that are `asked`. A beam that
+/// is not given is at least as wide as the alternatives are many.
+pub fn searched(
+    of_model: &SearchSettings,
+    asked: &Map<String, Value>,
+) -> Result<SearchSettings, Box<dyn Error>> {
+    let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
+    let mut fields = serde_json::to_value(of_model)?;
+    for (name, value) in asked {
+        fields[name] = value.clone();
     }
+    let mut search: SearchSettings =
+        serde_json::from_value(fields).map_err(|error| format!("options: {error}"))?;
+    if !asked.contains_key("beam_size") && search.sampling.is_none() {
+        search.beam_size = search.beam_size.max(search.n_best);
+    }
+    search.validate()?;
+    Ok(search)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn searched(json: &str) -> Result<SearchSettings, String> {
+    fn search(json: &str) -> Result<SearchSettings, String> {
         let options: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let of_model = SearchSettings { second_search: true, ..SearchSettings::default() };
-        options.searched(&of_model).map_err(|error| error.to_string())
+        searched(&of_model, &options.search).map_err(|error| error.to_string())
     }
 
     #[test]
     fn given_settings_replace_those_of_the_model_and_the_others_stay() {
-        let search = searched(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
-        assert_eq!((search.beam_size, search.second_search), (2, true));
-        assert_eq!(searched(r#"{"n_best": 9, "alignment": true}"#).unwrap().beam_size, 9);
+        let found = search(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
+        assert_eq!((found.beam_size, found.second_search), (2, true));
+        assert_eq!(search(r#"{"n_best": 9, "alignment": true}"#).unwrap().beam_size, 9);
     }
 
     #[test]
@@ -90,7 +93,7 @@ mod tests {
             (r#"{"beam_size": 2, "n_best": 3}"#, "n_best"),
             (r#"{"truncate": 3}"#, "boolean"),
         ] {
-            let error = searched(json).unwrap_err();
+            let error = search(json).unwrap_err();
             assert!(error.contains(name), "{json}: {error}");
         }
     }

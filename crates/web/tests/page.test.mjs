@@ -12,8 +12,8 @@ import { fileURLToPath } from "node:url";
 import { folder, temporary } from "./common.mjs";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
-const STEPS = readFileSync(fileURLToPath(new URL("steps.js", import.meta.url)));
-const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/steps.js></script>";
+const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/frame.js></script><script src=/steps.js></script>";
+const script = (name) => readFileSync(fileURLToPath(new URL(name, import.meta.url)));
 
 function chromium() {
   const names = ["chromium", "chromium-browser", "google-chrome"];
@@ -21,8 +21,8 @@ function chromium() {
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync);
 }
 
-/** The lines that the steps tell, in a browser with these flags. */
-async function told(browser, flags) {
+/** The lines that the `steps` tell, in a browser with these flags. */
+async function told(browser, flags, steps) {
   let isOffline = false;
   let tell;
   const log = new Promise((resolve) => (tell = resolve));
@@ -33,7 +33,8 @@ async function told(browser, flags) {
       let body = "";
       request.on("data", (part) => (body += part)).on("end", () => (send("text/plain", ""), tell(body.split("\n"))));
     } else if (path === "/frame") send("text/html", FRAME);
-    else if (path === "/steps.js") send("text/javascript", STEPS);
+    else if (path === "/frame.js") send("text/javascript", script("frame.js"));
+    else if (path === "/steps.js") send("text/javascript", script(steps));
     else if (path === "/offline") send("text/plain", String((isOffline = true)));
     else if (isOffline) request.socket.destroy();
     else {
@@ -63,7 +64,7 @@ for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=prefer
   test(`the page translates, opens models and works offline, ${scheme}`, async (t) => {
     const browser = chromium();
     if (!browser) return t.skip("no Chromium in PATH");
-    const lines = await told(browser, flags);
+    const lines = await told(browser, flags, "steps.js");
     assert.deepEqual(lines, [
       "typed: Good morning! The house is small.",
       "",
@@ -78,6 +79,30 @@ for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=prefer
       "without a label: ",
       "too faint: ",
       "offline: I'm hungry.",
+    ]);
+  });
+
+  test(`the paper is seen and trained, ${scheme}`, async (t) => {
+    const browser = chromium();
+    if (!browser) return t.skip("no Chromium in PATH");
+    const lines = await told(browser, flags, "paper-steps.js");
+    assert.deepEqual(lines, [
+      "translation: The little house is at the lake.",
+      "the best path is the translation",
+      "heads off: another translation, and the one before",
+      "heads on: the translation",
+      "greedy: 1 in each step",
+      "grown: 2",
+      "a piece: chosen",
+      "losses fall",
+      "without the mask: the loss is nothing, and nothing is right",
+      "390: fits",
+      "768: fits",
+      "1440: fits",
+      "1920: fits",
+      "without a label: ",
+      "too faint: ",
+      "empty: the sentence has 0 tokens; give 1 to 59",
     ]);
   });
 }

@@ -7,7 +7,7 @@ use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
 
 use crate::csv::csv;
-use crate::output::{draw, note, unwritable, wrong_usage};
+use crate::output::{note, unwritable, wrong_usage};
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub struct Args {
     /// The quantity on the horizontal axis
     #[arg(long, default_value = "updates")]
     against: Against,
-    /// Write the picture to this file, .png or .svg, or its numbers, .csv; may be given several
+    /// Write the picture to this file, .svg, or its numbers, .csv; may be given several
     /// times
     #[arg(long, short, required = true, value_name = "FILE")]
     output: Vec<PathBuf>,
@@ -66,20 +66,22 @@ pub fn run(args: Args) -> Result<()> {
     let ends = |path: &PathBuf, ends: &[&str]| {
         path.extension().is_some_and(|end| ends.iter().any(|known| end == *known))
     };
-    if let Some(path) = args.output.iter().find(|path| !ends(path, &["csv", "png", "svg"])) {
+    if let Some(path) = args.output.iter().find(|path| !ends(path, &["csv", "svg"])) {
         let name = path.display();
         return Err(wrong_usage(format_args!(
-            "{name}: the name of a picture ends in .png or .svg, and that of numbers in .csv"
+            "{name}: the name of a picture ends in .svg, and that of numbers in .csv"
         )));
     }
-    let is_table = |path: &PathBuf| ends(path, &["csv"]);
-    let (tables, pictures): (Vec<_>, Vec<_>) = args.output.into_iter().partition(is_table);
-    for path in tables {
-        let numbers = numbers(&charts) + "\n";
-        std::fs::write(&path, numbers).with_context(|| unwritable(path.display()))?;
+    let figure = Figure { charts, columns };
+    for path in args.output {
+        let text = match ends(&path, &["csv"]) {
+            true => numbers(&figure.charts) + "\n",
+            false => figure.to_svg()?,
+        };
+        std::fs::write(&path, text).with_context(|| unwritable(path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
-    draw(&Figure { charts, columns }, &pictures)
+    Ok(())
 }
 
 /// Every point of `charts`, one per line.

@@ -60,16 +60,12 @@ fn alignments_of_a_file_have_a_line_a_pair_and_find_the_words() {
 }
 
 #[test]
-fn pages_and_pictures_are_written() {
+fn a_page_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let (page, png, svg) = (path("a.html"), path("a.png"), path("a.svg"));
-    let files = ["--html", &page, "--picture", &png, "--picture", &svg];
-    let output = attention(&[&["vier fünf"], &files[..]].concat());
-    assert_eq!(stdout(&output), "", "files were asked for, not text");
+    let page = folder.path().join("a.html").display().to_string();
+    let output = attention(&["vier fünf", "--html", &page]);
+    assert_eq!(stdout(&output), "", "a page was asked for, not text");
     assert!(fs::read_to_string(page).unwrap().contains("vier fünf"));
-    assert!(fs::read(png).unwrap().starts_with(b"\x89PNG"));
-    assert!(fs::read_to_string(svg).unwrap().contains("layer 1, head 4"));
 }
 
 #[test]
@@ -82,9 +78,6 @@ fn what_the_model_lacks_is_refused_with_what_it_has() {
     assert!(refusal(&["--layer", "2"]).contains("--layer 2: the model has layers 1 to 1"));
     let head = refusal(&["--layer", "1", "--head", "5"]);
     assert!(head.contains("--head 5: layer 1 has heads 1 to 4"), "{head}");
-    assert!(
-        refusal(&["--picture", "x.gif"]).contains("x.gif: a picture's name ends in .png or .svg")
-    );
     assert_eq!(attention(&[]).status.code(), Some(2), "neither a sentence nor a file");
 }
 

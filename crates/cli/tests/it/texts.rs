@@ -252,7 +252,7 @@ fn paths_that_are_not_unicode_work_everywhere() {
     let inspected = stdout(&run(&["inspect".into(), model.clone(), "--json".into()]));
     assert!(inspected.contains("\"path\""), "{inspected}");
     let [translations, page, picture] =
-        ["t.txt", "a.html", "a.png"].map(|name| folder.join(name).into_os_string());
+        ["t.txt", "a.html", "a.svg"].map(|name| folder.join(name).into_os_string());
     let test = [
         &["translate".into(), "--model".into(), model.clone()][..],
         &["--output".into(), translations.clone()],
@@ -282,8 +282,6 @@ fn paths_that_are_not_unicode_work_everywhere() {
             "eins".into(),
             "--html".into(),
             page,
-            "--picture".into(),
-            picture.clone(),
         ],
         vec!["plot".into(), out.into(), "-o".into(), picture],
         vec!["average".into(), model, "--out".into(), folder.join("averaged").into()],

@@ -3,7 +3,6 @@
 mod blocks;
 mod heads;
 mod html;
-mod picture;
 #[cfg(feature = "infer")]
 mod translator;
 
@@ -13,7 +12,6 @@ use serde::ser::{SerializeSeq, Serializer};
 pub use blocks::blocks;
 pub use heads::{HeadHabit, HeadHabits, HeadRole, heads_table};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, linked_page, page};
-pub use picture::HeadGrid;
 
 /// The attention weights of one head: one row per query, one column per key.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +34,6 @@ impl AttentionMatrix {
     /// The rows, in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values.chunks_exact(self.columns.max(1))
-    }
-
-    /// Makes the weights of later keys NaN, which pictures hatch: the mask of the decoder hides
-    /// them.
-    fn hide_later(&mut self) {
-        for (query, row) in self.values.chunks_exact_mut(self.columns.max(1)).enumerate() {
-            row.iter_mut().skip(query + 1).for_each(|weight| *weight = f32::NAN);
-        }
     }
 
     /// The mean of matrices of the same size; an empty matrix if there are none.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::Picture;
 use crate::palette::Look;
 
 fn chart(title: &str, names: &[&str]) -> Chart {
@@ -30,15 +29,6 @@ fn titles_axes_and_legend_stand_in_the_svg() {
 fn a_single_series_needs_no_legend() {
     let svg = Figure::of(chart("Loss", &["alone"])).to_svg().unwrap();
     assert!(!svg.contains("alone"));
-}
-
-#[test]
-fn a_png_is_a_png_of_double_size() {
-    let figure = Figure::of(chart("Loss", &["a"]));
-    let png = figure.to_png().unwrap();
-    let reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
-    let (width, height) = figure.size().unwrap();
-    assert_eq!((reader.info().width, reader.info().height), (2 * width, 2 * height));
 }
 
 #[test]

@@ -30,9 +30,6 @@ pub struct Args {
     /// the pointer is
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
-    /// Draw a picture, .png or .svg; may be given several times
-    #[arg(long, value_name = "FILE")]
-    pub(super) picture: Vec<PathBuf>,
     /// Print one JSON object per sentence: tokens, alignment and every weight
     #[arg(long, conflicts_with = "alignments")]
     pub(super) json: bool,
@@ -44,14 +41,14 @@ pub struct Args {
     /// the mean distance (positions)
     #[arg(long, conflicts_with = "alignments")]
     pub(super) heads: bool,
-    /// The kind of attention to print or draw: encoder (from source to source), decoder (from each
-    /// target position to the earlier ones) or cross (from target to source)
+    /// The kind of attention to print: encoder (from source to source), decoder (from each target
+    /// position to the earlier ones) or cross (from target to source)
     #[arg(long, default_value = "cross", value_parser = one_of(PanelKind::ALL, PanelKind::name))]
     pub(super) part: PanelKind,
-    /// The layer, from 1 [default: all layers in pictures, otherwise the last]
+    /// The layer, from 1 [default: the last]
     #[arg(long, value_name = "N")]
     pub(super) layer: Option<usize>,
-    /// The head, from 1 [default: all heads in pictures, otherwise the mean of all heads]
+    /// The head, from 1 [default: the mean of all heads]
     #[arg(long, value_name = "N", requires = "layer")]
     pub(super) head: Option<usize>,
     #[command(flatten)]
@@ -59,11 +56,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns whether an HTML page or pictures are wanted.
-    pub(super) fn wants_files(&self) -> bool {
-        self.html.is_some() || !self.picture.is_empty()
-    }
-
     /// The attention between `source` and `target`, with the alignment by the chosen layer and
     /// head.
     pub(super) fn sentence(

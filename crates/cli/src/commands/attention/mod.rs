@@ -1,31 +1,31 @@
-//! `attention`: the attention weights of a model, as text, pages, pictures and tables.
+//! `attention`: the attention weights of a model, as text, pages and tables.
 
 mod args;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{Link, Translator, pharaoh};
-use burnformer_view::{HeadGrid, HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
+use burnformer_view::{HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
 use crate::commands::corpus;
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note};
 pub use args::Args;
 
-/// Prints, draws or writes the attention of a model.
+/// Prints or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(args.model.as_slice())?;
     let mut output = Output::create(None, &[])?;
     let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
-    // Text goes out sentence by sentence; only files need all of them at once.
+    // Text goes out sentence by sentence; only a page needs all of them at once.
     each(&args, &translator, |sentence| {
         match args.heads {
             true => habits.add(&sentence),
             false => print(&args, &mut output, &sentence)?,
         }
-        kept.extend(args.wants_files().then_some(sentence));
+        kept.extend(args.html.is_some().then_some(sentence));
         Ok(())
     })?;
     if args.heads {
@@ -37,7 +37,7 @@ pub fn run(args: Args) -> Result<()> {
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
-    if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
+    Ok(())
 }
 
 /// The model as the command line names it.
@@ -84,7 +84,7 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
     Ok(())
 }
 
-/// Writes the wanted output to standard output: nothing if only files are wanted.
+/// Writes the wanted output to standard output: nothing if only a page is wanted.
 fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
@@ -92,25 +92,10 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
         let link = |&(source, target): &(usize, usize)| Link { source, target };
         let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
         output.line(pharaoh(&links))?;
-    } else if !args.wants_files() {
+    } else if args.html.is_none() {
         output.line(terminal(args, sentence)?)?;
     }
     Ok(())
-}
-
-fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
-    let [sentence] = sentences else {
-        bail!("--picture draws one sentence, --input has {}; give one line", sentences.len());
-    };
-    let panel = args.panel(sentence)?;
-    let grid = match (args.layer, args.head) {
-        (None, _) => HeadGrid::all(panel),
-        (Some(layer), None) => HeadGrid::layer(panel, layer - 1),
-        (Some(layer), Some(head)) => HeadGrid::head(panel, layer - 1, Some(head - 1)),
-    };
-    let Sentence { source, target, .. } = sentence;
-    let grid = grid.with_caption(format!("{}: {source} → {target}", name_of(args).display()));
-    crate::output::draw(&grid, &args.picture)
 }
 
 /// The sentence, its translation, and one attention map drawn with shades of characters.

@@ -1,0 +1,78 @@
+// What the parts of the paper's page draw with: elements, heat maps, bars and lines.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element with properties (or attributes, where it has no such property) and children.
+ * @param {string} tag
+ * @param {Record<string, unknown>} [properties]
+ * @param {...(Node | string)} children
+ */
+export function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in node) node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** An element of SVG, whose properties are attributes. */
+export function vector(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** A piece as readers see it: the mark of the beginning of a word looks like a bar, so a dot stands for it. */
+export const shown = (piece) => (piece ?? "?").replaceAll("▁", "·");
+
+/** A number with three digits after the point, and a minus that is as wide as a plus. */
+export const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
+
+/** A colour of the page by its name. */
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** A heat map of rows from −1 to 1: above zero in one colour, below in another. */
+export function heat(rows, label) {
+  const canvas = make("canvas", { width: rows[0].length, height: rows.length, role: "img", "aria-label": label });
+  const brush = canvas.getContext("2d");
+  const [above, below] = [colour("--accent"), colour("--below")];
+  rows.forEach((row, y) => row.forEach((value, x) => {
+    brush.fillStyle = value < 0 ? below : above;
+    brush.globalAlpha = Math.min(1, Math.abs(value));
+    brush.fillRect(x, y, 1, 1);
+  }));
+  return canvas;
+}
+
+/** A table of bars: a name, and for each of its values a bar of its share of `most`. */
+export function bars(rows, most, digits = 3) {
+  const body = rows.map(([name, ...values]) => make("tr", {}, make("th", { scope: "row" }, name),
+    ...values.map((value, i) => {
+      const bar = make("span", { className: `bar bar${i}` });
+      bar.style.width = `${Math.max(0, Math.min(1, value / most)) * 6}rem`;
+      return make("td", {}, bar, ` ${number(value, digits)}`);
+    })));
+  return make("tbody", {}, ...body);
+}
+
+/**
+ * Lines over updates, the last the darkest: `[[x, y], …]` each.
+ * @param {[number, number][][]} lines
+ */
+export function curves(lines, label) {
+  const [width, height] = [480, 160];
+  const all = lines.flat();
+  const most = Math.max(...all.map(([x]) => x), 1);
+  const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), 1e-9)];
+  const at = ([x, y]) => `${(44 + (x / most) * (width - 56)).toFixed(1)},${(height - 20 - ((y - low) / (high - low)) * (height - 36)).toFixed(1)}`;
+  const names = [[4, 16, high], [4, height - 22, low]]
+    .map(([x, y, value]) => vector("text", { x, y }, value >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));
+  const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, String(most));
+  const paths = lines.map((line, i) => vector("polyline", { points: line.map(at).join(" "), class: i === lines.length - 1 ? "now" : "last" }));
+  return vector("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "curves" },
+    vector("path", { d: `M44 12V${height - 20}H${width - 8}`, class: "axis" }), ...paths, ...names, end);
+}

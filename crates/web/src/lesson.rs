@@ -1,0 +1,266 @@
+//! The paper, trained: a small Transformer that learns to write sequences backwards.
+
+use std::error::Error;
+
+use burn::tensor::Device;
+use burnformer_core::{
+    Model, ModelConfig, Parameters, PositionalEncodingConfig, RandomKey, TargetSublayer,
+    Transformer, TransformerConfig,
+};
+use burnformer_data::Batch;
+use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
+use burnformer_train::{Optimizer, OptimizerSettings, Recipe, Replicas, ScheduleSettings, Updater};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+
+use crate::paper::{attention, tables};
+use crate::said;
+
+/// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
+const FIRST: usize = 4;
+/// The number of sequences by which the model is judged.
+const JUDGED: u64 = 100;
+
+/// The choices of a reader.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Choices {
+    model: TransformerConfig,
+    schedule: ScheduleSettings,
+    label_smoothing: f64,
+    seed: u64,
+    /// The number of sequences in an update.
+    batch: u64,
+    /// The most words of a sequence.
+    longest: usize,
+    /// If false, the decoder sees the tokens that it is to predict (paper §3.2.3).
+    mask: bool,
+    /// If false, attention does not divide by √d_k (paper §3.2.1).
+    scale: bool,
+    /// If false, nothing tells the positions of tokens (paper §3.5).
+    positions: bool,
+}
+
+/// A Transformer that learns.
+#[wasm_bindgen]
+pub struct Lesson {
+    choices: Choices,
+    config: ModelConfig,
+    model: Model,
+    updater: Updater,
+    replicas: Replicas,
+    step: u64,
+}
+
+#[wasm_bindgen]
+impl Lesson {
+    /// A model before its first update, for choices in JSON, which are all given.
+    ///
+    /// # Errors
+    /// A choice that is missing, unknown or wrong.
+    #[wasm_bindgen(constructor)]
+    pub fn new(choices: &str) -> Result<Lesson, JsError> {
+        said(Self::begin(choices))
+    }
+
+    /// Makes `count` updates and returns the statistics of each in JSON.
+    pub fn update(&mut self, count: usize) -> String {
+        Value::from_iter((0..count).map(|_| self.update_once())).to_string()
+    }
+
+    /// Judges the model by further sequences, and returns in JSON the share that it reverses
+    /// without a fault, and the first of them with its tables.
+    ///
+    /// # Errors
+    /// The errors of [`search`].
+    pub fn judge(&self) -> Result<String, JsError> {
+        said(self.judged().map(|judged| judged.to_string()))
+    }
+}
+
+impl Lesson {
+    fn begin(choices: &str) -> Result<Self, Box<dyn Error>> {
+        let choices: Choices = serde_json::from_str(choices)?;
+        let device = Device::flex().autodiff();
+        let model = choices.changed(choices.model.init(choices.seed, &device)?, &device);
+        let Choices { seed, label_smoothing, .. } = choices;
+        let recipe = Recipe { seed, label_smoothing, clip_norm: 0.0 };
+        let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
+        Ok(Self {
+            updater: Updater::new(optimizer, recipe, None, &device),
+            replicas: Replicas::new(&[Device::flex()]),
+            config: choices.model.clone().into(),
+            model,
+            choices,
+            step: 0,
+        })
+    }
+
+    fn update_once(&mut self) -> Value {
+        self.step += 1;
+        let rate = self.choices.schedule.rate(self.step, self.config.d_model(), 0.0);
+        let pairs = self.choices.pairs(self.step, self.choices.batch);
+        let batches = [Batch::new((0..pairs.len() as u32).collect(), &pairs)];
+        let (old, step) = (self.model.clone(), self.step);
+        let (model, pending, _) = self.updater.update(old, &batches, step, rate, &self.replicas);
+        self.model = model;
+        let read = self.updater.read(&[pending])[0];
+        let [loss, nll] = [read.loss, read.nll].map(|sum| sum / read.tokens as f64);
+        json!({"step": self.step, "rate": rate, "loss": loss, "nll": nll, "norm": read.norm})
+    }
+
+    fn judged(&self) -> Result<Value, Box<dyn Error>> {
+        let (model, eos) = (self.model.valid(), self.config.tokens().eos);
+        let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
+        let pairs = self.choices.pairs(0, JUDGED);
+        let requests: Vec<_> =
+            pairs.iter().map(|(source, _)| Request::new([&source[..], &[eos]].concat())).collect();
+        let found = search(&neural, &requests, &SearchSettings::greedy(), &Batching::default())?;
+        let expected = pairs.iter().map(|(_, target)| [&target[..], &[eos]].concat());
+        let right = expected.zip(&found).filter(|(target, found)| found[0].tokens == *target);
+        let (source, found) = (&requests[0].source, &found[0][0].tokens);
+        Ok(json!({
+            "step": self.step, "right": right.count() as f64 / JUDGED as f64,
+            "source": source, "found": found,
+            "tables": tables(attention(&model, &self.config, source, found)),
+        }))
+    }
+}
+
+impl Choices {
+    /// The model without the parts of the paper that are left out.
+    fn changed(&self, mut model: Transformer, device: &Device) -> Model {
+        model.decoder.is_causal = self.mask;
+        for layer in &mut model.encoder.layers {
+            layer.self_attention.is_scaled = self.scale;
+        }
+        for layer in &mut model.decoder.layers {
+            if let TargetSublayer::SelfAttention(attention) = &mut layer.self_attention {
+                attention.is_scaled = self.scale;
+            }
+            layer.cross_attention.iter_mut().for_each(|cross| cross.is_scaled = self.scale);
+        }
+        if !self.positions {
+            let config = PositionalEncodingConfig::new(self.model.d_model);
+            let none = config.with_learned(Some(self.model.max_positions)).init(device);
+            let none = none.map_parameters(&mut |_, param| {
+                param.update(Box::new(|x| x * 0.0));
+                param.freeze();
+            });
+            (model.source_position, model.target_position) = (none.clone(), none);
+        }
+        model.into()
+    }
+
+    /// The sequences of an update, each with itself backwards.
+    fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
+        let key = RandomKey::new(self.seed).fold(step);
+        let words = self.model.source_vocab - FIRST;
+        let pair = |key: RandomKey| {
+            let len = 1 + key.words()[0] as usize % self.longest;
+            let word = |i: u64| (FIRST + key.block(i)[0] as usize % words) as u32;
+            let source: Vec<u32> = (0..len as u64).map(word).collect();
+            (source.clone(), source.into_iter().rev().collect())
+        };
+        (0..count).map(|i| pair(key.fold(i))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The choices with which the page begins, and those that are `changed`.
+    fn choices(changed: &Value) -> Value {
+        let model = TransformerConfig { d_ff: 256, dropout: 0.0, ..TransformerConfig::tiny(14) };
+        let model = model.with_width(64, 4);
+        let mut all = json!({
+            "model": model, "schedule": {"warmup": 200, "factor": 0.5}, "label_smoothing": 0.1,
+            "seed": 1, "batch": 64, "longest": 8, "mask": true, "scale": true, "positions": true,
+        });
+        for (name, value) in changed.as_object().unwrap() {
+            match all.get_mut(name) {
+                Some(old) => *old = value.clone(),
+                None => all["model"][name] = value.clone(),
+            }
+        }
+        all
+    }
+
+    fn lesson(changed: Value, updates: usize) -> (Lesson, f64) {
+        let mut lesson = Lesson::begin(&choices(&changed).to_string()).unwrap();
+        let statistics: Value = serde_json::from_str(&lesson.update(updates)).unwrap();
+        let last = &statistics[updates - 1];
+        assert_eq!(last["step"], updates);
+        let nll = last["nll"].as_f64().unwrap();
+        (lesson, nll)
+    }
+
+    fn right(lesson: &Lesson) -> f64 {
+        lesson.judged().unwrap()["right"].as_f64().unwrap()
+    }
+
+    #[test]
+    fn digits_are_reversed_and_before_training_cost_as_much_as_a_guess() {
+        let (_, nll) = lesson(json!({"longest": 5}), 1);
+        assert!((nll - 14f64.ln()).abs() < 1.5, "{nll}");
+        let (lesson, _) = lesson(json!({"longest": 5}), 300);
+        assert!(right(&lesson) > 0.9, "{}", right(&lesson));
+    }
+
+    #[test]
+    fn a_decoder_without_a_mask_reads_the_answer_and_cannot_write() {
+        let (lesson, nll) = lesson(json!({"longest": 5, "mask": false, "label_smoothing": 0}), 300);
+        assert!(nll < 0.05, "{nll}");
+        assert!(right(&lesson) < 0.5, "{}", right(&lesson));
+    }
+
+    #[test]
+    fn without_positions_no_order_is_learnt() {
+        let (lesson, _) = lesson(json!({"longest": 5, "positions": false}), 300);
+        assert!(right(&lesson) < 0.5, "{}", right(&lesson));
+    }
+
+    #[test]
+    fn without_the_factor_attention_begins_sharper() {
+        // The mean of the squares of weights: 1 over the number of keys if all are equal.
+        let sharpness = |scale: bool| {
+            let (lesson, _) = lesson(
+                json!({"scale": scale, "d_model": 256, "heads": 2, "d_k": 128, "d_v": 128}),
+                1,
+            );
+            let judged = lesson.judged().unwrap();
+            let heads = judged["tables"]["encoder"][0].as_array().unwrap();
+            let weights = heads.iter().flat_map(|head| head.as_array().unwrap());
+            weights.map(|weight| (weight.as_f64().unwrap() / 1000.0).powi(2)).sum::<f64>()
+        };
+        let [with, without] = [true, false].map(sharpness);
+        assert!(without > 1.5 * with, "{without} {with}");
+    }
+
+    /// The losses of fifty updates, which the package is compared with.
+    #[test]
+    fn losses_are_those_that_were_written_down() {
+        let mut lesson = Lesson::begin(&choices(&json!({})).to_string()).unwrap();
+        let found: Vec<Value> = serde_json::from_str(&lesson.update(50)).unwrap();
+        let found: Vec<f64> = found.iter().map(|it| it["loss"].as_f64().unwrap()).collect();
+        let written: Vec<f64> = serde_json::from_str(include_str!("../tests/losses.json")).unwrap();
+        assert_eq!(found.len(), written.len());
+        let apart = found.iter().zip(&written).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn a_wrong_choice_is_named() {
+        for (changed, name) in [
+            (json!({"heads": 0}), "heads is 0"),
+            (json!({"dropout": 1.5}), "dropout is 1.5"),
+            (json!({"norm": "none"}), "none"),
+            (json!({"speed": 1}), "speed"),
+        ] {
+            let error = Lesson::begin(&choices(&changed).to_string()).err().unwrap().to_string();
+            assert!(error.contains(name), "{changed}: {error}");
+        }
+    }
+}

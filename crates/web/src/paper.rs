@@ -1,0 +1,358 @@
+//! The paper, seen: one translation, with all that the model and the search computed for it.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+
+use burn::tensor::{Device, Tensor, TensorData};
+use burnformer_core::model_dir::{self, ModelFiles};
+use burnformer_core::{
+    AttentionMaps, Model, ModelConfig, Parameters, TransformerConfig, token_ids,
+};
+use burnformer_data::Tokenizers;
+use burnformer_infer::{
+    Batching, Decoding, NeuralModel, Request, SpecialIds, StepModel, Translator, search,
+};
+use burnformer_kernels::{log_sum_exp, top_k};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use wasm_bindgen::prelude::*;
+
+use crate::options::searched;
+use crate::{Files, said};
+
+/// The most tokens of either side: tables grow with the square of them.
+const LONGEST: usize = 60;
+/// The fewest candidates of a step that are shown.
+const LIKELIEST: usize = 10;
+
+/// A Transformer that shows how it translates.
+#[wasm_bindgen]
+pub struct Paper {
+    translator: Translator,
+    config: ModelConfig,
+    model: Model,
+}
+
+/// The circumstances under which a sentence is translated, all of which are given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    /// Search settings that replace those of the model.
+    search: Map<String, Value>,
+    /// The columns, from and to, of parameters that are set to zero: a head is off if the output
+    /// projection does not read it.
+    off: BTreeMap<String, Vec<[usize; 2]>>,
+    /// The number by which logits are divided for the second probability of each token.
+    temperature: f64,
+}
+
+#[wasm_bindgen]
+impl Paper {
+    /// Loads a model directory, checking the hash of every file.
+    ///
+    /// # Errors
+    /// The errors of [`Translator::load`]; a model that is no Transformer.
+    #[wasm_bindgen(constructor)]
+    pub fn new(files: Files) -> Result<Paper, JsError> {
+        said(Self::load(&files.0))
+    }
+
+    /// Translates `text` and returns the tables of the pass and of the search in JSON, for a
+    /// question in JSON.
+    ///
+    /// # Errors
+    /// A question with an unknown or wrong value; a sentence that is empty or too long.
+    pub fn see(&self, text: &str, question: &str) -> Result<String, JsError> {
+        said(self.answer(text, question).map(|seen| seen.to_string()))
+    }
+}
+
+impl Paper {
+    fn load(files: &ModelFiles) -> Result<Self, Box<dyn Error>> {
+        let translator = Translator::load_from(files, &Device::flex(), None)?;
+        let (config, model) = model_dir::load(files, &Device::flex())?;
+        let (name, architecture) = (files.name.display(), config.architecture());
+        if architecture != TransformerConfig::ARCHITECTURE {
+            return Err(format!("{name}: a model \"{architecture}\"; open a Transformer").into());
+        }
+        Ok(Self { translator, config, model })
+    }
+
+    fn answer(&self, text: &str, question: &str) -> Result<Value, Box<dyn Error>> {
+        let Question { search: asked, off, temperature } = serde_json::from_str(question)?;
+        let mut settings = searched(&self.translator.options().search, &asked)?;
+        settings.max_length = Some(settings.max_length.unwrap_or(LONGEST).min(LONGEST));
+        let Tokenizers { source, target } = self.translator.tokenizers();
+        let ids = source.encode(text);
+        if !(1..LONGEST).contains(&ids.len()) {
+            let (count, most) = (ids.len(), LONGEST - 1);
+            return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
+        }
+        let requests = [Request::new([&ids[..], &[self.config.tokens().eos]].concat())];
+        let model = without(self.model.clone(), &off);
+        let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
+        let count = LIKELIEST.max(2 * settings.beam_size);
+        let watched = Watched { model: &neural, temperature, count, steps: Mutex::default() };
+        let best = search(&watched, &requests, &settings, &Batching::default())?[0].remove(0);
+        let steps = watched.steps.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let divisors = (1..=steps.len() + 1).map(|n| settings.length_penalty.divisor(n));
+        let named = steps.iter().flat_map(|step| step.candidates.iter().flatten());
+        let named = named.map(|&(id, ..)| id).chain(best.tokens.iter().copied());
+        let pieces: BTreeMap<u32, _> = named.map(|id| (id, target.token(id))).collect();
+        let maps = attention(&model, &self.config, &requests[0].source, &best.tokens);
+        Ok(json!({
+            "config": self.config.to_json(), "search": settings,
+            "source": requests[0].source.iter().map(|&id| source.token(id)).collect::<Vec<_>>(),
+            "tokens": best.tokens, "text": target.decode(&best.tokens), "score": best.score,
+            "pieces": pieces, "divisors": divisors.collect::<Vec<_>>(), "steps": steps,
+            "tables": tables(maps),
+        }))
+    }
+}
+
+/// The model with zeros in some columns of some parameters.
+fn without(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
+    model.map_parameters(&mut |name, param| {
+        let (Some(ranges), columns) = (off.get(name), *param.shape().last().unwrap_or(&1)) else {
+            return;
+        };
+        let is_off = |i: usize| ranges.iter().any(|[from, to]| (*from..*to).contains(&i));
+        param.update(Box::new(|flat| {
+            let (count, device) = (flat.dims()[0], flat.device());
+            let kept = (0..count).map(|i| if is_off(i % columns) { 0.0 } else { 1.0f32 });
+            flat * Tensor::from_data(TensorData::new(kept.collect(), [count]), &device)
+        }));
+    })
+}
+
+/// The weights of all layers and heads and the terms of residual connections for `source` and
+/// `target`, ids with `</s>` at the end.
+pub fn attention(
+    model: &Model,
+    config: &ModelConfig,
+    source: &[u32],
+    target: &[u32],
+) -> AttentionMaps {
+    let tokens = config.tokens();
+    let input = [&[tokens.bos], &target[..target.len() - 1]].concat();
+    let ids = |ids: &[u32], vocab| token_ids(ids, [1, ids.len()], vocab, &Device::flex());
+    model.attention(ids(source, tokens.source_vocab), ids(&input, tokens.target_vocab))
+}
+
+/// The tables of a pass for a page, in thousandths: weights by layer and head, the embedded
+/// sequences by position, and the root mean squares of both terms of each residual connection.
+pub fn tables(maps: AttentionMaps) -> Value {
+    let AttentionMaps { encoder_self, decoder_self, cross, residuals } = maps;
+    let heads = |weights: Tensor<4>| thousandths(weights.squeeze_dim::<3>(0).flatten(1, 2));
+    let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect::<Vec<_>>();
+    let size = |x: Tensor<2>| thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0);
+    let embedded = residuals.each_ref().map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
+    let sizes = residuals.map(|all| all.into_iter().map(|pair| pair.map(size)).collect::<Vec<_>>());
+    json!({
+        "encoder": layers(encoder_self), "decoder": layers(decoder_self), "cross": layers(cross),
+        "embedded": embedded, "sizes": sizes,
+    })
+}
+
+/// The rows of a table.
+fn thousandths(table: Tensor<2>) -> Vec<Vec<i32>> {
+    let [_, columns] = table.dims();
+    let values: Vec<i32> =
+        table.into_data().iter::<f32>().map(|value| (value * 1000.0).round() as i32).collect();
+    values.chunks(columns).map(<[i32]>::to_vec).collect()
+}
+
+/// A step of the search.
+#[derive(Serialize)]
+struct Step {
+    /// The row of the step before that each row continues, and its token.
+    rows: Vec<(usize, u32)>,
+    /// The likeliest next tokens of each row: their log-probabilities, and their probabilities at
+    /// the temperature.
+    candidates: Vec<Vec<(u32, f64, f64)>>,
+}
+
+/// A model whose steps are kept.
+struct Watched<'a> {
+    model: &'a NeuralModel,
+    temperature: f64,
+    count: usize,
+    steps: Mutex<Vec<Step>>,
+}
+
+impl Watched<'_> {
+    /// The likeliest of the tokens with these logits.
+    fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
+        let tempered = |logit: f32| (f64::from(logit) / self.temperature) as f32;
+        let all: Vec<f32> = logits.iter().map(|&logit| tempered(logit)).collect();
+        let (sum, tempered_sum) = (log_sum_exp(logits), log_sum_exp(&all));
+        let mut best = Vec::new();
+        top_k(logits, self.count, &mut best);
+        let candidate = |(logit, id)| {
+            let log_prob = f64::from(logit) - sum;
+            (id, log_prob, (f64::from(tempered(logit)) - tempered_sum).exp())
+        };
+        best.into_iter().map(candidate).collect()
+    }
+}
+
+impl StepModel for Watched<'_> {
+    fn source_vocab(&self) -> usize {
+        self.model.source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.model.target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.model.special()
+    }
+
+    fn max_positions(&self) -> Option<usize> {
+        self.model.max_positions()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        Box::new(WatchedDecoding { inner: self.model.start(sources), watched: self, parents: None })
+    }
+}
+
+struct WatchedDecoding<'a> {
+    inner: Box<dyn Decoding + 'a>,
+    watched: &'a Watched<'a>,
+    /// The rows that the next ones continue, if they are others than before.
+    parents: Option<Vec<usize>>,
+}
+
+impl Decoding for WatchedDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let logits = self.inner.step(tokens);
+        let parents = self.parents.take().unwrap_or_else(|| (0..tokens.len()).collect());
+        let rows = parents.into_iter().zip(tokens.iter().copied()).collect();
+        let each = logits.chunks_exact(self.watched.target_vocab());
+        let candidates = each.map(|logits| self.watched.candidates(logits)).collect();
+        let mut steps = self.watched.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.push(Step { rows, candidates });
+        logits
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.inner.reorder(rows, sentences);
+        self.parents = Some(rows.to_vec());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use burnformer_core::ComputeType;
+
+    use super::*;
+
+    const TEXT: &str = "Das kleine Haus steht am See.";
+
+    fn files() -> ModelFiles {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
+        let read = |entry: std::io::Result<std::fs::DirEntry>| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().display().to_string(), std::fs::read(&path).unwrap())
+        };
+        let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
+        ModelFiles { name: "de-en".into(), contents }
+    }
+
+    /// The question without anything that is asked, and what is `changed`.
+    fn question(changed: &Value) -> String {
+        let mut all = json!({"search": {}, "off": {}, "temperature": 1.0});
+        for (name, value) in changed.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        all.to_string()
+    }
+
+    fn seen(changed: Value) -> Value {
+        Paper::load(&files()).unwrap().answer(TEXT, &question(&changed)).unwrap()
+    }
+
+    /// The likeliest tokens are followed from step to step, as the page draws them.
+    #[test]
+    fn the_steps_contain_the_path_of_the_translation_and_its_score() {
+        let seen = seen(json!({}));
+        let (mut row, mut sum) = (0, 0.0);
+        let tokens = seen["tokens"].as_array().unwrap();
+        for (n, token) in tokens.iter().enumerate() {
+            let candidates = seen["steps"][n]["candidates"][row].as_array().unwrap();
+            sum += candidates.iter().find(|it| it[0] == *token).unwrap()[1].as_f64().unwrap();
+            let next = seen["steps"][n + 1]["rows"].as_array();
+            let is_next = |it: &Value| *it == json!([row, token]);
+            row = next.and_then(|next| next.iter().position(is_next)).unwrap_or(usize::MAX);
+        }
+        let divisor = seen["divisors"][tokens.len() - 1].as_f64().unwrap();
+        assert!((sum / divisor - seen["score"].as_f64().unwrap()).abs() < 1e-5);
+        let float32 = Some(ComputeType::Float32);
+        let translator = Translator::load_from(&files(), &Device::flex(), float32).unwrap();
+        let translated = translator.translate(&[TEXT], &translator.options()).unwrap();
+        assert_eq!(seen["text"], translated[0].text);
+    }
+
+    #[test]
+    fn every_head_of_every_layer_has_weights_that_sum_to_one() {
+        let seen = seen(json!({}));
+        let [sources, targets] =
+            [&seen["source"], &seen["tokens"]].map(|it| it.as_array().unwrap().len());
+        for (kind, layers, keys) in
+            [("encoder", 3, sources), ("decoder", 2, targets), ("cross", 2, sources)]
+        {
+            let all = seen["tables"][kind].as_array().unwrap();
+            assert_eq!(all.len(), layers);
+            for head in all.iter().flat_map(|layer| layer.as_array().unwrap()) {
+                for row in head.as_array().unwrap().chunks(keys) {
+                    let sum: i64 = row.iter().map(|weight| weight.as_i64().unwrap()).sum();
+                    assert!((sum - 1000).abs() <= keys as i64, "{kind}: {sum}");
+                }
+            }
+        }
+        let [encoder, decoder] =
+            [0, 1].map(|i| seen["tables"]["sizes"][i].as_array().unwrap().len());
+        assert_eq!((encoder, decoder), (3 * 2, 2 * 3));
+        assert_eq!(seen["tables"]["embedded"][0].as_array().unwrap().len(), sources);
+    }
+
+    #[test]
+    fn heads_that_are_off_change_what_follows_and_no_weights_before() {
+        let name = "decoder.layers.0.cross_attention.output.weight";
+        let [with, without] = [json!({}), json!({"off": {name: [[0, 256]]}})].map(seen);
+        assert_eq!(with["tables"]["encoder"], without["tables"]["encoder"]);
+        assert_ne!(with["score"], without["score"]);
+        let one =
+            seen(json!({"off": {"encoder.layers.0.self_attention.output.weight": [[64, 128]]}}));
+        assert_eq!(with["tables"]["encoder"][0], one["tables"]["encoder"][0]);
+        assert_ne!(with["tables"]["encoder"][1], one["tables"]["encoder"][1]);
+        assert_eq!(seen(json!({"off": {name: []}}))["tables"], with["tables"]);
+    }
+
+    #[test]
+    fn a_temperature_flattens_and_a_beam_has_its_width() {
+        let seen = seen(json!({"temperature": 2.0, "search": {"beam_size": 2}}));
+        let first = &seen["steps"][0]["candidates"][0][0];
+        assert!(first[2].as_f64().unwrap() < first[1].as_f64().unwrap().exp());
+        assert_eq!(seen["steps"][1]["rows"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn wrong_questions_are_named() {
+        let paper = Paper::load(&files()).unwrap();
+        for (text, changed, name) in [
+            ("", json!({}), "0 tokens"),
+            (&"Haus ".repeat(100)[..], json!({}), "give 1 to 59"),
+            (TEXT, json!({"search": {"beam_size": 0}}), "beam_size"),
+            (TEXT, json!({"speed": 1}), "speed"),
+        ] {
+            let error = paper.answer(text, &question(&changed)).unwrap_err().to_string();
+            assert!(error.contains(name), "{changed}: {error}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// What a reader does on the paper's page.
+
+const all = (selector) => [...page().querySelectorAll(selector)];
+
+function set(id, value, event = "input") {
+  if (at(id).type === "checkbox") at(id).checked = value;
+  else at(id).value = value;
+  at(id).dispatchEvent(new Event(event));
+}
+
+async function steps() {
+  frame.src = "/paper.html";
+  const seen = () => at("drawn").textContent && /^Seconds: /.test(at("status").textContent);
+  await until("the translation", seen);
+  const first = at("translation").textContent;
+  log(`translation: ${first}`);
+  const best = all("#tree g.best text:not(.small)").map((it) => it.textContent).join("").replace("</s>", "").replaceAll("·", " ");
+  log(`the best path is ${best.replace("<s>", "").trim() === first ? "the translation" : best}`);
+
+  for (const button of all("#head-grid .head").keys()) {
+    all("#head-grid .head")[button].click();
+    set("off", true, "change");
+  }
+  await until("another translation", () => at("before").textContent);
+  const isOther = at("translation").textContent !== first && at("before").textContent.includes(first);
+  log(`heads off: ${isOther ? "another translation, and the one before" : at("before").textContent}`);
+  at("on").click();
+  await until("the first translation", () => at("translation").textContent === first && !at("before").textContent);
+  log("heads on: the translation");
+
+  set("beam", 1);
+  await until("greedy search", () => at("tree-text").textContent.includes("the 1 best"));
+  const rows = new Set(all("#tree rect").map((it) => it.getAttribute("y")));
+  log(`greedy: ${rows.size} in each step`);
+  set("grown", 2);
+  log(`grown: ${all("#tree g").length - 1}`);
+  all("#source-chips button")[2].click();
+  log(`a piece: ${all("#source-chips [aria-pressed=true]").length === 1 ? "chosen" : "not chosen"}`);
+
+  set("d_model", 5);
+  set("layers", 1);
+  set("smoothing", 0);
+  at("start").click();
+  await until("fifty updates", () => at("right").textContent);
+  at("start").click();
+  await until("the end", () => at("start").textContent === "Train");
+  const loss = () => Number(at("progress").textContent.match(/loss ([\d.]+)/)[1]);
+  log(loss() < 2.6 ? "losses fall" : `loss ${loss()}`);
+  set("mask", false, "change");
+  set("warmup", 100);
+  at("right").textContent = "";
+  at("start").click();
+  await until("the answer is read", () => loss() < 0.1 && Number(at("progress").textContent.match(/Update (\d+)/)[1]) >= 150);
+  const nothing = /^([0-9]|1[0-9]|2[0-9]) %/.test(at("right").textContent);
+  at("start").click();
+  await until("the end", () => at("start").textContent === "Train");
+  log(`without the mask: the loss is nothing, and ${nothing ? "nothing is right" : at("right").textContent}`);
+  await looked();
+  set("sentence", "");
+  await until("the error", () => at("status").classList.contains("error"));
+  log(`empty: ${at("status").textContent}`);
+}
+
+run(steps);

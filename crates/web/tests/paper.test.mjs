@@ -1,0 +1,88 @@
+// The paper's module in Node: what it shows is what it computes, and its training is the program's.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { files, folder, native, seal } from "./common.mjs";
+
+const open = (name) => import(pathToFileURL(join(folder, name)));
+const { default: init, Files, Lesson, Paper } = await open("burnformer_paper.js");
+const { path, treeOf } = await open("beam.js");
+await init({ module_or_path: readFileSync(join(folder, "burnformer_paper_bg.wasm")) });
+
+function paper(all = files(), name = "de-en") {
+  const given = new Files(name);
+  all.forEach((bytes, file) => given.add(file, bytes));
+  return new Paper(given);
+}
+
+const question = (changed = {}) => JSON.stringify({ search: {}, off: {}, temperature: 1, ...changed });
+
+const choices = (changed = {}) => {
+  const { schedule, ...model } = changed;
+  return JSON.stringify({
+    model: {
+      source_vocab: 14, target_vocab: 14, d_model: 64, heads: 4, d_k: 16, d_v: 16, d_ff: 256, encoder_layers: 2,
+      decoder_layers: 2, dropout: 0, attention_dropout: 0, activation_dropout: 0, norm: "post", layer_norm_eps: 1e-5,
+      activation: "relu", positions: "sinusoidal", max_positions: 1024, attention_window: null, sharing: "all",
+      pad: 0, bos: 1, eos: 2, ...model,
+    },
+    schedule: schedule ?? { warmup: 200, factor: 0.5 }, label_smoothing: 0.1, seed: 1, batch: 64, longest: 8,
+    mask: true, scale: true, positions: true,
+  });
+};
+
+test("trees end in the program's translations", () => {
+  const seen = paper();
+  const expected = native("de-en", 20, ["--compute", "float32"]).filter(({ source }) => source.length < 80);
+  const same = expected.filter(({ source, tokens, translation }) => {
+    const found = JSON.parse(seen.see(source, question()));
+    const tree = treeOf(found);
+    const ends = tree.flat().filter(({ state }) => state === "finished").sort((a, b) => b.score - a.score);
+    assert.ok(Math.abs(ends[0].score - found.score) < 1e-5, source);
+    assert.ok(ends[0].isBest, source);
+    assert.equal(path(ends[0]), found.text, source);
+    for (const column of tree.slice(1)) assert.ok(column.length <= 8);
+    return String(found.tokens) === String(tokens) && found.text === translation;
+  });
+  assert.ok(same.length >= expected.length - 1, `${same.length} of ${expected.length}`);
+});
+
+test("a question or a model that is wrong is an error with a sentence, and the next is answered", () => {
+  const seen = paper();
+  assert.throws(() => seen.see("", question()), /0 tokens/);
+  assert.throws(() => seen.see("Haus", question({ search: { beam_size: 0 } })), /beam_size/);
+  assert.throws(() => seen.see("Haus", "{}"), /search/);
+  assert.throws(() => new Lesson(choices({ heads: 0 })), /heads is 0/);
+  assert.throws(() => new Lesson("{}"), /model/);
+  const all = files();
+  const config = JSON.parse(new TextDecoder().decode(all.get("config.json")));
+  config.arch = "rnn";
+  all.set("config.json", new TextEncoder().encode(JSON.stringify(config)));
+  assert.throws(() => paper(seal(all)), /de-en/);
+  assert.match(JSON.parse(seen.see("Haus", question())).text, /./);
+});
+
+test("the losses of fifty updates are the program's", (t) => {
+  const written = JSON.parse(readFileSync(new URL("losses.json", import.meta.url), "utf8"));
+  const found = JSON.parse(new Lesson(choices()).update(50)).map(({ loss }) => loss);
+  assert.equal(found.length, written.length);
+  const apart = Math.max(...found.map((loss, i) => Math.abs(loss - written[i])));
+  t.diagnostic(`largest difference ${apart.toExponential(1)}`);
+  assert.ok(apart < 2e-3, `${apart}`);
+});
+
+test("digits are reversed", (t) => {
+  const [lesson, start] = [new Lesson(choices()), performance.now()];
+  const most = Number(process.env.BURNFORMER_UPDATES ?? 400);
+  let judged = { right: 0 };
+  while (judged.right < 0.99 && (judged.step ?? 0) < most) {
+    lesson.update(50);
+    judged = JSON.parse(lesson.judge());
+  }
+  t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right}`);
+  assert.ok(judged.right > 0.8, `${judged.right}`);
+});
