@@ -87,7 +87,7 @@ for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=prefer
     if (!browser) return t.skip("no Chromium in PATH");
     const lines = await told(browser, flags, "paper-steps.js");
     assert.deepEqual(lines, [
-      "translation: The little house is at the lake.",
+      "translation: The small house is on the lake.",
       "the best path is the translation",
       "heads off: another translation, and the one before",
       "heads on: the translation",
