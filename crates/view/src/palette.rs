@@ -36,11 +36,7 @@ impl Look {
     }
 
     /// Draws a line through `points`, which are given in pixels.
-    pub fn line<B: DrawingBackend>(
-        self,
-        area: &Area<B>,
-        points: &[(i32, i32)],
-    ) -> Drawn<B> {
+    pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> Drawn<B> {
         let style = self.color.stroke_width(pixels(WIDTH).max(1) as u32);
         let (dash, gap) = (pixels(self.dash.0), pixels(self.dash.1));
         if gap == 0 {
