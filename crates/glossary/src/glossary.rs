@@ -11,10 +11,6 @@ use crate::words::{Word, joined, words};
 /// The largest number of terms of a sentence.
 pub const MOST_TERMS: usize = 64;
 
-/// The bytes of memory that an entry takes, and each byte of its text.
-const BYTES_PER_ENTRY: usize = 1024;
-const BYTES_PER_BYTE: usize = 8;
-
 /// Terms and their translations.
 #[derive(Clone, Debug, Default)]
 pub struct Glossary {
@@ -79,7 +75,8 @@ impl Glossary {
     pub fn size(&self) -> usize {
         let texts =
             self.entries.iter().flat_map(|entry| entry.targets.iter().chain([&entry.source]));
-        BYTES_PER_ENTRY * self.len() + BYTES_PER_BYTE * texts.map(String::len).sum::<usize>()
+        // An entry takes 1 KiB beside its texts, and the words of these eight bytes for each.
+        1024 * self.len() + 8 * texts.map(String::len).sum::<usize>()
     }
 
     /// Returns whether there are no entries.

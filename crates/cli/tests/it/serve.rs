@@ -196,7 +196,7 @@ fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
         refused(
             &["translate", "--model", &model, "--target-language", language],
             2,
-            &["fra, deu, pob", "as --target-language"],
+            &["fra, deu, pob", "--target-language"],
         );
     }
 }

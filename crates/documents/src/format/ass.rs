@@ -16,7 +16,7 @@ use crate::words::regex;
 const FIELDS: usize = 10;
 
 /// Override tags, breaks of lines and hard spaces; the number of a drawing.
-static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|\\[Nnh]"));
+static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|\\h|\\[Nn](?:\s*\\[Nn])*"));
 static DRAWING: LazyLock<Regex> = LazyLock::new(|| regex(r"\\p(\d+)"));
 
 /// Returns whether `line` is a dialogue or the beginning of a file.
@@ -58,7 +58,11 @@ fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
         at = end;
         match &text[start..end] {
             "" => {}
-            tag if tag == newline && !is_drawing => breaks.push(builder.line_break()),
+            tag if tag == newline && !is_drawing && start > 0 && end < text.len() => {
+                breaks.push(builder.line_break());
+            }
+            // Empty lines, and those at the ends.
+            tag if tag.starts_with("\\N") || tag.starts_with("\\n") => builder.break_point(tag),
             tag => {
                 builder.point(tag);
                 let last = DRAWING.captures_iter(tag).last();

@@ -147,6 +147,29 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
     }
 }
 
+/// Empty lines of a subtitle and breaks at its ends stay, whatever the translation is. A single
+/// break may stand between other words.
+#[test]
+fn breaks_of_ass_stay() {
+    for (text, upper_text) in [
+        ("One dog\\N\\N\\Ntwo cats", "ONE DOG\\N\\N\\NTWO CATS"),
+        ("{\\i1}One dog, \\N\\N{\\i0}two\\Ncats\\N", "{\\i1}ONE DOG, \\N\\N{\\i0}TWO\\NCATS\\N"),
+        ("\\NOne dog\\nand\\n\\ntwo\\N", "\\NONE DOG\\nAND\\n\\nTWO\\N"),
+        ("A\\Nb\\N\\Nc", "A\\NB\\N\\NC"),
+    ] {
+        let file =
+            |text: &str| format!("[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,{text}\n");
+        assert_eq!(translate(&file(text), Format::Ass, &upper), file(upper_text));
+        assert_eq!(translate(&file(text), Format::Ass, &identity), file(text));
+        let short = translate(&file(text), Format::Ass, &|sentence| Translated {
+            text: if sentence.text.is_empty() { String::new() } else { "X".into() },
+            links: Vec::new(),
+        });
+        let runs = |text: &str| text.matches("\\N\\N").count() + text.matches("\\n\\n").count();
+        assert_eq!(runs(&short), runs(text), "{text}: {short}");
+    }
+}
+
 /// A file of each format that is read as another is refused, with a remedy, unless it is one: all
 /// are texts, pages and Markdown, each line is one of Java's properties, and JSON is YAML.
 #[test]
