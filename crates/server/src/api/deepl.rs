@@ -3,20 +3,24 @@
 pub(crate) mod documents;
 pub(crate) mod glossaries;
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use burnformer_documents::Format;
+use burnformer_glossary::Glossary;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::AUTO;
 use super::body::{Fields, MOST_FIELDS, Texts};
 use super::error::{ApiError, ErrorBody, Refused};
+use super::{AUTO, Client};
 use crate::engine::Choice;
 use crate::language::{LanguagePair, name};
 use crate::text::best;
@@ -145,7 +149,7 @@ pub(crate) async fn deepl_translate(
     let texts: Vec<String> = texts.into_iter().map(prepared).collect();
     let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
     let (pairs, _) = client.sourced(&source, &request.target_lang, &texts, format).await?;
-    let glossaries = glossaries::prescribed(&client, request.glossary_id, &source, &pairs[0])?;
+    let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let choice = Choice { n_best: 1, ..Choice::default() };
     let all = client.translate(texts, &pairs, format, choice, glossaries).await?;
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
@@ -209,6 +213,35 @@ fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, Api
     }
     let error = format!("{value} is not supported");
     Err(ApiError::bad(field, error, format!("one of {}", known.join(", "))))
+}
+
+/// The error where a request names a glossary that there is not.
+fn unknown() -> ApiError {
+    let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
+    ApiError::new(StatusCode::NOT_FOUND, error)
+}
+
+/// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
+///
+/// # Errors
+/// If there is none, or if it has no terms for the pair.
+fn prescribed(
+    client: &Client,
+    ids: Option<Texts>,
+    source: &str,
+    pair: &LanguagePair,
+) -> Result<Vec<Arc<Glossary>>, ApiError> {
+    let ids = items(ids);
+    // DeepL allows five.
+    if source == AUTO && !ids.is_empty() || ids.len() > 5 {
+        let error = format!("{} glossaries for texts in the language {source:?}", ids.len());
+        return Err(ApiError::bad("glossary_id", error, "send source_lang, and 5 at most"));
+    }
+    let terms = |id: &String| {
+        let all = client.glossaries.get(id)?.terms;
+        all.into_iter().find_map(|(known, terms)| (known == *pair).then_some(terms))
+    };
+    ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
 }
 
 /// The items of a list, which may stand in texts with commas.

@@ -15,8 +15,7 @@ use super::super::body::{Fields, MOST_FIELDS, Texts, open};
 use super::super::error::{ApiError, Refused};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
-use super::glossaries::prescribed;
-use super::{FORMALITIES, known, refused};
+use super::{FORMALITIES, known, prescribed, refused};
 use crate::kept::{FileState, KeptFile};
 
 /// A request that begins the translation of a document.

@@ -15,19 +15,17 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::super::body::{Fields, Texts};
+use super::super::body::Fields;
 use super::super::error::{ApiError, Refused};
 use super::super::v1::terms;
-use super::super::{AUTO, Client, Shared};
-use super::{DeeplRequest, items, known, languages};
+use super::super::{Client, Shared};
+use super::{DeeplRequest, known, languages, unknown};
 use crate::compute::{Waits, compute};
 use crate::kept::KeptGlossary;
 use crate::language::LanguagePair;
 
 /// So many times the terms of a request's glossary may be sent at a time: they are read once.
 const KEPT_TERMS: usize = 20;
-/// The most glossaries of a request, as DeepL allows them.
-const MOST_GLOSSARIES: usize = 5;
 
 /// The paths of each version.
 pub(crate) fn router() -> OpenApiRouter<Shared> {
@@ -157,11 +155,6 @@ fn dictionary((pair, terms): &Dictionary) -> Value {
     answer
 }
 
-fn unknown() -> ApiError {
-    let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
-    ApiError::new(StatusCode::NOT_FOUND, error)
-}
-
 /// Reads terms that were sent.
 async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiError> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
@@ -174,29 +167,6 @@ async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiE
         return Err(ApiError::bad("entries", error, "lines of a term, a tab and its translation"));
     }
     Ok((pair, terms.into()))
-}
-
-/// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
-///
-/// # Errors
-/// If there is none, or if it has no terms for the pair.
-pub(super) fn prescribed(
-    client: &Client,
-    ids: Option<Texts>,
-    source: &str,
-    pair: &LanguagePair,
-) -> Result<Vec<Arc<Glossary>>, ApiError> {
-    let ids = items(ids);
-    if source == AUTO && !ids.is_empty() || ids.len() > MOST_GLOSSARIES {
-        let error = format!("{} glossaries for texts in the language {source:?}", ids.len());
-        let remedy = "send source_lang, and 5 glossaries at most";
-        return Err(ApiError::bad("glossary_id", error, remedy));
-    }
-    let terms = |id: &String| {
-        let all = client.glossaries.get(id)?.terms;
-        all.into_iter().find_map(|(known, terms)| (known == *pair).then_some(terms))
-    };
-    ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
 }
 
 /// The first two cells of each row.
