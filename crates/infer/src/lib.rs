@@ -97,14 +97,13 @@ pub use burnformer_text::find_language;
 pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
 pub use error::{InferError, SentenceError};
-pub use hypothesis::{FinishReason, Hypothesis};
+pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
 pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
-    Alternative, LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TextLink,
-    TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
-    vocabularies,
+    LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TextLink, TranslateOptions,
+    Translator, load_settings, load_tokenizers, save_text_files, vocabularies,
 };

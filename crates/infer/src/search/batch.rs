@@ -1,6 +1,6 @@
 //! The search for several sentences whose steps the model computes together.
 
-use super::choices::Choices;
+use super::constraint::Choices;
 use super::request::Request;
 use super::sentence::SentenceSearch;
 use super::task::Task;

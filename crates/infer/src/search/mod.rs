@@ -1,17 +1,14 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
 mod batch;
-mod check;
-mod choices;
 mod constraint;
-mod parallel;
 mod request;
 mod sample;
 mod sentence;
 mod task;
 mod terms;
 
-pub(crate) use check::check;
+pub(crate) use request::check;
 pub use request::{Cancel, Request};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
@@ -19,7 +16,7 @@ use std::borrow::Cow;
 
 use burnformer_glossary::MOST_TERMS;
 
-use crate::batching::Batching;
+use crate::batching::{self, Batching, divide};
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
 use crate::model::StepModel;
@@ -156,13 +153,13 @@ impl Searcher<'_> {
         let threads = model.parallelism();
         let mut parts = self.batches(indices, &sources);
         if let Some(threads) = threads {
-            parts = parallel::divide(parts, threads);
+            parts = divide(parts, threads);
         }
         let work = |part: &[usize]| {
             let found = search_batch(model, requests, &sources, part, settings);
             found.inspect(|_| done(part.len()))
         };
-        parallel::run(&parts, threads, work, |found| {
+        batching::run(&parts, threads, work, |found| {
             for (index, hypotheses) in found {
                 results[index] = hypotheses;
             }

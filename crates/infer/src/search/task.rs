@@ -1,7 +1,7 @@
 use burnformer_core::RandomKey;
 use burnformer_kernels::log_sum_exp;
 
-use super::choices::Choices;
+use super::constraint::Choices;
 use super::request::Request;
 use crate::error::{InferError, SentenceError};
 use crate::hypothesis::{FinishReason, Hypothesis};

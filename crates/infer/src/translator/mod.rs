@@ -11,11 +11,9 @@ mod options;
 mod score;
 mod terms;
 mod translate;
-mod translation;
 mod unknown;
 
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
 pub use links::TextLink;
 pub use load::{Translator, vocabularies};
 pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
-pub use translation::{Alternative, Translation};

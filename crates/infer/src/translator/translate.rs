@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use super::found::Found;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
-use super::translation::{Translation, text_of};
 use crate::error::{InferError, until_error};
-use crate::hypothesis::Hypothesis;
+use crate::hypothesis::{Hypothesis, Translation, text_of};
 use crate::ids::check_lengths;
 use crate::search::{Request, check, search_counting};
 

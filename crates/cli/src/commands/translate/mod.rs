@@ -1,6 +1,5 @@
 mod args;
 mod document;
-mod files;
 mod input;
 mod job;
 
@@ -12,7 +11,7 @@ use burnformer_documents::{Format, OfficeKind};
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use serde_json::{Value, json};
 
-use self::files::files;
+use self::args::files;
 use self::input::Input;
 use self::job::Job;
 use super::{of_sides, shortlist};
