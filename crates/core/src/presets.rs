@@ -83,9 +83,7 @@ impl TransformerConfig {
         let d_head = head(d_model, heads);
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
-}
 
-impl TransformerConfig {
     /// This configuration with the sizes of the decoder's attentions and feed-forward networks,
     /// where other systems have others there.
     pub fn of_decoder(&self) -> Self {

@@ -76,6 +76,12 @@ impl BatchStream {
         self.window = Some((key, plan));
         Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
     }
+
+    /// Gives updates of `size` batches each. The batches of other processes are planned and not
+    /// read.
+    pub fn updates(self, size: usize, rank: Rank) -> UpdateStream {
+        UpdateStream { stream: self, size, rank }
+    }
 }
 
 impl Iterator for BatchStream {
@@ -139,14 +145,6 @@ pub struct UpdateStream {
     stream: BatchStream,
     size: usize,
     rank: Rank,
-}
-
-impl BatchStream {
-    /// Gives updates of `size` batches each. The batches of other processes are planned and not
-    /// read.
-    pub fn updates(self, size: usize, rank: Rank) -> UpdateStream {
-        UpdateStream { stream: self, size, rank }
-    }
 }
 
 impl UpdateStream {

@@ -86,19 +86,7 @@ impl MarianConfig {
             ..Self::default()
         }
     }
-}
 
-/// A class of models of transformers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
-    /// `MarianMTModel`.
-    Marian,
-    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers,
-    /// positions from 2 on.
-    M2m100,
-}
-
-impl MarianConfig {
     /// The configuration of the model. `sharing` is known from the weights alone.
     ///
     /// # Errors
@@ -206,6 +194,16 @@ impl MarianConfig {
             None => Ok(()),
         }
     }
+}
+
+/// A class of models of transformers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// `MarianMTModel`.
+    Marian,
+    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers,
+    /// positions from 2 on.
+    M2m100,
 }
 
 /// The keys of `generation_config.json` that are used; those that are missing have the defaults of

@@ -21,8 +21,8 @@ use crate::run::folder::write_file;
 use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::RunState;
 use crate::update::Updater;
-use crate::update::ranks::Workers;
 use crate::update::recipe::Recipe;
+use crate::update::replicas::Workers;
 use crate::validation::Validator;
 
 impl Learner {

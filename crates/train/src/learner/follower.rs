@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use burn::tensor::{Device, TensorData};
-use burnformer_core::Model;
-use burnformer_core::{named_parameters, with_parameters};
+use burnformer_core::{Model, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
 use super::Learner;
@@ -21,8 +20,8 @@ use crate::run::origin::Origin;
 use crate::run::start_model::FirstModel;
 use crate::update::Updater;
 use crate::update::loss_scale::LossScale;
-use crate::update::ranks::{Ranks, Workers};
 use crate::update::recipe::Recipe;
+use crate::update::replicas::{Ranks, Workers};
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::origin::Origin;
 use crate::update::loss_scale::LossScale;
-use crate::update::ranks::Ranks;
+use crate::update::replicas::Ranks;
 
 /// A message of process 0 to the others, which it sends before it does the same.
 #[derive(Serialize, Deserialize)]

@@ -19,9 +19,8 @@ use crate::run::origin::Origin;
 use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::CheckpointKind;
 use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
-use crate::update::ranks::Workers;
 use crate::update::recipe::{Objective, Recipe};
-use crate::update::replicas::Replicas;
+use crate::update::replicas::{Replicas, Workers};
 use crate::validation::Validator;
 
 /// The parts of a run beside its model and optimiser. Updates do not change them.

@@ -99,26 +99,7 @@ impl Learner {
         let text = validation.hypotheses.join("\n") + "\n";
         fs::write(&path, text).at(&path)
     }
-}
 
-/// The number of seconds of training after which the first look comes.
-const AFTER: f64 = 60.0;
-
-/// The number of updates after which a run would write its first model otherwise: the validation
-/// that writes `best/`, or the checkpoint that writes `last/`.
-fn first_model(config: &TrainConfig, validates: bool) -> u64 {
-    if validates { config.validation.every } else { config.checkpoints.every }
-}
-
-/// The number of seconds after which the first look at the run in `run` is due; `None` if it has a
-/// model already.
-pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
-    let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
-    let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;
-    (asks_for_one && !has_model).then_some(AFTER)
-}
-
-impl Learner {
     /// Returns whether the first look is due.
     pub(super) fn look_is_due(&self) -> bool {
         self.look_after.is_some_and(|after| self.clock.seconds() >= after)
@@ -146,4 +127,21 @@ impl Learner {
             "first look after update {step}: {found}{name}/ holds this model until the run saves its next"
         ))
     }
+}
+
+/// The number of seconds of training after which the first look comes.
+const AFTER: f64 = 60.0;
+
+/// The number of updates after which a run would write its first model otherwise: the validation
+/// that writes `best/`, or the checkpoint that writes `last/`.
+fn first_model(config: &TrainConfig, validates: bool) -> u64 {
+    if validates { config.validation.every } else { config.checkpoints.every }
+}
+
+/// The number of seconds after which the first look at the run in `run` is due; `None` if it has a
+/// model already.
+pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
+    let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
+    let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;
+    (asks_for_one && !has_model).then_some(AFTER)
 }

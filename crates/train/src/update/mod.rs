@@ -2,7 +2,6 @@
 
 pub(crate) mod loss_scale;
 pub(crate) mod memory;
-pub(crate) mod ranks;
 pub(crate) mod recipe;
 pub(crate) mod replicas;
 pub(crate) mod statistics;

@@ -78,9 +78,7 @@ impl Job<'_> {
         }
         request.prefix.truncate(limit);
     }
-}
 
-impl Job<'_> {
     /// Writes the translations of `source`, which is line `number` from 0, and what is known of the
     /// first, whose doubts are returned.
     pub fn write(
