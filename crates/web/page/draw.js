@@ -62,12 +62,14 @@ export function bars(rows, most, digits = 3) {
 /**
  * Lines over updates, the last the darkest: `[[x, y], …]` each.
  * @param {[number, number][][]} lines
+ * @param {string} label
+ * @param {number} [top] the least that the axis shows
  */
-export function curves(lines, label) {
+export function curves(lines, label, top = 1e-9) {
   const [width, height] = [480, 160];
   const all = lines.flat();
   const most = Math.max(...all.map(([x]) => x), 1);
-  const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), 1e-9)];
+  const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), top)];
   const at = ([x, y]) => `${(44 + (x / most) * (width - 56)).toFixed(1)},${(height - 20 - ((y - low) / (high - low)) * (height - 36)).toFixed(1)}`;
   const names = [[4, 16, high], [4, height - 22, low]]
     .map(([x, y, value]) => vector("text", { x, y }, value >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));

@@ -86,7 +86,7 @@ function draw() {
     const lines = [last?.[name], now[name]].filter((line) => line?.length);
     const [steps, value] = now[name].at(-1);
     const label = word("chart-label", { name: word(name), steps, value: String(+value.toPrecision(3)) });
-    return make("figure", {}, make("figcaption", {}, word(name)), curves(lines, label));
+    return make("figure", {}, make("figcaption", {}, word(name)), curves(lines, label, name === "share" ? 100 : undefined));
   });
   $("charts").replaceChildren(...charts);
 }

@@ -122,3 +122,22 @@ impl Model {
         Ok(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// The script that builds the package copies these files.
+    #[test]
+    fn the_code_that_the_paper_page_links_to_is_there() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let links = include_str!("../page/paper.html").split("href=\"code/").skip(1);
+        let files = links.map(|link| link.split_once(".txt\"").unwrap().0);
+        let is_there = |file: &&str| {
+            let (name, file) = file.split_once('/').unwrap();
+            crates.join(name).join("src").join(file).is_file()
+        };
+        let (there, missing): (Vec<&str>, Vec<&str>) = files.partition(is_there);
+        assert!(there.len() > 10 && missing.is_empty(), "{missing:?}");
+    }
+}
