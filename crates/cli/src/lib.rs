@@ -28,7 +28,6 @@ cfg_if::cfg_if! {
     if #[cfg(feature = "program")] {
         mod commands;
         mod conversion;
-        mod csv;
         pub mod device;
         pub mod embedded;
         mod line_warnings;

@@ -13,6 +13,7 @@ use burnformer_files::Temporary;
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::report::Verbosity;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use serde_json::Value;
 
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
@@ -307,9 +308,26 @@ pub fn message(error: &anyhow::Error) -> String {
     })
 }
 
+/// A line for each of `rows`, which are objects, under the `columns`, which are keys of them. A
+/// text with a comma, a quote or a line end stands in quotes (RFC 4180), and null is empty.
+pub fn csv(columns: &str, rows: impl IntoIterator<Item = Value>) -> String {
+    let cell = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let cells = |row: Value| columns.split(',').map(|key| cell(&row[key])).collect::<Vec<_>>();
+    let lines = rows.into_iter().map(|row| cells(row).join(","));
+    [columns.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     #[cfg(unix)]
@@ -328,5 +346,11 @@ mod tests {
         let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
         assert_eq!(message(&error), "a.toml: no such file; check it");
         assert_eq!(message(&anyhow::anyhow!("b").context("a")), "a: b");
+    }
+
+    #[test]
+    fn cells_that_would_end_early_are_quoted() {
+        let rows = [json!({"x": "1, 2", "y": "a \"b\""}), json!({"y": 0.5, "x": null, "z": 1})];
+        assert_eq!(csv("x,y", rows), "x,y\n\"1, 2\",\"a \"\"b\"\"\"\n,0.5");
     }
 }

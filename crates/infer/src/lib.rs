@@ -78,7 +78,6 @@ mod error;
 mod hypothesis;
 mod ids;
 mod model;
-mod penalty;
 mod score;
 mod search;
 mod settings;
@@ -99,10 +98,11 @@ pub use doubt::{Doubt, doubts};
 pub use error::{InferError, SentenceError};
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
-pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
-pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
+pub use settings::{
+    AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, length_penalty,
+};
 pub use translator::{
     LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TextLink, TranslateOptions,
     Translator, load_settings, load_tokenizers, save_text_files, vocabularies,

@@ -2,7 +2,7 @@ use crate::batching::Batching;
 use crate::error::{InferError, SentenceError};
 use crate::ids::{check_pairs, closed};
 use crate::model::StepModel;
-use crate::penalty::LengthPenalty;
+use crate::settings::LengthPenalty;
 
 /// The probability that the model assigns to a given translation.
 #[derive(Clone, Debug, PartialEq)]

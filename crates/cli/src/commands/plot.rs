@@ -6,8 +6,7 @@ use burnformer_train::report::{METRICS_FILE, Record, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
 
-use crate::csv::csv;
-use crate::output::{note, unwritable, wrong_usage};
+use crate::output::{csv, note, unwritable, wrong_usage};
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]

@@ -76,3 +76,23 @@ fn what_a_file_leaves_out_has_its_default_and_unknown_keys_are_errors() {
     assert!(matches!(error, InferError::SettingsFile(..)));
     assert!(error.to_string().contains("beem_size"), "{error}");
 }
+
+#[test]
+fn one_token_has_no_penalty_and_seven_with_alpha_one_have_two() {
+    assert_eq!(length_penalty(1, 0.6), 1.0);
+    assert_eq!(length_penalty(7, 1.0), 2.0);
+    assert_eq!(length_penalty(50, 0.0), 1.0);
+}
+
+#[test]
+fn average_divides_by_the_tokens_and_none_by_one() {
+    assert_eq!(LengthPenalty::Average.divisor(4), 4.0);
+    assert_eq!(LengthPenalty::None.divisor(4), 1.0);
+}
+
+#[test]
+fn a_power_of_the_tokens_is_average_at_one_and_none_at_zero() {
+    assert_eq!(LengthPenalty::Power(1.0).divisor(4), 4.0);
+    assert_eq!(LengthPenalty::Power(0.5).divisor(4), 2.0);
+    assert_eq!(LengthPenalty::Power(0.0).divisor(4), 1.0);
+}

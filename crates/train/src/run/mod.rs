@@ -13,7 +13,6 @@ pub mod checkpoint;
 pub(crate) mod corpora;
 pub(crate) mod dir;
 pub(crate) mod folder;
-mod lock;
 pub(crate) mod log_interval;
 pub(crate) mod origin;
 pub(crate) mod start_model;

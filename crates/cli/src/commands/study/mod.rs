@@ -9,10 +9,9 @@ use burnformer_train::{Texts, TrainConfig, cache_folder};
 use serde_json::json;
 
 use super::{resolve, set_texts};
-use crate::csv::csv;
 use crate::device::DeviceName;
 use crate::embedded;
-use crate::output::{self, note};
+use crate::output::{self, csv, note};
 use crate::signals::Signals;
 use crate::texts::{self, ReadTexts};
 

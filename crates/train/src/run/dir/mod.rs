@@ -2,12 +2,11 @@
 
 pub(crate) mod checkpoints;
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::folder::{OLD, PARTIAL, belongs_to, recover};
-use super::lock::lock;
 use crate::config::START;
 use crate::error::{At, TrainError};
 use crate::report::{LOG_FILE, METRICS_FILE};
@@ -203,6 +202,34 @@ impl RunDir {
 /// The update in the name of a checkpoint's folder.
 fn step_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("step-")?.parse().ok()
+}
+
+/// Locks `run.lock` in `folder`, which allows one process at a time. Returns `None` if the file
+/// system has no locks.
+fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
+    let path = folder.join("run.lock");
+    let io = |e| TrainError::io(&path, e);
+    let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = options.map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            return Err(TrainError::RunInUse { path: folder.into(), holder });
+        }
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
+        Err(TryLockError::Error(e)) => return Err(io(e)),
+    }
+    sign(&mut file).map_err(io)?;
+    Ok(Some(file))
+}
+
+/// Writes the id of this process into the lock file.
+fn sign(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "{}", std::process::id())
 }
 
 #[cfg(test)]
