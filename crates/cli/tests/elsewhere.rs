@@ -1,9 +1,10 @@
-//! The program on systems that the other tests do not run on: a static Linux program in an empty
-//! folder, and a Windows program in Wine.
+//! The program on systems that the other tests do not run on: a static Linux program in a folder
+//! that has nothing else, and a Windows program in Wine.
 //!
-//! Both are opt-in, because this machine must have made the programs before:
-//! `BURNFORMER_STATIC` and `BURNFORMER_WINDOWS` are their paths (docs/releasing.md says how they
-//! are made). The first test needs the rights for `chroot`, the second one `wine`.
+//! Both are opt-in, because somebody must have made the programs before: `BURNFORMER_STATIC` and
+//! `BURNFORMER_WINDOWS` are their paths (docs/guide/installation.md says how the first one is
+//! made). The first test needs the rights for `chroot` and `mknod`, the second one `wine`, and
+//! beside the program a `bcryptprimitives.dll` where Wine has none.
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -186,6 +187,13 @@ fn program(name: &str) -> PathBuf {
 fn a_static_program_needs_nothing_but_itself() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(program("BURNFORMER_STATIC"), folder.path().join("burnformer")).unwrap();
+    // The smallest container has these two.
+    fs::create_dir(folder.path().join("dev")).unwrap();
+    for (name, minor) in [("random", "8"), ("urandom", "9")] {
+        let device = folder.path().join("dev").join(name);
+        let made = Command::new("mknod").arg(device).args(["c", "1", minor]).status();
+        assert!(made.unwrap().success());
+    }
     let words = ["chroot", ".", "/burnformer"].map(PathBuf::from).to_vec();
     Elsewhere { folder, words }.does_everything();
 }
