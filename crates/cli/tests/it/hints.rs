@@ -178,9 +178,12 @@ fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
 #[test]
 fn a_document_without_a_format_is_translated_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, format) in [("a.md", "markdown"), ("a.HTML", "html"), ("a.srt", "srt")] {
+    let subtitle = "1\n00:00:01,000 --> 00:00:02,000\neins\n";
+    for (name, format, text) in
+        [("a.md", "markdown", "eins\n"), ("a.HTML", "html", "eins\n"), ("a.srt", "srt", subtitle)]
+    {
         let path = folder.path().join(name).display().to_string();
-        fs::write(&path, "eins\n").unwrap();
+        fs::write(&path, text).unwrap();
         let fixed = ["translate", "--model", &model(), "--input", &path].map(String::from);
         let said = stderr(&run(&fixed));
         assert!(said.contains(&format!("--format {format} keeps the markup")), "{said}");
