@@ -3,8 +3,8 @@
 //! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
 //! stop. Three interfaces are served beside a web page: LibreTranslate's (`/translate`,
 //! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
-//! clients work unchanged, and `/v1/sentences` with scores, alternatives, alignments, forced
-//! prefixes and glossaries. `/openapi.json` describes them.
+//! clients work unchanged, and `/v1/translate` and `/v1/sentences` with scores, alternatives,
+//! forced prefixes and glossaries. `/openapi.json` describes them.
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
-use super::v1::{choice, glossary_of};
 use super::{Shared, extensions, format, within};
 use crate::detect::Detection;
+use crate::engine::Choice;
 use crate::language::name;
 use crate::text::best;
 
@@ -33,15 +33,6 @@ pub(crate) struct TranslateRequest {
     #[serde(default, deserialize_with = "number")]
     #[schema(nullable = false)]
     pub alternatives: Option<usize>,
-    /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
-    #[serde(default, deserialize_with = "number")]
-    pub beam: Option<usize>,
-    /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
-    pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by
-    /// `|`.
-    #[schema(example = json!([["Haus", "house|houses"]]))]
-    pub glossary: Option<Vec<[String; 2]>>,
     /// The key, where the server asks for one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
@@ -97,11 +88,10 @@ pub(crate) async fn translate(
     client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let most = client.limits.alternatives;
     let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
-    let choice = choice(&client, request.beam, request.length_penalty, alternatives + 1)?;
+    let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
     let (pairs, detected) =
         client.sourced(&request.source, &request.target, &texts, format).await?;
-    let glossary = vec![glossary_of(&client, request.glossary).await?];
-    let translations = client.translate(texts, &pairs, format, choice, glossary).await?;
+    let translations = client.translate(texts, &pairs, format, choice, Vec::new()).await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),

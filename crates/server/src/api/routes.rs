@@ -44,6 +44,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(deepl::glossary_pairs))
         .nest("/v2", deepl::glossaries::router())
         .nest("/v3", deepl::glossaries::router())
+        .routes(routes!(v1::translate))
         .routes(routes!(v1::sentences))
         .routes(routes!(attention::attention))
         .routes(routes!(attention::view))

@@ -9,12 +9,72 @@ use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::body::{Fields, number};
+use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
-use super::{Client, within};
+use super::libretranslate::OneOrMany;
+use super::{AUTO, Client, format, within};
 use crate::compute::{Waits, compute};
+use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
-use crate::text::with_terms;
+use crate::text::{best, with_terms};
+
+/// A request to `/v1/translate`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DocumentsRequest {
+    /// The text, or several; each of any length, in `format`.
+    pub texts: Texts,
+    /// The code of their language; without it, that of each is found out.
+    pub source: Option<String>,
+    /// The code of the language to translate into.
+    #[schema(example = "en")]
+    pub target: String,
+    /// `text` (the default), `html`, `markdown` or `srt`.
+    pub format: Option<String>,
+    /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
+    #[serde(default, deserialize_with = "number")]
+    pub beam: Option<usize>,
+    /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
+    pub length_penalty: Option<f64>,
+    /// Prescribed translations: pairs of a source term and its translation, or several separated by
+    /// `|`.
+    #[schema(example = json!([["Haus", "house|houses"]]))]
+    pub glossary: Option<Vec<[String; 2]>>,
+    /// The key, where the server asks for one.
+    #[allow(dead_code)]
+    pub api_key: Option<String>,
+}
+
+/// The answer to `/v1/translate`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DocumentsResponse {
+    /// The translations, in the order of the texts.
+    pub translations: Vec<String>,
+    /// The code of the language that the first of them was translated from.
+    pub source: String,
+    /// The language that was found out, or that of each in a list of texts, where no `source` was
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detected: Option<OneOrMany<Detection>>,
+}
+
+/// Translates texts of any length, with their markup.
+#[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
+    responses((status = 200, body = DocumentsResponse), Refused))]
+pub(crate) async fn translate(
+    Fields(client, request): Fields<DocumentsRequest>,
+) -> Result<Json<DocumentsResponse>, ApiError> {
+    let format = format(request.format.as_deref())?;
+    let (texts, one) = request.texts.into_list();
+    client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
+    let choice = choice(&client, request.beam, request.length_penalty, 1)?;
+    let asked = request.source.as_deref().unwrap_or(AUTO);
+    let (pairs, detected) = client.sourced(asked, &request.target, &texts, format).await?;
+    let glossary = vec![glossary_of(&client, request.glossary).await?];
+    let all = client.translate(texts, &pairs, format, choice, glossary).await?;
+    let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
+    let detected = detected.map(|found| OneOrMany::new(found, one));
+    Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
+}
 
 /// A request to `/v1/sentences`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -185,7 +245,7 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
 }
 
 /// The search's options, checked.
-pub(super) fn choice(
+fn choice(
     client: &Client,
     beam: Option<usize>,
     length_penalty: Option<f64>,
@@ -197,7 +257,7 @@ pub(super) fn choice(
 }
 
 /// The glossary of a request.
-pub(super) async fn glossary_of(
+async fn glossary_of(
     client: &Client,
     pairs: Option<Vec<[String; 2]>>,
 ) -> Result<Arc<Glossary>, ApiError> {

@@ -36,7 +36,9 @@ fn the_language_is_found_out_where_that_is_asked() {
     let (status, answer) =
         server.post("/translate", json!({"q": text, "source": "auto", "target": "en"}));
     assert_eq!((status, &answer["detectedLanguage"]["language"]), (200, &json!("de")));
-    assert_eq!(answer["translatedText"], json!(text.to_uppercase()));
+    let (_, answer) = server.post("/v1/translate", json!({"texts": text, "target": "en"}));
+    assert_eq!(answer["source"], "de");
+    assert_eq!(answer["translations"], json!([text.to_uppercase()]));
 }
 
 #[test]
@@ -141,8 +143,8 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
     assert_eq!(answer["sentences"][0][0]["text"], "HAUS UND HUND [mansion] [dog]");
     assert_eq!(answer["sentences"][1][0]["text"], "KATZE [cat]");
     let ask = |glossary: serde_json::Value| {
-        let body = json!({"q": "Haus", "source": "de", "target": "en", "glossary": glossary});
-        server.post("/translate", body).1["translatedText"].clone()
+        let body = json!({"texts": "Haus", "source": "de", "target": "en", "glossary": glossary});
+        server.post("/v1/translate", body).1["translations"][0].clone()
     };
     // The cache tells them apart.
     assert_eq!(ask(terms), "HAUS [mansion]");
@@ -164,6 +166,9 @@ fn language_codes_are_understood_as_people_write_them() {
         let (status, answer) = server.post("/translate", body);
         assert_eq!((status, &answer["translatedText"]), (200, &json!("HALLO")), "{answer}");
     }
+    let (_, answer) =
+        server.post("/v1/translate", json!({"texts": "a", "source": "deu", "target": "en"}));
+    assert_eq!(answer["source"], "de");
     let (_, answer) =
         server.post("/translate", json!({"q": "a", "source": "deu", "target": "ger"}));
     assert_eq!(answer["translatedText"], "a", "the same language");
@@ -246,7 +251,9 @@ fn answers_carry_headers_that_keep_browsers_safe() {
 fn the_description_names_every_path_and_its_answers() {
     let (_, body) = server().get("/openapi.json");
     let document: serde_json::Value = serde_json::from_str(&body).unwrap();
-    for path in ["/translate", "/detect", "/languages", "/v1/sentences", "/translate_file"] {
+    for path in
+        ["/translate", "/detect", "/languages", "/v1/translate", "/v1/sentences", "/translate_file"]
+    {
         assert!(document["paths"][path].is_object(), "{path}");
     }
     let answers = &document["paths"]["/translate"]["post"]["responses"];

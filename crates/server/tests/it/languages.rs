@@ -133,6 +133,9 @@ fn each_text_of_a_list_has_its_own_language() {
     let expected = [&GERMAN.to_uppercase(), ENGLISH, "12345", "", &GERMAN.to_uppercase()];
     assert_eq!(answer["translatedText"], json!(expected), "in order, English as it is");
     assert_eq!(answer["alternatives"].as_array().unwrap().len(), 5);
+    let (_, answer) = server.post("/v1/translate", json!({"texts": texts, "target": "en"}));
+    assert_eq!(codes(&answer["detected"]), languages);
+    assert_eq!((&answer["translations"], &answer["source"]), (&json!(expected), &json!("de")));
     let texts = [GERMAN, FRENCH];
     let body = json!({"q": texts, "source": "auto", "target": "en"});
     let (status, answer) = server.post("/translate", body);

@@ -14,8 +14,8 @@ fn terms_that_come_again_in_every_sentence_are_bounded() {
     let glossary = json!([["a", long]]);
     let ask = |count: usize| {
         let (lines, pair) = (vec!["a"; count], json!({"source": "de", "target": "en"}));
-        let fields = [json!({"sentences": lines}), json!({"q": lines.join("\n\n")})];
-        let paths = ["/v1/sentences", "/translate"];
+        let fields = [json!({"sentences": lines}), json!({"texts": lines.join("\n\n")})];
+        let paths = ["/v1/sentences", "/v1/translate"];
         std::array::from_fn::<_, 2, _>(|index| {
             let mut body = pair.clone();
             body["glossary"] = glossary.clone();
@@ -41,7 +41,7 @@ fn glossaries_with_faults_are_refused() {
         (json!([["a"]]), "length 1"),
         (json!({"a": "b"}), "sequence"),
     ] {
-        for (path, field) in [("/translate", "q"), ("/v1/sentences", "sentences")] {
+        for (path, field) in [("/v1/translate", "texts"), ("/v1/sentences", "sentences")] {
             let body = json!({field: ["a"], "source": "de", "target": "en", "glossary": glossary});
             let (status, answer) = server.post(path, body);
             assert_eq!(status, 400, "{answer}");
@@ -52,7 +52,7 @@ fn glossaries_with_faults_are_refused() {
     }
     let (_, body) = server.get("/openapi.json");
     let document: serde_json::Value = serde_json::from_str(&body).unwrap();
-    for request in ["TranslateRequest", "SentencesRequest"] {
+    for request in ["DocumentsRequest", "SentencesRequest"] {
         let field = &document["components"]["schemas"][request]["properties"]["glossary"];
         assert_eq!(field["items"]["items"]["type"], "string", "{field}");
     }
@@ -144,9 +144,14 @@ fn fields_that_a_path_does_not_have_are_refused_by_name() {
     for (path, fields, name, meant) in [
         ("/translate", json!({"q": "a", "fromat": "html"}), "fromat", "format"),
         ("/detect", json!({"q": "a", "api-key": "b"}), "api-key", "api_key"),
-        ("/translate", json!({"q": "a", "glosary": []}), "glosary", "glossary"),
-        ("/translate", json!({"q": "a", "lengthPenalty": 1}), "lengthPenalty", "length_penalty"),
-        ("/v1/sentences", json!({"sentences": ["a"], "temperature": 1}), "temperature", ""),
+        ("/v1/translate", json!({"texts": "a", "glosary": []}), "glosary", "glossary"),
+        (
+            "/v1/translate",
+            json!({"texts": "a", "lengthPenalty": 1}),
+            "lengthPenalty",
+            "length_penalty",
+        ),
+        ("/v1/translate", json!({"texts": "a", "temperature": 1}), "temperature", ""),
         ("/v1/sentences", json!({"sentences": ["a"], "link": true}), "link", "links"),
         ("/v1/attention", json!({"sentence": "a", "translated": "b"}), "translated", ""),
         ("/attention", json!({"sentence": "a", "sourc": "b"}), "sourc", "source"),
@@ -180,10 +185,10 @@ fn a_server_with_keys_answers_those_who_have_one() {
     assert_eq!(server.post("/translate", with_key.clone()).0, 403);
     with_key["api_key"] = json!("secret");
     assert_eq!(server.post("/translate", with_key).0, 200);
-    let body = json!({"q": "a", "source": "de", "target": "en"}).to_string();
+    let body = json!({"texts": "a", "source": "de", "target": "en"}).to_string();
     let bearer = [("authorization", "Bearer secret")];
-    assert_eq!(server.send("/translate", "application/json", &bearer, body.as_bytes()).0, 200);
-    assert_eq!(server.send("/translate", "application/json", &[], body.as_bytes()).0, 403);
+    assert_eq!(server.send("/v1/translate", "application/json", &bearer, body.as_bytes()).0, 200);
+    assert_eq!(server.send("/v1/translate", "application/json", &[], body.as_bytes()).0, 403);
     assert_eq!(server.get("/health").0, 200);
 }
 
@@ -196,6 +201,7 @@ fn every_path_takes_a_key_in_its_header_and_in_its_body() {
     for (path, fields) in [
         ("/translate", json!({"q": "a"})),
         ("/detect", json!({"q": "a"})),
+        ("/v1/translate", json!({"texts": "a"})),
         ("/v1/sentences", json!({"sentences": ["a"]})),
         ("/v1/attention", json!({"sentence": "a"})),
     ] {
@@ -348,7 +354,7 @@ fn pages_of_other_origins_may_ask_only_if_told_so() {
     let server = with("*");
     let asked = ureq::http::Request::builder()
         .method("OPTIONS")
-        .uri(format!("{}/translate", server.address))
+        .uri(format!("{}/v1/translate", server.address))
         .header("origin", "https://a.example")
         .header("access-control-request-method", "POST")
         .header("access-control-request-headers", "authorization,content-type")
