@@ -121,15 +121,15 @@ impl Format {
         matches!(self, Self::Po | Self::Xliff | Self::Tmx)
     }
 
-    /// Returns whether `text` cannot be of this format, which has no rule that it breaks: subtitles
-    /// without any.
+    /// Returns whether `text` cannot be of this format, which has no rule that it breaks: words
+    /// without a subtitle.
     pub(crate) fn is_foreign(self, text: &str) -> bool {
         let is_known: fn(&str) -> bool = match self {
             Self::Srt => srt::is_known,
             Self::Ass => ass::is_known,
             _ => return false,
         };
-        !text.trim().is_empty() && !text.split(['\n', '\r']).any(is_known)
+        crate::words::has_letters(text) && !text.split(['\n', '\r']).any(is_known)
     }
 
     /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
