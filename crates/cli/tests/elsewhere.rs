@@ -1,10 +1,8 @@
-//! The program on systems that the other tests do not run on: a static Linux program in a folder
-//! that has nothing else, and a Windows program in Wine.
+//! A static Linux program in a folder that has nothing else.
 //!
-//! Both are opt-in, because somebody must have made the programs before: `BURNFORMER_STATIC` and
-//! `BURNFORMER_WINDOWS` are their paths (docs/guide/installation.md says how the first one is
-//! made). The first test needs the rights for `chroot` and `mknod`, the second one `wine`, and
-//! beside the program a `bcryptprimitives.dll` where Wine has none.
+//! The test is opt-in, because somebody must have made the program before: `BURNFORMER_STATIC` is
+//! its path (docs/guide/installation.md says how it is made). It needs the rights for `chroot` and
+//! `mknod`.
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -33,8 +31,7 @@ impl Elsewhere {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(arguments).current_dir(self.folder.path());
-        command.env("WINEDEBUG", "-all").stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -196,11 +193,4 @@ fn a_static_program_needs_nothing_but_itself() {
     }
     let words = ["chroot", ".", "/burnformer"].map(PathBuf::from).to_vec();
     Elsewhere { folder, words }.does_everything();
-}
-
-#[test]
-#[ignore = "needs a Windows program (BURNFORMER_WINDOWS) and wine"]
-fn a_windows_program_does_the_same_in_wine() {
-    let words = vec!["wine".into(), program("BURNFORMER_WINDOWS")];
-    Elsewhere { folder: tempfile::tempdir().unwrap(), words }.does_everything();
 }

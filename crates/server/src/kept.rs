@@ -28,8 +28,7 @@ pub(crate) struct KeptGlossary {
     pub name: String,
     /// The time at which it was made.
     pub time: String,
-    /// The terms of each pair of languages.
-    /// There is one pair at least.
+    /// The terms of each pair of languages, of which there is at least one.
     pub terms: Vec<(LanguagePair, Arc<Glossary>)>,
 }
 

@@ -24,7 +24,8 @@ use crate::compute::{Waits, compute};
 use crate::kept::KeptGlossary;
 use crate::language::LanguagePair;
 
-/// So many times the terms of a request's glossary may be sent at a time: they are read once.
+/// The factor by which a pair of languages here may have more terms than the glossary of a request,
+/// because they are read once.
 const KEPT_TERMS: usize = 20;
 
 /// The paths of each version.
