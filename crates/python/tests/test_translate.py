@@ -1,16 +1,22 @@
 """The results of the translator, which are those that the program prints."""
 
 import io
+import json
 import os
 import pickle
 import subprocess
+import sys
 import zipfile
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
 import burnformer
 from burnformer import BurnformerError, Translator
+
+SCRIPT = Path(sys.executable).with_name("burnformer")
+FORMATS = Path(__file__).parents[2] / "cli/tests/it/formats.json"
 
 
 def test_one_text_gives_one_translation_and_several_a_list(translator):
@@ -159,6 +165,23 @@ def test_a_document_keeps_its_markup(translator):
     assert page.startswith("<p id=x>") and page.endswith("</p>\n<hr>") and "<b>" in page
     assert translator.translate_document("") == ""
     assert translator.translate_document("Guten Morgen!".encode()) == b"Good morning!"
+
+
+def test_a_file_of_each_format_is_that_of_the_program(translator, tmp_path):
+    formats = json.loads(FORMATS.read_text(encoding="utf-8"))
+    with pytest.raises(BurnformerError) as refused:
+        translator.translate_document("x", "pdf")
+    known = str(refused.value).rpartition(" is one of ")[2].split(", ")
+    assert set(formats) == set(known) - {"docx", "pptx", "xlsx", "odt", "odp", "ods", "epub"}
+    for extension, (name, text) in formats.items():
+        source, target = tmp_path / f"in.{extension}", tmp_path / f"out.{extension}"
+        source.write_bytes(text.encode())
+        command = [SCRIPT, "--quiet", "translate", "--format", name, "--input", source, "--output", target]
+        subprocess.run(command, check=True)
+        expected = target.read_bytes()
+        assert b"Good morning!" in expected, extension
+        assert translator.translate_document(text.encode(), extension) == expected, extension
+        assert translator.translate_document(text, name) == expected.decode(), extension
 
 
 def test_a_file_of_an_office_program_is_bytes(translator):

@@ -1,5 +1,6 @@
 //! `serve` with models of several languages, and languages that it finds out.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -85,42 +86,17 @@ fn a_memory_answers_what_it_has_for_its_pair() {
     refused(&["serve", "--memory", "de-fr=a.tsv"], 2, &["--memory de-fr: no --model"]);
 }
 
-/// A file of this format with the text "Guten Morgen!".
-fn sample(format: Format, extension: &str) -> &'static str {
-    match format {
-        Format::Text => "Guten Morgen!\n",
-        Format::Html => "<p class=a>Guten Morgen!</p>\n",
-        Format::Markdown => "# Guten Morgen!\n",
-        Format::Srt if extension == "vtt" => "WEBVTT\n\n00:01.000 --> 00:02.000\nGuten Morgen!\n",
-        Format::Srt => "1\n00:00:01,000 --> 00:00:02,000\nGuten Morgen!\n",
-        Format::Ass => {
-            "[Script Info]\n[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,{\\i1}Guten Morgen!\n"
-        }
-        Format::Po => "msgid \"Guten Morgen!\"\nmsgstr \"\"\n",
-        Format::Xliff => {
-            "<xliff version=\"1.2\"><file source-language=\"de\" target-language=\"en\"><body>\
-             <trans-unit id=\"1\"><source>Guten Morgen!</source></trans-unit></body></file></xliff>\n"
-        }
-        Format::Tmx => {
-            "<tmx version=\"1.4\"><header srclang=\"de\"/><body><tu><tuv xml:lang=\"de\">\
-             <seg>Guten Morgen!</seg></tuv><tuv xml:lang=\"en\"><seg/></tuv></tu></body></tmx>\n"
-        }
-        Format::Json => "{\"a\": \"Guten Morgen!\"}\n",
-        Format::Yaml => "de:\n  a: Guten Morgen!\n",
-        Format::Properties => "a=Guten Morgen!\n",
-        Format::Android => "<resources><string name=\"a\">Guten Morgen!</string></resources>\n",
-        Format::Strings => "\"a\" = \"Guten Morgen!\";\n",
-        Format::Fluent => "a = Guten Morgen!\n",
-        format => panic!("a sample of {format}"),
-    }
-}
+/// The name of the format of each extension, and a file of it with the text "Guten Morgen!".
+const FORMATS: &str = include_str!("formats.json");
 
 #[test]
 fn every_door_translates_a_file_of_each_format_alike() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);
+    let formats: BTreeMap<String, [String; 2]> = serde_json::from_str(FORMATS).unwrap();
     for (extension, format) in Format::extensions() {
-        let text = sample(format, extension);
+        let [name, text] = &formats[extension];
+        assert_eq!(name, format.name());
         let [input, output] =
             ["in", "out"].map(|stem| folder.path().join(format!("{stem}.{extension}")));
         std::fs::write(&input, text).unwrap();
