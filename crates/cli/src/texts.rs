@@ -145,7 +145,9 @@ impl ReadTexts {
         })
     }
 
-    /// `error` with the name that the user knows, instead of that of a file in the cache.
+    /// `error` with the name that the user knows, instead of that of a file in the cache. The name
+    /// may be in any path of any error of the crates below, so that it is replaced in their text;
+    /// it is random, so that nothing else there can be it.
     pub fn explain(&self, error: Error) -> Error {
         let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
         let message = error.to_string();

@@ -88,7 +88,7 @@ impl DecoderConfig {
         let layer = |n| self.layer.init_with_key(key.fold(n), device);
         Decoder {
             layers: (0..self.layers as u64).map(layer).collect(),
-            norm: self.layer.norm.closing(&self.layer.layer_norm(), device),
+            norm: self.layer.layer.closing_norm(device),
             window: self.window,
             is_causal: true,
         }
@@ -98,7 +98,7 @@ impl DecoderConfig {
     /// per position of the source.
     pub fn cost(&self, lengths: [usize; 2], precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.layer.cost(lengths, self.window, precision);
-        let closing = self.layer.norm.closing_cost(&self.layer.layer_norm());
+        let closing = self.layer.layer.closing_cost();
         [at_target * self.layers + closing, at_source * self.layers]
     }
 }

@@ -7,11 +7,12 @@ use crate::attention::AttentionBias;
 use crate::context::{AttentionKind, Context};
 use crate::conventions::TargetHistory;
 use crate::cost::Cost;
-use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
+use crate::encoder::LayerConfig;
+use crate::feed_forward::PositionWiseFeedForward;
 use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
-use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
+use crate::norm::{LayerNorm, ResidualNorm};
 use crate::precision::Precision;
 use crate::ssru::{Ssru, SsruState};
 
@@ -20,39 +21,25 @@ use crate::ssru::{Ssru, SsruState};
 /// ```
 /// use burn::tensor::Device;
 /// use burnformer_core::{
-///     DecoderLayerConfig, MultiHeadAttentionConfig, PositionWiseFeedForwardConfig,
+///     DecoderLayerConfig, LayerConfig, MultiHeadAttentionConfig, PositionWiseFeedForwardConfig,
 /// };
 ///
 /// let attention = MultiHeadAttentionConfig::new(64, 4);
 /// // A layer of a language model; `with_cross_attention(Some(attention.clone()))` makes one of a
 /// // translation model.
 /// let network = PositionWiseFeedForwardConfig::new(64, 256);
-/// let config = DecoderLayerConfig::new(attention, network);
+/// let config = DecoderLayerConfig::new(LayerConfig::new(attention, network));
 /// assert!(config.init(&Device::default()).cross_attention.is_none());
 /// ```
 #[derive(Config, Debug)]
 pub struct DecoderLayerConfig {
-    /// The self-attention over the target.
-    pub self_attention: MultiHeadAttentionConfig,
-    /// The feed-forward network.
-    pub feed_forward: PositionWiseFeedForwardConfig,
+    /// The self-attention over the target and the feed-forward network.
+    pub layer: LayerConfig,
     /// The attention to the encoded source; `None` in a decoder-only model.
     pub cross_attention: Option<MultiHeadAttentionConfig>,
     /// The layer that reads the target before a position: self-attention, or another one instead.
     #[config(default = "TargetHistory::SelfAttention")]
     pub history: TargetHistory,
-    /// The position of layer normalisation around each sub-layer.
-    #[config(default = "NormPosition::Post")]
-    pub norm: NormPosition,
-    /// The rate of dropout on the output of each sub-layer.
-    #[config(default = 0.0)]
-    pub dropout: f64,
-    /// The number added to the variance in layer normalisation.
-    #[config(default = "LayerNorm::EPSILON")]
-    pub epsilon: f64,
-    /// The formula of the normalisation.
-    #[config(default = "NormKind::Layer")]
-    pub norm_kind: NormKind,
 }
 
 impl DecoderLayerConfig {
@@ -64,24 +51,25 @@ impl DecoderLayerConfig {
 
     /// A layer whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
-        let d_model = self.self_attention.d_model;
-        let norm = || self.layer_norm().init(device);
+        let LayerConfig { self_attention, feed_forward, .. } = &self.layer;
+        let norm = || self.layer.layer_norm().init(device);
         let cross = self.cross_attention.as_ref();
         DecoderLayer {
             self_attention: match self.history {
-                TargetHistory::SelfAttention => TargetSublayer::SelfAttention(
-                    self.self_attention.init_with_key(key.fold(0), device),
-                ),
+                TargetHistory::SelfAttention => {
+                    let attention = self_attention.init_with_key(key.fold(0), device);
+                    TargetSublayer::SelfAttention(attention)
+                }
                 TargetHistory::Ssru => {
-                    TargetSublayer::Ssru(Ssru::new(d_model, key.fold(3), device))
+                    TargetSublayer::Ssru(Ssru::new(self_attention.d_model, key.fold(3), device))
                 }
             },
             self_attention_norm: norm(),
             cross_attention: cross.map(|cross| cross.init_with_key(key.fold(1), device)),
             cross_attention_norm: cross.map(|_| norm()),
-            feed_forward: self.feed_forward.init_with_key(key.fold(2), device),
+            feed_forward: feed_forward.init_with_key(key.fold(2), device),
             feed_forward_norm: norm(),
-            residual: ResidualNorm::new(self.norm, self.dropout),
+            residual: ResidualNorm::new(self.layer.norm, self.layer.dropout),
         }
     }
 
@@ -93,26 +81,19 @@ impl DecoderLayerConfig {
         window: Option<usize>,
         precision: Precision,
     ) -> [Cost; 2] {
-        let d_model = self.self_attention.d_model;
+        let LayerConfig { self_attention, feed_forward, .. } = &self.layer;
         let history = match self.history {
-            TargetHistory::SelfAttention => self.self_attention.cost(target, window, precision),
-            TargetHistory::Ssru => Ssru::cost(d_model),
+            TargetHistory::SelfAttention => self_attention.cost(target, window, precision),
+            TargetHistory::Ssru => Ssru::cost(self_attention.d_model),
         };
-        let residual = ResidualNorm::cost(&self.layer_norm());
-        let of_target = history + self.feed_forward.cost() + residual * 2;
+        let residual = ResidualNorm::cost(&self.layer.layer_norm());
+        let of_target = history + feed_forward.cost() + residual * 2;
         let Some(cross) = &self.cross_attention else { return [of_target, Cost::default()] };
         let (whole, Cost { multiplications, .. }) =
             (cross.cost(source, None, precision), cross.key_value_cost());
         let at_target = Cost { multiplications: whole.multiplications - multiplications, ..whole };
         let at_source = Cost { multiplications, ..Cost::default() };
         [of_target + at_target + residual, at_source]
-    }
-
-    /// The normalisation around each sub-layer.
-    pub fn layer_norm(&self) -> LayerNormConfig {
-        LayerNormConfig::new(self.self_attention.d_model)
-            .with_epsilon(self.epsilon)
-            .with_kind(self.norm_kind)
     }
 }
 

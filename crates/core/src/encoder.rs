@@ -24,27 +24,28 @@ pub struct EncodedSource {
     pub padding: Tensor<4, Bool>,
 }
 
-/// The sub-layers of an [`EncoderLayer`] and what connects them.
+/// The sub-layers of an [`EncoderLayer`] and what connects them. A
+/// [`DecoderLayerConfig`](crate::DecoderLayerConfig) adds what a decoder has beside.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
 /// use burnformer_core::{
-///     AttentionBias, EncoderLayerConfig, Mode, MultiHeadAttentionConfig, NormPosition,
+///     AttentionBias, LayerConfig, Mode, MultiHeadAttentionConfig, NormPosition,
 ///     PositionWiseFeedForwardConfig,
 /// };
 ///
 /// let device = Device::default();
 /// let attention = MultiHeadAttentionConfig::new(64, 4);
 /// let network = PositionWiseFeedForwardConfig::new(64, 256);
-/// let config = EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre);
+/// let config = LayerConfig::new(attention, network).with_norm(NormPosition::Pre);
 /// let x = Tensor::<3>::ones([2, 10, 64], &device);
 /// let y = config.init(&device).forward(x, &AttentionBias::None, Mode::Inference);
 /// assert_eq!(y.dims(), [2, 10, 64]);
 /// ```
 #[derive(Config, Debug)]
-pub struct EncoderLayerConfig {
+pub struct LayerConfig {
     /// The self-attention.
-    pub attention: MultiHeadAttentionConfig,
+    pub self_attention: MultiHeadAttentionConfig,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForwardConfig,
     /// The position of layer normalisation around each sub-layer.
@@ -61,18 +62,18 @@ pub struct EncoderLayerConfig {
     pub norm_kind: NormKind,
 }
 
-impl EncoderLayerConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+impl LayerConfig {
+    /// An encoder layer whose initial weights are drawn from Burn's random numbers of `device`:
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> EncoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer whose initial weights are a function of `key`.
+    /// An encoder layer whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> EncoderLayer {
         let norm = || self.layer_norm().init(device);
         EncoderLayer {
-            self_attention: self.attention.init_with_key(key.fold(0), device),
+            self_attention: self.self_attention.init_with_key(key.fold(0), device),
             self_attention_norm: norm(),
             feed_forward: self.feed_forward.init_with_key(key.fold(1), device),
             feed_forward_norm: norm(),
@@ -80,17 +81,27 @@ impl EncoderLayerConfig {
         }
     }
 
-    /// The cost of the layer over `len` positions.
+    /// The cost of the encoder layer over `len` positions.
     pub fn cost(&self, len: usize, window: Option<usize>, precision: Precision) -> Cost {
         let residuals = ResidualNorm::cost(&self.layer_norm()) * 2;
-        self.attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
+        self.self_attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
     }
 
     /// The normalisation around each sub-layer.
     pub fn layer_norm(&self) -> LayerNormConfig {
-        LayerNormConfig::new(self.attention.d_model)
+        LayerNormConfig::new(self.self_attention.d_model)
             .with_epsilon(self.epsilon)
             .with_kind(self.norm_kind)
+    }
+
+    /// The last normalisation of a stack of such layers; `None` in a post-norm one.
+    pub(crate) fn closing_norm(&self, device: &Device) -> Option<LayerNorm> {
+        (self.norm == NormPosition::Pre).then(|| self.layer_norm().init(device))
+    }
+
+    /// The cost of [`closing_norm`](Self::closing_norm).
+    pub(crate) fn closing_cost(&self) -> Cost {
+        self.layer_norm().cost() * usize::from(self.norm == NormPosition::Pre)
     }
 }
 
@@ -141,7 +152,7 @@ impl EncoderLayer {
 #[derive(Config, Debug)]
 pub struct EncoderConfig {
     /// Each of the layers.
-    pub layer: EncoderLayerConfig,
+    pub layer: LayerConfig,
     /// The number of layers.
     pub layers: usize,
     /// The largest distance that a position sees; `None` if it sees all positions.
@@ -160,7 +171,7 @@ impl EncoderConfig {
         let layer = |n| self.layer.init_with_key(key.fold(n), device);
         Encoder {
             layers: (0..self.layers as u64).map(layer).collect(),
-            norm: self.layer.norm.closing(&self.layer.layer_norm(), device),
+            norm: self.layer.closing_norm(device),
             window: self.window,
         }
     }
@@ -168,7 +179,7 @@ impl EncoderConfig {
     /// The cost of the encoder over `len` positions.
     pub fn cost(&self, len: usize, precision: Precision) -> Cost {
         let layers = self.layer.cost(len, self.window, precision) * self.layers;
-        layers + self.layer.norm.closing_cost(&self.layer.layer_norm())
+        layers + self.layer.closing_cost()
     }
 }
 

@@ -101,7 +101,7 @@ pub use decoder_layer::{
     DecoderBias, DecoderLayer, DecoderLayerConfig, LayerCache, TargetSublayer,
 };
 pub use dropout::{Dropout, DropoutConfig};
-pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
+pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, LayerConfig};
 pub use feed_forward::{Activation, PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 pub use linear::{Linear, LinearConfig};
 pub use loss::{LossSums, label_smoothed_cross_entropy};

@@ -112,18 +112,6 @@ pub enum NormPosition {
     Pre,
 }
 
-impl NormPosition {
-    /// The last normalisation of a pre-norm stack; `None` in a post-norm one.
-    pub(crate) fn closing(self, norm: &LayerNormConfig, device: &Device) -> Option<LayerNorm> {
-        (self == Self::Pre).then(|| norm.init(device))
-    }
-
-    /// The cost of [`closing`](Self::closing).
-    pub(crate) fn closing_cost(self, norm: &LayerNormConfig) -> Cost {
-        norm.cost() * usize::from(self == Self::Pre)
-    }
-}
-
 /// Residual connection, dropout and layer normalisation around a sub-layer f (paper §3.1).
 ///
 /// Post-norm, as in the paper: `norm(x + dropout(f(x)))`. Pre-norm: `x + dropout(f(norm(x)))`.

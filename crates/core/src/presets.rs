@@ -8,7 +8,7 @@ use crate::conventions::Conventions;
 use crate::cost::Cost;
 use crate::decoder::DecoderConfig;
 use crate::decoder_layer::DecoderLayerConfig;
-use crate::encoder::{EncoderConfig, EncoderLayerConfig};
+use crate::encoder::{EncoderConfig, LayerConfig};
 use crate::feed_forward::{Activation, PositionWiseFeedForwardConfig};
 use crate::multi_head::{MultiHeadAttentionConfig, head};
 use crate::norm::NormPosition;
@@ -101,10 +101,15 @@ impl TransformerConfig {
             .with_qk_norm(self.qk_norm.then_some(self.layer_norm_eps))
     }
 
-    fn feed_forward(&self) -> PositionWiseFeedForwardConfig {
-        PositionWiseFeedForwardConfig::new(self.d_model, self.d_ff)
+    /// A layer of either stack.
+    fn layer(&self) -> LayerConfig {
+        let feed_forward = PositionWiseFeedForwardConfig::new(self.d_model, self.d_ff)
             .with_activation(self.activation)
-            .with_dropout(self.activation_dropout)
+            .with_dropout(self.activation_dropout);
+        LayerConfig::new(self.attention(), feed_forward)
+            .with_norm(self.norm)
+            .with_dropout(self.dropout)
+            .with_epsilon(self.layer_norm_eps)
     }
 
     /// The embeddings of source and target, and the output projection.
@@ -117,22 +122,15 @@ impl TransformerConfig {
 
     /// The encoder.
     pub fn encoder(&self) -> EncoderConfig {
-        let layer = EncoderLayerConfig::new(self.attention(), self.feed_forward())
-            .with_norm(self.norm)
-            .with_dropout(self.dropout)
-            .with_epsilon(self.layer_norm_eps);
-        EncoderConfig::new(layer, self.encoder_layers).with_window(self.attention_window)
+        EncoderConfig::new(self.layer(), self.encoder_layers).with_window(self.attention_window)
     }
 
     /// The decoder.
     pub fn decoder(&self) -> DecoderConfig {
         let sizes = self.of_decoder();
-        let layer = DecoderLayerConfig::new(sizes.attention(), sizes.feed_forward())
+        let layer = DecoderLayerConfig::new(sizes.layer())
             .with_cross_attention(Some(sizes.attention().with_joint_query_norm(true)))
-            .with_history(self.conventions.target_history)
-            .with_norm(self.norm)
-            .with_dropout(self.dropout)
-            .with_epsilon(self.layer_norm_eps);
+            .with_history(self.conventions.target_history);
         DecoderConfig::new(layer, self.decoder_layers).with_window(self.attention_window)
     }
 

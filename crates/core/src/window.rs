@@ -40,10 +40,7 @@ impl Window {
         device: &Device,
     ) -> Tensor<4, Bool> {
         let far = window_mask(0, len, self.radius, device);
-        let hidden = match self.causal {
-            true => far.bool_or(look_ahead_mask(0, len, device)),
-            false => far,
-        };
+        let hidden = if self.causal { far.bool_or(look_ahead_mask(0, len, device)) } else { far };
         match padding {
             Some(padding) => padding.clone().bool_or(hidden),
             None => hidden,

@@ -29,10 +29,7 @@ pub(crate) fn check_lengths<T: AsRef<[u32]>>(
 }
 
 fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), SentenceError> {
-    match length > limit {
-        true => Err(SentenceError::TooLong { side, length, limit }),
-        false => Ok(()),
-    }
+    if length > limit { Err(SentenceError::TooLong { side, length, limit }) } else { Ok(()) }
 }
 
 /// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the

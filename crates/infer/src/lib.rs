@@ -78,7 +78,7 @@ mod error;
 mod hypothesis;
 mod ids;
 mod model;
-mod score;
+
 mod search;
 mod settings;
 mod translator;
@@ -98,12 +98,12 @@ pub use doubt::{Doubt, doubts};
 pub use error::{InferError, SentenceError};
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
-pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
 pub use settings::{
     AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, length_penalty,
 };
 pub use translator::{
-    LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TextLink, TranslateOptions,
-    Translator, load_settings, load_tokenizers, save_text_files, vocabularies,
+    LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TargetScore, TextLink,
+    TranslateOptions, Translator, force_score, load_settings, load_tokenizers, perplexity,
+    perplexity_of, save_text_files, vocabularies,
 };

@@ -172,10 +172,7 @@ impl SearchSettings {
 
     /// The number of hypotheses kept for a sentence: the beam, or the samples.
     pub(crate) fn width(&self) -> usize {
-        match self.sampling {
-            Some(_) => self.n_best,
-            None => self.beam_size,
-        }
+        if self.sampling.is_some() { self.n_best } else { self.beam_size }
     }
 
     /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
@@ -271,10 +268,7 @@ fn within(
     most: &'static str,
     limit: usize,
 ) -> Result<(), InferError> {
-    match value <= limit {
-        true => Ok(()),
-        false => Err(InferError::Above { name, value, most }),
-    }
+    if value <= limit { Ok(()) } else { Err(InferError::Above { name, value, most }) }
 }
 
 /// An error that names the setting `name`, unless its `value` is `good`.

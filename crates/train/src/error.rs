@@ -219,8 +219,9 @@ pub enum TrainError {
 burnformer_files::debug_as_message!(TrainError);
 
 impl TrainError {
-    pub(crate) fn io(path: &Path, cause: std::io::Error) -> Self {
-        Self::Io { path: path.into(), cause }
+    /// Names the file of an error of the operating system.
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
+        |cause| Self::Io { path: path.into(), cause }
     }
 
     /// The error of the operating system, if that is the cause.
@@ -236,18 +237,6 @@ impl TrainError {
             error = cause.source();
         }
         None
-    }
-}
-
-/// Names the file of an error of the operating system.
-pub(crate) trait At<T> {
-    /// The result with an error that names `path`.
-    fn at(self, path: &Path) -> Result<T, TrainError>;
-}
-
-impl<T> At<T> for std::io::Result<T> {
-    fn at(self, path: &Path) -> Result<T, TrainError> {
-        self.map_err(|cause| TrainError::io(path, cause))
     }
 }
 

@@ -1,5 +1,7 @@
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use plotters::style::RGBColor;
 
 /// An error that prevents a picture from being made.
 #[derive(Debug, thiserror::Error)]
@@ -27,4 +29,51 @@ pub(crate) const SINK: f64 = 0.15;
 /// A length in whole pixels.
 pub(crate) fn pixels(length: f64) -> i32 {
     length.round() as i32
+}
+
+/// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can
+/// tell apart. Yellow is left out because it is hard to see on white.
+pub(crate) const SERIES: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+
+/// The look of a series: colour and dashes. For the first few series, either of them alone tells
+/// the series apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Look {
+    pub color: RGBColor,
+    /// Lengths of dash and gap; a solid line has no gap.
+    pub dash: (f64, f64),
+}
+
+const DASHES: [(f64, f64); 4] = [(1.0, 0.0), (9.0, 4.0), (3.0, 3.0), (15.0, 5.0)];
+const WIDTH: f64 = 1.6;
+const RADIUS: f64 = 3.0;
+
+impl Look {
+    /// The look of series number `index`. Looks repeat after 28 series.
+    pub fn of(index: usize) -> Self {
+        Self { color: SERIES[index % SERIES.len()], dash: DASHES[index % DASHES.len()] }
+    }
+
+    /// Draws a line through `points`, which are given in pixels.
+    pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> Drawn<B> {
+        let style = self.color.stroke_width(pixels(WIDTH).max(1) as u32);
+        let (dash, gap) = (pixels(self.dash.0), pixels(self.dash.1));
+        if gap == 0 {
+            return area.draw(&PathElement::new(points.to_vec(), style));
+        }
+        area.draw(&DashedPathElement::new(points.to_vec(), dash, gap, style))
+    }
+
+    /// Draws a marker at the point `at`, which is given in pixels.
+    pub fn mark<B: DrawingBackend>(self, area: &Area<B>, at: (i32, i32)) -> Drawn<B> {
+        area.draw(&Circle::new(at, pixels(RADIUS), self.color.filled()))
+    }
 }

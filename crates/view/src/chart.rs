@@ -4,8 +4,7 @@ mod tests;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Drawn, SINK, ViewError, pixels, text};
-use crate::palette::Look;
+use crate::canvas::{Area, Drawn, Look, SINK, ViewError, pixels, text};
 use crate::ticks::{self, Marked};
 
 /// The scale of an axis.
@@ -178,15 +177,7 @@ impl Figure {
         }
         Ok(())
     }
-}
 
-/// The range, widened at both ends by `share` of its length, so that no marker is cut off.
-fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
-    let room = share * (high - low);
-    (low - room, high + room)
-}
-
-impl Figure {
     /// The figure as an SVG document.
     ///
     /// # Errors
@@ -224,6 +215,12 @@ impl Figure {
         }
         Ok(())
     }
+}
+
+/// The range, widened at both ends by `share` of its length, so that no marker is cut off.
+fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
+    let room = share * (high - low);
+    (low - room, high + room)
 }
 
 impl Chart {

@@ -36,7 +36,6 @@
 mod attention;
 mod canvas;
 mod chart;
-mod palette;
 mod ticks;
 
 pub use attention::{

@@ -5,9 +5,8 @@
 use anyhow::{Result, bail, ensure};
 use burn::tensor::{Device, Tensor};
 
-use super::backend::{Backend, built_in};
 use super::guard::{note_foreign, quietly};
-use super::name::DeviceName;
+use super::name::{Backend, DeviceName, built_in};
 
 /// A device that this build and this machine have.
 #[derive(Debug)]

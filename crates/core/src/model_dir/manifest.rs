@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ModelDirError, ModelDirProblem};
 use super::source::Source;
-use super::tensors::read_from;
-use super::weights::write;
+use super::tensors::{read_from, write};
 
 /// The file of the parameters.
 pub(super) const WEIGHTS: &str = "model.safetensors";

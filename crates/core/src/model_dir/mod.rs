@@ -13,7 +13,6 @@ mod error;
 mod manifest;
 mod source;
 mod tensors;
-mod weights;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,15 +25,14 @@ use serde_json::Value as Json;
 pub use error::{ModelDirError, ModelDirProblem};
 pub use manifest::{read, seal, seal_again, verify, verify_before_load};
 pub use source::{ModelFiles, Source};
-pub use tensors::read_tensors;
-pub use weights::{write_quantized, write_tensors};
+pub use tensors::{read_tensors, write_quantized, write_tensors};
 
 use crate::config::TransformerConfig;
 use crate::parameters::{Parameters, named_parameters, with_parameters};
 use crate::rnn::RnnConfig;
 use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
-use weights::write;
+use tensors::write;
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;

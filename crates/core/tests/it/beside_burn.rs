@@ -15,7 +15,7 @@ use burn::nn::transformer::{
 };
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor};
 use burnformer_core::{
-    AttentionBias, EncoderLayer, EncoderLayerConfig, Linear, Mode, MultiHeadAttention,
+    AttentionBias, EncoderLayer, LayerConfig, Linear, Mode, MultiHeadAttention,
     MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, RandomKey, Seq2Seq,
     TransformerConfig, label_smoothed_cross_entropy,
 };
@@ -45,9 +45,9 @@ fn attention(width: usize, heads: usize) -> MultiHeadAttentionConfig {
     MultiHeadAttentionConfig::new(width, heads)
 }
 
-fn encoder_layer(width: usize, heads: usize, norm: NormPosition) -> EncoderLayerConfig {
+fn encoder_layer(width: usize, heads: usize, norm: NormPosition) -> LayerConfig {
     let network = PositionWiseFeedForwardConfig::new(width, 4 * width);
-    EncoderLayerConfig::new(attention(width, heads), network).with_norm(norm)
+    LayerConfig::new(attention(width, heads), network).with_norm(norm)
 }
 
 fn burn_encoder(width: usize, heads: usize, layers: usize) -> TransformerEncoderConfig {

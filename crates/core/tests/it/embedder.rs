@@ -7,7 +7,7 @@ use crate::common::tensors;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
     AttentionBias, Decoder, DecoderBias, DecoderConfig, DecoderLayerConfig, DropoutConfig,
-    EncodedSource, EncoderConfig, EncoderLayerConfig, LayerNormConfig, LinearConfig, Mode,
+    EncodedSource, EncoderConfig, LayerConfig, LayerNormConfig, LinearConfig, Mode,
     MultiHeadAttentionConfig, NormKind, NormPosition, PositionWiseFeedForwardConfig,
     PositionalEncoding, PositionalEncodingConfig, RandomKey, label_smoothed_cross_entropy,
     look_ahead_mask, named_gradients, named_parameters, parameter_sizes, rotate, with_parameters,
@@ -33,15 +33,14 @@ fn network() -> PositionWiseFeedForwardConfig {
 }
 
 fn encoder(window: Option<usize>) -> burnformer_core::Encoder {
-    let layer = EncoderLayerConfig::new(attention(), network()).with_norm(NormPosition::Pre);
+    let layer = LayerConfig::new(attention(), network()).with_norm(NormPosition::Pre);
     let config = EncoderConfig::new(layer, 2).with_window(window);
     config.init_with_key(RandomKey::new(1), &Device::default())
 }
 
 fn decoder(window: Option<usize>, cross: bool) -> Decoder {
-    let layer = DecoderLayerConfig::new(attention(), network())
-        .with_cross_attention(cross.then(attention))
-        .with_norm(NormPosition::Pre);
+    let layer = LayerConfig::new(attention(), network()).with_norm(NormPosition::Pre);
+    let layer = DecoderLayerConfig::new(layer).with_cross_attention(cross.then(attention));
     let config = DecoderConfig::new(layer, 2).with_window(window);
     config.init_with_key(RandomKey::new(2), &Device::default())
 }
@@ -197,7 +196,7 @@ fn a_layer_of_llama_is_that_of_hugging_face() {
         weights.map(|name| (name["layer.".len()..].to_owned(), all.remove(&name).unwrap()));
     let attention = attention().with_key_heads(Some(2)).with_rotary(Some(10_000.0));
     let network = network().with_gated(true).with_bias(false);
-    let config = EncoderLayerConfig::new(
+    let config = LayerConfig::new(
         attention.with_bias(false),
         network.with_activation(burnformer_core::Activation::Silu),
     );
@@ -239,12 +238,11 @@ fn rotary_positions_are_rotations_by_the_distance() {
     assert!((f64::from(turned[1]) - angle.cos()).abs() < 1e-6);
     assert!((f64::from(turned[5]) - angle.sin()).abs() < 1e-6);
     // A whole pass and steps with a cache count positions alike, with shared keys and values too.
-    let layer = DecoderLayerConfig::new(
-        attention().with_rotary(Some(10_000.0)).with_key_heads(Some(2)),
-        network().with_gated(true),
-    );
+    let attention = attention().with_rotary(Some(10_000.0)).with_key_heads(Some(2));
+    let layer = LayerConfig::new(attention, network().with_gated(true));
+    let layer = DecoderLayerConfig::new(layer.with_norm_kind(NormKind::Rms));
     for window in [None, Some(2)] {
-        let config = DecoderConfig::new(layer.clone().with_norm_kind(NormKind::Rms), 2);
+        let config = DecoderConfig::new(layer.clone(), 2);
         let model = config.with_window(window).init(&Device::default());
         let (x, none) = (random([2, 6, WIDTH]), DecoderBias::default());
         let whole = model.forward(x.clone(), &mut model.start_without_source(), &none, RUN);
@@ -293,7 +291,8 @@ fn mistakes_are_named_with_their_sizes() {
     let learned = PositionalEncodingConfig::new(8).with_learned(Some(5)).init(&device);
     let encode = encoder(None);
     let decode = decoder(None, false);
-    let shallow = DecoderConfig::new(DecoderLayerConfig::new(attention(), network()), 1);
+    let shallow =
+        DecoderConfig::new(DecoderLayerConfig::new(LayerConfig::new(attention(), network())), 1);
     let shallow = shallow.init(&device);
     let ids = Tensor::<2, Int>::zeros([1, 2], &device);
     let none = DecoderBias::default();

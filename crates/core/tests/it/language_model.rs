@@ -11,7 +11,7 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burn_optim::{AdamConfig, GradientsParams};
 use burnformer_core::{
-    Decoder, DecoderBias, DecoderCache, DecoderConfig, DecoderLayerConfig, Mode,
+    Decoder, DecoderBias, DecoderCache, DecoderConfig, DecoderLayerConfig, LayerConfig, Mode,
     MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding,
     RandomKey, TokenEmbedding, TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
@@ -44,9 +44,9 @@ impl LanguageModel {
     fn new(key: RandomKey, device: &Device) -> Self {
         let attention = MultiHeadAttentionConfig::new(WIDTH, 4).with_bias(false);
         let network = PositionWiseFeedForwardConfig::new(WIDTH, 4 * WIDTH);
-        let layer = DecoderLayerConfig::new(attention, network)
-            .with_norm(NormPosition::Pre)
-            .with_dropout(0.1);
+        let layer =
+            LayerConfig::new(attention, network).with_norm(NormPosition::Pre).with_dropout(0.1);
+        let layer = DecoderLayerConfig::new(layer);
         Self {
             embedding: TokenEmbeddingConfig::new(VOCAB, WIDTH).init_with_key(key.fold(0), device),
             positions: PositionalEncoding::sinusoidal(),

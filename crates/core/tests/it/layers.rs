@@ -5,7 +5,7 @@ use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
     Activation, AttentionBias, AttentionKind, AttentionSource, ComputeType, Context, Decoder,
     DecoderBias, DecoderConfig, DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig,
-    EncoderLayer, EncoderLayerConfig, LayerNorm, Linear, Mode, MultiHeadAttention,
+    EncoderLayer, LayerConfig, LayerNorm, Linear, Mode, MultiHeadAttention,
     MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding,
     PositionalEncodingConfig, RandomKey, Recorder, ResidualNorm, Seq2Seq, Seq2SeqCache,
     Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
@@ -89,7 +89,7 @@ fn ids() -> Tensor<2, Int> {
 #[test]
 fn an_encoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
-    let layer = EncoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+    let layer = LayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
     let encoder = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
     let expected = config().encoder().init_with_key(key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
@@ -106,13 +106,16 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
 }
 
 fn decoder_layer() -> DecoderLayerConfig {
-    DecoderLayerConfig::new(sizes(), network()).with_cross_attention(Some(sizes()))
+    DecoderLayerConfig::new(LayerConfig::new(sizes(), network()))
+        .with_cross_attention(Some(sizes()))
 }
 
 #[test]
 fn a_decoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
-    let layer = decoder_layer().with_norm(NormPosition::Pre);
+    let layer = decoder_layer();
+    let pre_norm = layer.layer.clone().with_norm(NormPosition::Pre);
+    let layer = DecoderLayerConfig { layer: pre_norm, ..layer };
     let decoder = DecoderConfig::new(layer, 2).init_with_key(key, &device);
     let expected = config().decoder().init_with_key(key, &device);
     let source =
@@ -217,7 +220,7 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
 /// A layer of a Transformer passes its bias on.
 #[test]
 fn an_encoder_layer_takes_an_additive_bias() {
-    let layer = EncoderLayerConfig::new(sizes(), network()).init(&Device::default());
+    let layer = LayerConfig::new(sizes(), network()).init(&Device::default());
     let x = random([2, 3, D_MODEL]);
     let run = |by: f64| {
         let scores = random([1, 4, 3, 3]) * by;
@@ -241,7 +244,7 @@ fn heads_that_do_not_divide_the_width_panic() {
 fn a_transformer_takes_other_parts() {
     let device = Device::default();
     let mut model = config().init(1, &device).unwrap();
-    let layer = EncoderLayerConfig::new(sizes().with_d_k(Some(3)), network());
+    let layer = LayerConfig::new(sizes().with_d_k(Some(3)), network());
     model.encoder = EncoderConfig::new(layer, 1).init(&device);
     let memory = model.encode(ids(), Mode::Inference);
     let x = model.source_position.forward(model.embeddings.source(ids()), 0);
@@ -294,7 +297,8 @@ fn without_padding_every_vector_is_seen() {
 
 /// A decoder-only model of two layers.
 fn language_model() -> Decoder {
-    let layer = DecoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+    let layer =
+        DecoderLayerConfig::new(LayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre));
     DecoderConfig::new(layer, 2).init_with_key(RandomKey::new(9), &Device::default())
 }
 
@@ -363,7 +367,7 @@ fn attention_has_no_biases_if_none_are_wanted() {
 fn an_epsilon_reaches_every_norm_of_a_layer() {
     let (device, key) = (Device::default(), RandomKey::new(5));
     let layer = |epsilon| {
-        let layer = EncoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+        let layer = LayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
         layer.with_epsilon(epsilon).init_with_key(key, &device)
     };
     let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };

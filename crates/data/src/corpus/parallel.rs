@@ -151,9 +151,6 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
         return Ok(None);
     };
     let Line { number, text, valid, .. } = line;
-    let (source, target) = match valid {
-        true => columns(tsv.path(), number, &text)?,
-        false => ("", ""),
-    };
+    let (source, target) = if valid { columns(tsv.path(), number, &text)? } else { ("", "") };
     Ok(Some(LinePair { line: number, source: source.into(), target: target.into(), valid }))
 }

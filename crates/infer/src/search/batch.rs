@@ -1,8 +1,8 @@
 //! The search for several sentences whose steps the model computes together.
 
-use super::constraint::Choices;
 use super::request::Request;
 use super::sentence::SentenceSearch;
+use super::task::Choices;
 use super::task::Task;
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;

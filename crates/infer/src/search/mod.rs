@@ -1,7 +1,6 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
 mod batch;
-mod constraint;
 mod request;
 mod sample;
 mod sentence;

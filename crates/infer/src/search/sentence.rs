@@ -1,8 +1,7 @@
 use burnformer_kernels::{Placed, top_k_above};
 
-use super::constraint::{constrain, end_word, forced};
 use super::sample::draw;
-use super::task::{Extension, Live, Task};
+use super::task::{Extension, Live, Task, constrain, end_word, forced};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{AtLimit, BeamRule, Sampling};

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::found::{Found, is_loop, sort};
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::score::TargetScore;
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::score::TargetScore;
 use crate::search::{Request, Terms, check};
 use crate::settings::SearchSettings;
 

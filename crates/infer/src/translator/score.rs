@@ -2,9 +2,11 @@
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use crate::error::{InferError, until_error};
-use crate::ids::check_lengths;
-use crate::score::{TargetScore, force_score};
+use crate::batching::Batching;
+use crate::error::{InferError, SentenceError, until_error};
+use crate::ids::{check_lengths, check_pairs, closed};
+use crate::model::StepModel;
+use crate::settings::LengthPenalty;
 
 impl Translator {
     /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of
@@ -54,5 +56,94 @@ impl Translator {
             let targets = &targets[..count.min(targets.len())];
             self.score_ids(&sources[..count], targets, options)
         })
+    }
+}
+
+/// The probability that the model assigns to a given translation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetScore {
+    /// Natural log-probability of each token, `</s>` last.
+    pub log_probs: Vec<f32>,
+    /// The sum of `log_probs`: log P(target | source).
+    pub total: f64,
+    /// `total` divided by the [`LengthPenalty`], which can be compared with the score of a search.
+    pub score: f64,
+}
+
+impl TargetScore {
+    fn new(log_probs: Vec<f32>, penalty: LengthPenalty) -> Self {
+        let total: f64 = log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum();
+        let score = total / penalty.divisor(log_probs.len());
+        Self { log_probs, total, score }
+    }
+
+    /// The perplexity: e to the power of −log P per token, `</s>` included. 1 means certainty.
+    pub fn perplexity(&self) -> f64 {
+        perplexity(std::slice::from_ref(self))
+    }
+}
+
+/// The perplexity over all tokens of all `scores`, `</s>` included; 1 if there are none.
+pub fn perplexity(scores: &[TargetScore]) -> f64 {
+    let total: f64 = scores.iter().map(|score| score.total).sum();
+    let tokens: usize = scores.iter().map(|score| score.log_probs.len()).sum();
+    perplexity_of(total, tokens)
+}
+
+/// The perplexity of a text whose `tokens`, `</s>` included, have the total natural log-probability
+/// `total`; 1 if there are no tokens.
+pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
+    (-total / tokens.max(1) as f64).exp()
+}
+
+/// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are
+/// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
+///
+/// # Errors
+/// [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`], before anything
+/// is computed; [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
+pub fn force_score(
+    model: &dyn StepModel,
+    sources: &[Vec<u32>],
+    targets: &[Vec<u32>],
+    penalty: LengthPenalty,
+    batching: &Batching,
+) -> Result<Vec<TargetScore>, InferError> {
+    batching.validate()?;
+    let eos = model.special().eos;
+    let close = |all: &[Vec<u32>]| all.iter().map(|ids| closed(ids, eos)).collect::<Vec<_>>();
+    let (sources, targets) = (close(sources), close(targets));
+    check_pairs(model, &sources, &targets)?;
+    let lengths = sources.iter().zip(&targets).map(|(s, t)| s.len().max(t.len()));
+    let lengths: Vec<usize> = lengths.collect();
+    let mut scores = vec![None; sources.len()];
+    for batch in batching.group((0..sources.len()).collect(), &lengths) {
+        let log_probs = model.force(&pick(&sources, &batch), &pick(&targets, &batch));
+        for (&index, log_probs) in batch.iter().zip(log_probs) {
+            if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
+                return Err(SentenceError::NotFinite(step).of(index + 1));
+            }
+            scores[index] = Some(TargetScore::new(log_probs, penalty));
+        }
+    }
+    Ok(scores.into_iter().map(|score| score.expect("every place is in a batch")).collect())
+}
+
+fn pick<'a>(all: &'a [Vec<u32>], indices: &[usize]) -> Vec<&'a [u32]> {
+    indices.iter().map(|&index| &all[index][..]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perplexity_is_the_inverse_of_the_mean_probability() {
+        let score = |log_probs: Vec<f32>| TargetScore::new(log_probs, LengthPenalty::None);
+        let quarter = 0.25f32.ln();
+        assert!((score(vec![quarter; 3]).perplexity() - 4.0).abs() < 1e-6);
+        let both = [score(vec![quarter; 3]), score(vec![0.0; 3])];
+        assert!((perplexity(&both) - 2.0).abs() < 1e-6);
+        assert_eq!(perplexity(&[]), 1.0);
     }
 }

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
-mod heads;
 mod inputs;
 #[cfg(feature = "cpu")]
 mod op;
@@ -14,9 +13,8 @@ use burn::tensor::Tensor;
 use crate::dropout::DropoutMask;
 use crate::op::Target;
 
-pub use heads::{merge_heads, split_heads};
-pub use inputs::AttentionInputs;
 pub(crate) use inputs::Block;
+pub use inputs::{AttentionInputs, merge_heads, split_heads};
 pub use softmax::masked_softmax;
 
 /// Multi-head scaled dot-product attention (paper §3.2): `softmax(Q·Kᵀ/√d_k)·V` in every head.

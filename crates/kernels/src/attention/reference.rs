@@ -2,7 +2,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
 
 use super::AttentionInputs;
-use super::heads::{merge_heads, split_heads};
+use super::inputs::{merge_heads, split_heads};
 use super::softmax::masked_softmax;
 use crate::dropout::DropoutMask;
 use crate::dropout::reference::dropout;

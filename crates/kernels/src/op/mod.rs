@@ -57,15 +57,13 @@
 #[cfg(feature = "cpu")]
 mod apply;
 #[cfg(feature = "cpu")]
-mod fused;
 #[cfg(feature = "cpu")]
 mod operand;
 mod target;
 
 #[cfg(feature = "cpu")]
-pub use apply::{apply, apply_with_aside};
+pub use apply::{FusedOp, Keep, apply, apply_with_aside};
 #[cfg(feature = "cpu")]
-pub use fused::{FusedOp, Keep};
 #[cfg(feature = "cpu")]
 pub use operand::Operand;
 pub use target::{HasTarget, Target};

@@ -41,7 +41,7 @@ fn of_dispatch(device: &DispatchDevice) -> Target {
     }
 }
 
-/// A value with a [`Target`]: a float tensor of any rank.
+/// A float tensor of any rank, so that operands of several ranks can stand in one list.
 pub trait HasTarget {
     /// The target of the tensor.
     fn target(&self) -> Target;

@@ -2,8 +2,6 @@
 
 mod key;
 pub(crate) mod philox;
-mod rng;
 
-pub use key::RandomKey;
 pub(crate) use key::drop_threshold;
-pub use rng::PhiloxRng;
+pub use key::{PhiloxRng, RandomKey};

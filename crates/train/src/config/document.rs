@@ -17,6 +17,7 @@ use super::train_config::TrainConfig;
 const LONGEST_FILE: u64 = 1 << 20;
 
 /// The content of a configuration file.
+#[derive(Default)]
 pub(super) struct Document {
     /// The value of the key `preset`.
     pub preset: Option<String>,
@@ -61,9 +62,7 @@ pub(super) fn parse(location: &str, text: &str) -> Result<Document, ConfigFileEr
     if let Some((key, span)) = first_unknown("", parsed.get_ref(), &known_keys()) {
         check_key(&at(Some(span)), &key)?;
     }
-    TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|whole| {
-        ConfigFileError::Type { location: at(whole.span()), message: one_line(&whole) }
-    })?;
+    typed(Deserializer::from(parsed.clone()), &at)?;
     let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
 }
@@ -139,24 +138,30 @@ fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// A parser's message without its line breaks and Rust's names of types, and with the key as users
-/// write it.
-pub(super) fn one_line(error: &Error) -> String {
-    let whole = error.to_string();
-    let inner = |line: &&str| line.trim_start().starts_with("in `");
-    let (keys, lines): (Vec<&str>, Vec<&str>) = whole.lines().partition(inner);
-    let part = |line: &&str| line.trim().trim_start_matches("in ").replace('`', "");
-    let key = keys.iter().rev().map(part).collect::<Vec<_>>().join(".");
-    let location = if key.is_empty() { key } else { format!(" in {key}") };
-    let message = lines.join(" ").trim_end().to_owned() + &location;
-    let names = [
-        ("expected usize", WHOLE),
-        ("expected u64", WHOLE),
-        ("expected u32", WHOLE),
-        ("expected f64", "expected a number"),
-    ];
-    names.iter().fold(message, |message, (name, words)| message.replace(name, words))
+/// The configuration that `values` are. Errors call the text at a span as `at` does.
+pub(super) fn typed<'de>(
+    values: impl serde::Deserializer<'de, Error = Error>,
+    at: &dyn Fn(Option<Range<usize>>) -> String,
+) -> Result<TrainConfig, ConfigFileError> {
+    serde_path_to_error::deserialize(values).map_err(|error| {
+        let (key, error) = (error.path().to_string(), error.into_inner());
+        let message =
+            NAMES_OF_TYPES.iter().fold(error.message().to_owned(), |message, (name, words)| {
+                message.replace(name, words)
+            });
+        // A path of no keys is a dot.
+        let message = if key == "." { message } else { format!("{message} in {key}") };
+        ConfigFileError::Type { location: at(error.span()), message }
+    })
 }
 
-/// The words that replace Rust's types of whole numbers in a message.
+/// Rust's names of types in the words of users. Serde's errors have the expected type in their text
+/// alone.
+const NAMES_OF_TYPES: [(&str, &str); 4] = [
+    ("expected usize", WHOLE),
+    ("expected u64", WHOLE),
+    ("expected u32", WHOLE),
+    ("expected f64", "expected a number"),
+];
+
 const WHOLE: &str = "expected a whole number, 0 or more,";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirProblem};
 use toml::{Table, Value};
 
-use super::document::{self, Document, check_key, one_line};
+use super::document::{self, Document, check_key, typed};
 use super::error::{ConfigFileError, nearest};
 use super::model::ModelSettings;
 use super::presets::{DEFAULT_PRESET, PRESETS, preset_names};
@@ -60,10 +60,8 @@ pub(super) fn resolve(
     settings: &[String],
     start: Option<&Path>,
 ) -> Result<TrainConfig, ConfigFileError> {
-    let (named, user) = match file.map(document::read).transpose()? {
-        Some(Document { preset, table }) => (preset, table),
-        None => (None, Table::new()),
-    };
+    let of_file = file.map(document::read).transpose()?.unwrap_or_default();
+    let Document { preset: named, table: user } = of_file;
     // A whole configuration, such as a run's config.toml, replaces every key of the preset under
     // it.
     let named = preset.or(named.as_deref());
@@ -71,11 +69,11 @@ pub(super) fn resolve(
     let mut given = user;
     for setting in settings {
         let table = setting_table(setting)?;
-        typed(&format!("--set {setting}"), &table)?;
+        typed(Value::Table(table.clone()), &|_| format!("--set {setting}"))?;
         merge(&mut given, table);
     }
     merge(&mut merged, given.clone());
-    let config = typed("configuration", &merged)?;
+    let config = typed(Value::Table(merged), &|_| "configuration".into())?;
     if config.training.from.as_os_str().is_empty() {
         return Ok(config);
     }
@@ -136,11 +134,4 @@ fn merge(under: &mut Table, over: Table) {
             }
         }
     }
-}
-
-fn typed(location: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
-    Value::Table(table.clone()).try_into().map_err(|e: toml::de::Error| ConfigFileError::Type {
-        location: location.into(),
-        message: one_line(&e),
-    })
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::{Model, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
+use serde::{Deserialize, Serialize};
 
 use super::Learner;
-use super::message::Message;
 use super::setup::{Setup, check_precision};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
@@ -18,8 +18,8 @@ use crate::run::corpora::Corpora;
 use crate::run::dir::RunMode;
 use crate::run::origin::Origin;
 use crate::run::start_model::FirstModel;
+use crate::update::LossScale;
 use crate::update::Updater;
-use crate::update::loss_scale::LossScale;
 use crate::update::recipe::Recipe;
 use crate::update::replicas::{Ranks, Workers};
 
@@ -125,7 +125,7 @@ impl Follower {
     ) -> Result<Self, TrainError> {
         let precision = config.training.precision.number_type();
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
-        let folder = tempfile::tempdir().map_err(|e| TrainError::io(&std::env::temp_dir(), e))?;
+        let folder = tempfile::tempdir().map_err(TrainError::io(&std::env::temp_dir()))?;
         let workers = Workers { devices, ranks: Some(ranks) };
         let model = corpora.model.clone();
         let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
@@ -171,5 +171,27 @@ impl Follower {
         let planned = batches.next().expect("the stream of updates has no end")?;
         self.batches = Some((batches, planned.next));
         Ok(planned)
+    }
+}
+
+/// A message of process 0 to the others, which it sends before it does the same.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Message {
+    /// Prepare for the run with this configuration, which learns from texts of these hashes.
+    Begin { config: String, origin: Origin },
+    /// Take the weights and moments that follow.
+    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
+    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
+    Update { step: u64, from: SamplerState, rate: u64 },
+    /// The run has ended.
+    End,
+}
+
+impl Message {
+    /// Waits for the next message of process 0.
+    pub(super) fn receive(ranks: &dyn Ranks) -> Self {
+        let mut bytes = Vec::new();
+        ranks.broadcast(&mut bytes);
+        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
     }
 }

@@ -8,13 +8,11 @@
 mod begin;
 mod divergence;
 mod follower;
-mod message;
 mod outcome;
 mod pending;
 mod rehearsal;
 mod save;
 mod setup;
-mod start;
 mod validation;
 
 use std::ops::ControlFlow;
@@ -25,8 +23,8 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
+use self::follower::Message;
 pub use self::follower::follow;
-use self::message::Message;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 use self::pending::{Clock, PendingUpdate, PendingUpdates};
@@ -37,8 +35,8 @@ use crate::error::TrainError;
 use crate::report::{Answer, Reporter};
 use crate::run::best_model::BestModel;
 use crate::run::state::{CheckpointKind, RunState};
+use crate::update::LossScale;
 use crate::update::Updater;
-use crate::update::loss_scale::LossScale;
 use crate::update::statistics::UpdateStatistics;
 use crate::validation::Subject;
 

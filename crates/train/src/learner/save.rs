@@ -7,7 +7,7 @@ use super::outcome::StopReason;
 use crate::error::TrainError;
 use crate::run::average::average_as;
 use crate::run::checkpoint::{self, Saved, TrainerState};
-use crate::run::dir::checkpoints::Finished;
+use crate::run::dir::Finished;
 use crate::run::folder::try_sizes;
 use crate::run::state::CheckpointKind;
 use crate::validation::Subject;

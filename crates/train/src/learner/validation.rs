@@ -10,7 +10,7 @@ use burnformer_infer::{InferError, SentenceError};
 use super::Learner;
 use crate::advice::Measured;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 use crate::report::ValidRecord;
 use crate::run::checkpoint;
 use crate::run::dir::RunDir;
@@ -97,7 +97,7 @@ impl Learner {
         }
         let path = self.setup.run.hypotheses(step, subject == Subject::Average);
         let text = validation.hypotheses.join("\n") + "\n";
-        fs::write(&path, text).at(&path)
+        fs::write(&path, text).map_err(TrainError::io(&path))
     }
 
     /// Returns whether the first look is due.

@@ -70,10 +70,7 @@ pub fn clip_factor(norm: f64, limit: f64) -> f64 {
 
 /// The [`clip_factor`] of a norm `[1]` on the device.
 pub(crate) fn clip_factor_on_device(norm: Tensor<1>, limit: f64) -> Tensor<1> {
-    match limit > 0.0 {
-        true => ((norm + 1e-6).recip() * limit).clamp_max(1.0),
-        false => norm.ones_like(),
-    }
+    if limit > 0.0 { ((norm + 1e-6).recip() * limit).clamp_max(1.0) } else { norm.ones_like() }
 }
 
 #[cfg(test)]

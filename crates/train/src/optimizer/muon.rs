@@ -56,10 +56,7 @@ impl Matrix {
 fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
     let [rows, columns] = x.dims();
-    match rows > columns {
-        true => iterate(x.transpose(), in_half).transpose(),
-        false => iterate(x, in_half),
-    }
+    if rows > columns { iterate(x.transpose(), in_half).transpose() } else { iterate(x, in_half) }
 }
 
 /// Divides `x` by its largest entry where squares would vanish or overflow. Others keep their bits.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use burnformer_text::time_stamp;
 
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 
 /// The name of the log in a run directory.
 pub const LOG_FILE: &str = "train.log";
@@ -22,19 +22,23 @@ pub(super) struct AppendFile {
 impl AppendFile {
     /// Opens the file at `path` for appending.
     pub(super) fn open(path: PathBuf) -> Result<Self, TrainError> {
-        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(TrainError::io(&path))?;
         Ok(Self { path, file })
     }
 
     /// Appends whole lines in one write, so that programs that read the file while the run goes on
     /// see complete lines.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), TrainError> {
-        self.file.write_all(lines).at(&self.path)
+        self.file.write_all(lines).map_err(TrainError::io(&self.path))
     }
 
     /// Waits until the file is on the disk.
     pub(super) fn sync(&self) -> Result<(), TrainError> {
-        self.file.sync_all().at(&self.path)
+        self.file.sync_all().map_err(TrainError::io(&self.path))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::append_file::AppendFile;
 use super::record::Record;
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
@@ -63,7 +63,7 @@ impl ResumePoint {
 /// [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, TrainError> {
     let path = path.as_ref();
-    let bytes = fs::read(path).at(path)?;
+    let bytes = fs::read(path).map_err(TrainError::io(path))?;
     Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
 }
 
@@ -107,7 +107,7 @@ pub(super) fn line_of(record: &Record) -> Vec<u8> {
 
 /// Removes what a run wrote after `point`: those updates will be made, and reported, again.
 fn cut(path: &Path, mut point: ResumePoint) -> Result<(), TrainError> {
-    let bytes = fs::read(path).at(path)?;
+    let bytes = fs::read(path).map_err(TrainError::io(path))?;
     let mut kept = Vec::with_capacity(bytes.len());
     for (record, line) in parse(path, &bytes)? {
         if point.takes_best(&record) || point.includes(&record) {
@@ -115,7 +115,11 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<(), TrainError> {
             kept.push(b'\n');
         }
     }
-    if kept == bytes { Ok(()) } else { burnformer_files::write(path, &kept).at(path) }
+    if kept == bytes {
+        Ok(())
+    } else {
+        burnformer_files::write(path, &kept).map_err(TrainError::io(path))
+    }
 }
 
 #[cfg(test)]

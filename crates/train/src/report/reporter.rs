@@ -7,7 +7,7 @@ use super::append_file::{AppendFile, LOG_FILE, stamped};
 use super::console::{Console, Pace, Verbosity};
 use super::metrics::{self, ResumePoint};
 use super::record::{self, DivergenceRecord, Record, TrainRecord, ValidRecord};
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 
 /// The options of a run's report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ impl Reporter {
     /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
     /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`].
     pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, TrainError> {
-        fs::create_dir_all(dir).at(dir)?;
+        fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
             dir: dir.to_path_buf(),

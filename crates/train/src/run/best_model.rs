@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{EarlyStoppingMetric, Standing};
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 
 /// The file of `best/` with the value of its model.
 const FILE: &str = "validation.json";
@@ -44,7 +44,7 @@ impl BestModel {
         let path = folder.join(FILE);
         let json = serde_json::to_vec_pretty(&File { metric, best: self });
         let json = json.expect("a validation is plain data");
-        fs::write(&path, json).at(&path)
+        fs::write(&path, json).map_err(TrainError::io(&path))
     }
 
     /// The value of the model in `folder`, measured by `metric`; `None` if it is not known.

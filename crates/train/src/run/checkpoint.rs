@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 use crate::optimizer::Optimizer;
 use crate::run::best_model::BestModel;
 use crate::run::dir::RunDir;
@@ -117,7 +117,7 @@ pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), Tr
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    fs::write(path, bytes).at(path)
+    fs::write(path, bytes).map_err(TrainError::io(path))
 }
 
 fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_files::sync_folder_of;
 
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
@@ -28,11 +28,11 @@ fn write_sealed(
     let partial = path.with_added_extension(PARTIAL);
     let written = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
-        .at(&partial)
+        .map_err(TrainError::io(&partial))
         .and_then(|()| fill(&partial))
-        .and_then(|()| sync_files(&partial).at(&partial))
+        .and_then(|()| sync_files(&partial).map_err(TrainError::io(&partial)))
         .and_then(|()| Ok(seal(&partial)?))
-        .and_then(|()| put_in_place(&partial, path).at(path));
+        .and_then(|()| put_in_place(&partial, path).map_err(TrainError::io(path)));
     if written.is_err() {
         // On a full disk the half-written folder would stand in the way of everything else.
         let _ = remove(&partial);
@@ -49,12 +49,13 @@ pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<(), TrainError> 
     let partial = path.with_added_extension(PARTIAL);
     let make = |(name, size): (&str, u64)| {
         let path = partial.join(name);
-        File::create(&path).and_then(|file| reserve(&file, size)).at(&path)
+        File::create(&path).and_then(|file| reserve(&file, size)).map_err(TrainError::io(&path))
     };
-    let made = remove(&partial).and_then(|()| fs::create_dir(&partial)).at(&partial);
+    let made =
+        remove(&partial).and_then(|()| fs::create_dir(&partial)).map_err(TrainError::io(&partial));
     let made = made.and_then(|()| ["weights", "moments"].into_iter().zip(sizes).try_for_each(make));
     let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
-    made.and(remove(&partial).at(&partial)).map_err(not_saved)
+    made.and(remove(&partial).map_err(TrainError::io(&partial))).map_err(not_saved)
 }
 
 /// Reserves `size` bytes for `file`, where the file system can do so.
@@ -95,7 +96,7 @@ pub(crate) fn replace_file(
     name: &str,
     write: impl FnOnce(&Path) -> Result<(), TrainError>,
 ) -> Result<(), TrainError> {
-    let path = fs::canonicalize(path).at(path)?;
+    let path = fs::canonicalize(path).map_err(TrainError::io(path))?;
     let fill = |folder: &Path| {
         copy_files(&path, folder, &[])?;
         write(&folder.join(name))
@@ -108,11 +109,11 @@ pub(crate) fn replace_file(
 /// # Errors
 /// [`TrainError::Io`].
 pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError> {
-    for entry in fs::read_dir(from).at(from)? {
-        let path = entry.at(from)?.path();
+    for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
+        let path = entry.map_err(TrainError::io(from))?.path();
         let name = path.file_name().unwrap_or_default();
         if path.is_file() && !but.iter().any(|kept| name == *kept) {
-            fs::copy(&path, to.join(name)).at(&path)?;
+            fs::copy(&path, to.join(name)).map_err(TrainError::io(&path))?;
         }
     }
     Ok(())
@@ -121,7 +122,7 @@ pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError
 /// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the
 /// new file, complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    burnformer_files::write(path, bytes).at(path)
+    burnformer_files::write(path, bytes).map_err(TrainError::io(path))
 }
 
 /// Repairs what a killed process left of the folder `path`: removes incomplete folders, and
@@ -129,10 +130,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&path.with_added_extension(PARTIAL))?;
     let old = path.with_added_extension(OLD);
-    match old.exists() && !path.exists() {
-        true => fs::rename(&old, path),
-        false => remove(&old),
-    }
+    if old.exists() && !path.exists() { fs::rename(&old, path) } else { remove(&old) }
 }
 
 /// The folder that a leftover such as `step-000100.partial` belongs to; `None` for any other name.
@@ -159,9 +157,10 @@ fn sync_files(folder: &Path) -> io::Result<()> {
 
 /// Moves the folder `new` to `path` and removes what was there.
 fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
-    match path.exists() {
-        true => exchange(new, path)?,
-        false => fs::rename(new, path)?,
+    if path.exists() {
+        exchange(new, path)?
+    } else {
+        fs::rename(new, path)?
     }
     sync_folder_of(path)?;
     remove(new)
@@ -198,7 +197,9 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, text: &str) -> Result<(), TrainError> {
-        save_folder(path, |folder| fs::write(folder.join("text"), text).at(folder))
+        save_folder(path, |folder| {
+            fs::write(folder.join("text"), text).map_err(TrainError::io(folder))
+        })
     }
 
     fn text(path: &Path) -> String {
@@ -224,7 +225,7 @@ mod tests {
         write(&path, "one").expect("writes");
         let failed = save_folder(&path, |folder| {
             fs::write(folder.join("text"), "two").expect("writes");
-            Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
+            Err(TrainError::io(folder)(io::Error::from(io::ErrorKind::StorageFull)))
         });
         assert!(matches!(failed, Err(TrainError::NotSaved { .. })));
         assert_eq!(text(&path), "one");
@@ -238,7 +239,7 @@ mod tests {
         fs::create_dir_all(run.join("checkpoints")).expect("makes");
         for folder in ["checkpoints/step-000100", "best", "last", "average", "start"] {
             let full = |folder: &Path| {
-                Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
+                Err(TrainError::io(folder)(io::Error::from(io::ErrorKind::StorageFull)))
             };
             let error = save_folder(&run.join(folder), full).unwrap_err().to_string();
             let remedy = format!("then continue with --out {} --resume;", run.display());

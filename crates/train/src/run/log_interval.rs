@@ -1,35 +1,8 @@
-use burnformer_data::Batch;
 use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 use crate::report::TrainRecord;
-use crate::update::statistics::UpdateStatistics;
-
-/// The amount of text from which an update learns.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extent {
-    /// The number of sentence pairs.
-    pub pairs: u64,
-    /// The number of tokens of both sides, padding included.
-    pub positions: u64,
-    /// The number of real tokens of both sides.
-    pub real: u64,
-    /// The number of real tokens of the target, over which the loss is averaged.
-    pub target: u64,
-}
-
-impl Extent {
-    /// The amount of text in `batches`.
-    pub(crate) fn of(batches: &[Batch]) -> Self {
-        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
-        Self {
-            pairs: sum(|batch| batch.batch),
-            positions: sum(Batch::positions),
-            real: sum(|batch| batch.source_tokens + batch.target_tokens),
-            target: sum(|batch| batch.target_tokens),
-        }
-    }
-}
+use crate::update::statistics::{Extent, UpdateStatistics};
 
 /// The sums over the updates since the last log line. They are a part of the run's state, so that a
 /// line whose updates were interrupted by a kill shows the same numbers as without the kill.

@@ -10,7 +10,7 @@ use crate::float_text;
 use crate::report::{ResumePoint, TrainRecord};
 use crate::run::best_model::{BestModel, EarlyStopping};
 use crate::run::log_interval::LogInterval;
-use crate::update::loss_scale::LossScale;
+use crate::update::LossScale;
 
 /// The state of a run between two updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -169,8 +169,7 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::log_interval::Extent;
-    use crate::update::statistics::UpdateStatistics;
+    use crate::update::statistics::{Extent, UpdateStatistics};
 
     #[test]
     fn an_interval_saved_in_the_middle_closes_with_the_same_means() {

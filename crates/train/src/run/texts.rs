@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::{ConfigFileError, DataSettings};
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 use crate::run::dir::RunMode;
 
 const EMBEDDED: &str = "embedded:";
@@ -134,7 +134,7 @@ impl Texts {
         self.check(run, mode)?;
         for (from, name_in_run) in &self.kept {
             let to = run.join(name_in_run);
-            copy(from, &to).at(&to)?;
+            copy(from, &to).map_err(TrainError::io(&to))?;
         }
         Ok(())
     }

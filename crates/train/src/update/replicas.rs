@@ -23,8 +23,8 @@ use burnformer_kernels::is_fused_on;
 
 use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
-use crate::run::log_interval::Extent;
 use crate::update::recipe::{GradientSums, Objective};
+use crate::update::statistics::Extent;
 
 /// The devices of a run. The first one of each process holds the weights and the moments of the
 /// optimiser. The others receive a copy of the weights at each update and compute their share of
@@ -192,10 +192,7 @@ impl Share {
 /// operations of a fraction of a millisecond each. A thread that is not one of them would have to
 /// hand over each, and be woken again.
 pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
-    match is_fused_on(device) {
-        true => rayon::scope(|_| work()),
-        false => work(),
-    }
+    if is_fused_on(device) { rayon::scope(|_| work()) } else { work() }
 }
 
 /// The processes that train one model, and how they exchange numbers. All of them call the same

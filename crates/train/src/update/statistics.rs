@@ -1,6 +1,7 @@
 //! The statistics of an update, and when the host reads them.
 
 use burn::tensor::Tensor;
+use burnformer_data::Batch;
 
 /// The statistics of one update.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +71,32 @@ impl PendingStatistics {
         match self {
             Self::Known(_) => None,
             Self::OnDevice { numbers, .. } => Some(numbers.clone()),
+        }
+    }
+}
+
+/// The amount of text from which an update learns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    /// The number of sentence pairs.
+    pub pairs: u64,
+    /// The number of tokens of both sides, padding included.
+    pub positions: u64,
+    /// The number of real tokens of both sides.
+    pub real: u64,
+    /// The number of real tokens of the target, over which the loss is averaged.
+    pub target: u64,
+}
+
+impl Extent {
+    /// The amount of text in `batches`.
+    pub(crate) fn of(batches: &[Batch]) -> Self {
+        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
+        Self {
+            pairs: sum(|batch| batch.batch),
+            positions: sum(Batch::positions),
+            real: sum(|batch| batch.source_tokens + batch.target_tokens),
+            target: sum(|batch| batch.target_tokens),
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::palette::Look;
+use crate::canvas::Look;
 
 fn chart(title: &str, names: &[&str]) -> Chart {
     let line = |name: &&str| Series::new(*name, vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)]);

@@ -21,9 +21,10 @@ pub fn run(args: Args) -> Result<()> {
     let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
     // Text goes out sentence by sentence; only a page needs all of them at once.
     each(&args, &translator, |sentence| {
-        match args.heads {
-            true => habits.add(&sentence),
-            false => print(&args, &mut output, &sentence)?,
+        if args.heads {
+            habits.add(&sentence)
+        } else {
+            print(&args, &mut output, &sentence)?
         }
         kept.extend(args.html.is_some().then_some(sentence));
         Ok(())

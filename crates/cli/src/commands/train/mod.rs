@@ -2,7 +2,6 @@ mod args;
 mod dry_run;
 mod folder;
 mod progress;
-mod size;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -16,9 +15,8 @@ use burnformer_train::{
     follow,
 };
 
-use self::dry_run::DryRun;
+use self::dry_run::{DryRun, fitted, rehearse};
 use self::progress::{announce_text, progress};
-use self::size::{fitted, rehearse};
 use super::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;

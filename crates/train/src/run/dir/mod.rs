@@ -1,15 +1,16 @@
 //! The folder of a run.
 
-pub(crate) mod checkpoints;
-
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::folder::{OLD, PARTIAL, belongs_to, recover};
+use serde::{Deserialize, Serialize};
+
+use super::folder::{OLD, PARTIAL, belongs_to, recover, remove, write_file};
 use crate::config::START;
-use crate::error::{At, TrainError};
+use crate::error::TrainError;
 use crate::report::{LOG_FILE, METRICS_FILE};
+use crate::run::state::{CheckpointKind, ValidationState};
 
 /// The model directories of a run.
 const MODELS: [&str; 4] = ["best", "last", "average", START];
@@ -62,8 +63,8 @@ impl RunDir {
             (false, RunMode::New) => {
                 let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
                 let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-                fs::create_dir_all(path).at(path)?;
-                missing.iter().try_for_each(fs::remove_dir).at(path)
+                fs::create_dir_all(path).map_err(TrainError::io(path))?;
+                missing.iter().try_for_each(fs::remove_dir).map_err(TrainError::io(path))
             }
         }
     }
@@ -80,10 +81,10 @@ impl RunDir {
         if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume(path.into()));
         }
-        fs::create_dir_all(path).at(path)?;
+        fs::create_dir_all(path).map_err(TrainError::io(path))?;
         let run = Self::claim(path, mode)?;
         for folder in [run.checkpoints(), run.hypotheses_folder()] {
-            fs::create_dir_all(&folder).at(&folder)?;
+            fs::create_dir_all(&folder).map_err(TrainError::io(&folder))?;
         }
         run.recover()?;
         Ok(run)
@@ -132,7 +133,7 @@ impl RunDir {
         for folder in [self.checkpoints(), self.hypotheses_folder()] {
             let entries = match fs::read_dir(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                entries => entries.at(&folder)?,
+                entries => entries.map_err(TrainError::io(&folder))?,
             };
             let ours = |path: &PathBuf| {
                 let name = path.file_name().and_then(|name| name.to_str());
@@ -147,12 +148,12 @@ impl RunDir {
 
     fn recover(&self) -> Result<(), TrainError> {
         let folder = self.checkpoints();
-        let entries = fs::read_dir(&folder).at(&folder)?;
+        let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
         let leftovers = entries.filter_map(|entry| belongs_to(&entry.ok()?.path()));
         let checkpoints = leftovers.filter(|path| step_of(path).is_some());
         let models = MODELS.map(|name| self.model(name));
         for path in checkpoints.chain(models) {
-            recover(&path).at(&path)?;
+            recover(&path).map_err(TrainError::io(&path))?;
         }
         Ok(())
     }
@@ -197,6 +198,100 @@ impl RunDir {
         let end = if averaged { "-average" } else { "" };
         self.hypotheses_folder().join(format!("step-{step:06}{end}.hyp"))
     }
+
+    /// The updates of the existing checkpoints, oldest first.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the folder cannot be read.
+    pub fn checkpoint_steps(&self) -> Result<Vec<u64>, TrainError> {
+        let folder = self.checkpoints();
+        let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
+        let mut steps: Vec<u64> =
+            entries.filter_map(|entry| step_of(&entry.ok()?.path())).collect();
+        steps.sort_unstable();
+        Ok(steps)
+    }
+
+    /// Removes all checkpoints but the newest `keep`; with 0, only those that interruptions left.
+    ///
+    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an
+    /// interruption is removed as soon as there is a newer checkpoint, and never displaces the
+    /// newest scheduled one, so that a run that was interrupted ends with the same checkpoints as
+    /// one that was not. The same holds for the checkpoint of an earlier end of the run, unless all
+    /// are kept. Call it right after a checkpoint was written: the newest one is good, and is kept.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if a folder cannot be removed.
+    pub fn prune(
+        &self,
+        keep: usize,
+        kind: impl Fn(u64) -> CheckpointKind,
+    ) -> Result<(), TrainError> {
+        let steps = self.checkpoint_steps()?;
+        let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
+        let stays = |step: &u64| match kind(*step) {
+            CheckpointKind::Scheduled => true,
+            CheckpointKind::Final => keep == 0,
+            CheckpointKind::Interrupted => false,
+        };
+        let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
+        // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
+        let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
+        let stay = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
+        let surplus = staying.len().saturating_sub(stay);
+        for &step in staying[..surplus].iter().chain(&going) {
+            let path = self.checkpoint(step);
+            remove(&path).map_err(TrainError::io(&path))?;
+        }
+        Ok(())
+    }
+
+    /// Renames the damaged checkpoint of `step` to `step-000100.damaged`.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if it cannot be moved.
+    pub fn set_aside(&self, step: u64) -> Result<PathBuf, TrainError> {
+        let path = self.checkpoint(step);
+        let aside = path.with_added_extension("damaged");
+        remove(&aside).and_then(|()| fs::rename(&path, &aside)).map_err(TrainError::io(&path))?;
+        Ok(aside)
+    }
+
+    /// Records that the run has ended.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the file cannot be written.
+    pub fn set_finished(&self, finished: &Finished) -> Result<(), TrainError> {
+        let json = serde_json::to_vec(finished).expect("an end is plain data");
+        write_file(&self.path.join(FINISHED), &json)
+    }
+
+    /// The end of the run, if it ended after update `step`; `None` if it was killed before.
+    pub fn finished(&self, step: u64) -> Option<Finished> {
+        let json = fs::read(self.path.join(FINISHED)).ok()?;
+        let finished: Finished = serde_json::from_slice(&json).ok()?;
+        (finished.step == step).then_some(finished)
+    }
+
+    /// Removes the record of the run's end, unless that was after update `step`, from which the run
+    /// goes on: when it arrives there again, it has to make its end again.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the file cannot be removed.
+    pub(crate) fn forget_other_end(&self, step: u64) -> Result<(), TrainError> {
+        if self.finished(step).is_some() {
+            return Ok(());
+        }
+        [FINISHED, TEST_SCORE_FILE].iter().try_for_each(|name| {
+            let path = self.path.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(TrainError::io(&path)(error))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
 }
 
 /// The update in the name of a checkpoint's folder.
@@ -208,7 +303,7 @@ fn step_of(path: &Path) -> Option<u64> {
 /// system has no locks.
 fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
     let path = folder.join("run.lock");
-    let io = |e| TrainError::io(&path, e);
+    let io = |e| TrainError::io(&path)(e);
     let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = options.map_err(io)?;
     match file.try_lock() {
@@ -230,6 +325,18 @@ fn sign(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     write!(file, "{}", std::process::id())
+}
+
+/// The end of a run, in `finished.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The number of updates made.
+    pub step: u64,
+    /// The reason why the run ended.
+    pub reason: String,
+    /// The results of the validations, including those at the end: the checkpoint of this update
+    /// was written before them.
+    pub validation: ValidationState,
 }
 
 #[cfg(test)]

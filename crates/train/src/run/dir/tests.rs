@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::dir::checkpoints::Finished;
+use crate::run::dir::Finished;
 use crate::run::state::{CheckpointKind, ValidationState};
 
 fn run_with(folder: &Path, steps: &[u64]) -> RunDir {
