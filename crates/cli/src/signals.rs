@@ -99,8 +99,11 @@ pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
 }
 
 /// Calls `handle` with each Ctrl-C and SIGTERM from now on.
+///
+/// # Errors
+/// If the system does not allow it.
 #[cfg(unix)]
-fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let watch = move || caught.forever().for_each(handle);
@@ -108,8 +111,11 @@ fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 }
 
 /// Calls `handle` with each Ctrl-C from now on, and when the window is closed.
+///
+/// # Errors
+/// If the system does not allow it.
 #[cfg(windows)]
-fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     *HANDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handle));
     // SAFETY: `on_event` has the signature of a handler, and Windows calls it in a thread of its
     // own.

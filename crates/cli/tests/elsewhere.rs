@@ -1,8 +1,8 @@
-//! A static Linux program in a folder that has nothing else.
+//! A static Linux program in a folder that has nothing else, and a Windows program in Wine.
 //!
-//! The test is opt-in, because somebody must have made the program before: `BURNFORMER_STATIC` is
-//! its path (docs/guide/installation.md says how it is made). It needs the rights for `chroot` and
-//! `mknod`.
+//! The tests are opt-in, because somebody must have made the programs before: `BURNFORMER_STATIC`
+//! and `BURNFORMER_WINDOWS` are their paths (docs/guide/installation.md says how they are made).
+//! The first test needs the rights for `chroot`, the second Wine (`WINE` is its path).
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -32,6 +32,7 @@ impl Elsewhere {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(arguments).current_dir(self.folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("WINEDEBUG", "-all");
         command
     }
 
@@ -113,6 +114,44 @@ impl Elsewhere {
         assert_eq!(checkpoints, 1);
     }
 
+    /// Texts as Windows has them, and names that mean something there.
+    fn knows_windows(&self) {
+        let translated = |input: &str| {
+            let output = self.run(&["--quiet", "translate", "--input", input]);
+            let text = stdout(&output);
+            assert!(!text.contains('\r') && !stderr(&output).contains(r"\\?\"), "{text}");
+            text
+        };
+        let expected = stdout(&feed(
+            &mut self.command(&["--quiet", "translate"]),
+            GERMAN.replace('\n', "\r\n").as_bytes(),
+        ));
+        fs::write(self.path("text.de"), GERMAN.replace('\n', "\r\n")).unwrap();
+        // The longest path without a prefix has 260 characters.
+        let long = vec!["n".repeat(90); 4].join("/");
+        fs::create_dir_all(self.path(&long)).unwrap();
+        fs::copy(self.path("text.de"), self.path(&long).join("text.de")).unwrap();
+        let root = self.folder.path().display().to_string().replace('/', r"\");
+        let here = format!(r"Z:{root}\text.de");
+        for input in ["text.de", "TEXT.DE", r".\text.de", &here, &format!("{long}/text.de")] {
+            assert_eq!(translated(input), expected, "{input}");
+        }
+        let out = format!("{long}/text.out");
+        stdout(&self.run(&["translate", "--input", &here, "--output", &out]));
+        assert_eq!(fs::read_to_string(self.path(&out)).unwrap(), expected);
+        let same = self.run(&["translate", "--input", "text.de", "--output", r".\Text.De"]);
+        common::assert_refused(&same, 2, &["both input and output"]);
+        let folder = self.run(&["translate", "--input", "whole"]);
+        common::assert_refused(&folder, 1, &["whole", "it is a directory"]);
+        for name in ["con", "aux/run", "a?b", "nul.txt/run", &long] {
+            let run = self.training(name, &[]).output().unwrap();
+            common::assert_refused(&run, 1, &[name]);
+        }
+        for command in ["adapt", "score", "eval-bleu", "settings"] {
+            assert!(stdout(&self.run(&[command, "--help"])).contains("Usage:"), "{command}");
+        }
+    }
+
     /// Answers a request over HTTP.
     fn serves(&self) {
         let mut server = Killed(self.command(&["serve", "--listen", "0"]).spawn().unwrap());
@@ -184,13 +223,16 @@ fn program(name: &str) -> PathBuf {
 fn a_static_program_needs_nothing_but_itself() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(program("BURNFORMER_STATIC"), folder.path().join("burnformer")).unwrap();
-    // The smallest container has these two.
-    fs::create_dir(folder.path().join("dev")).unwrap();
-    for (name, minor) in [("random", "8"), ("urandom", "9")] {
-        let device = folder.path().join("dev").join(name);
-        let made = Command::new("mknod").arg(device).args(["c", "1", minor]).status();
-        assert!(made.unwrap().success());
-    }
     let words = ["chroot", ".", "/burnformer"].map(PathBuf::from).to_vec();
     Elsewhere { folder, words }.does_everything();
+}
+
+#[test]
+#[ignore = "needs a program for Windows (BURNFORMER_WINDOWS) and Wine"]
+fn a_program_for_windows_runs_in_wine() {
+    let wine = std::env::var_os("WINE").unwrap_or("wine".into());
+    let words = vec![PathBuf::from(wine), program("BURNFORMER_WINDOWS")];
+    let elsewhere = Elsewhere { folder: tempfile::tempdir().unwrap(), words };
+    elsewhere.does_everything();
+    elsewhere.knows_windows();
 }

@@ -27,6 +27,8 @@ mod temporary;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 pub use temporary::{Readers, Temporary, remove_leftovers, write_shared};
 
@@ -64,12 +66,37 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
         fill(&mut file)?;
         file.sync_all()
     });
-    let replaced = filled.and_then(|()| fs::rename(&partial, path));
+    let replaced = filled.and_then(|()| patiently(|| fs::rename(&partial, path)));
     if replaced.is_err() {
         // On a full disk, the half-written file would take space that everything else needs.
         let _ = fs::remove_file(&partial);
     }
     replaced.and_then(|()| sync_folder_of(path))
+}
+
+/// Opens the file at `path` to read and write it, and makes it if it is not there.
+///
+/// # Errors
+/// Errors of the operating system.
+pub fn open_or_create(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Renames or removes a file or folder by `attempt`. On Windows that fails while another program, a
+/// virus scanner for example, has it open: it is then tried again for two and a half seconds.
+///
+/// # Errors
+/// The last error of `attempt`.
+pub fn patiently(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    // Access is denied, or it is shared with nobody.
+    let is_open = |code| cfg!(windows) && [5, 32].contains(&code);
+    for pause in (0..8).map(|doublings| Duration::from_millis(10 << doublings)) {
+        match attempt() {
+            Err(error) if error.raw_os_error().is_some_and(is_open) => thread::sleep(pause),
+            done => return done,
+        }
+    }
+    attempt()
 }
 
 /// Flushes the folder of `path`. Only after that does a rename survive a power cut.
@@ -121,6 +148,25 @@ mod tests {
         assert!(write(&folder, b"a file cannot replace a folder").is_err());
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
         assert!(write(&home.path().join("gone/file"), b"no folder is made").is_err());
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_file_that_another_program_has_open_for_a_moment_is_replaced() {
+        use std::os::windows::fs::OpenOptionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file");
+        for publish in [write, write_shared] {
+            fs::write(&path, "old").unwrap();
+            let open = File::options().read(true).share_mode(0).open(&path).unwrap();
+            let scanner = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(300));
+                drop(open);
+            });
+            publish(&path, b"new").unwrap();
+            scanner.join().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        }
     }
 
     #[test]

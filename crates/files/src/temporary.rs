@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::{folder_of, sync_folder_of};
+use crate::{folder_of, open_or_create, patiently, sync_folder_of};
 
 /// The start of the names of temporary files, chosen so that no file of a user has such a name.
 const PREFIX: &str = ".burnformer-";
@@ -97,7 +97,8 @@ impl Temporary {
     /// Errors of the operating system. A file that was at `path` is then unchanged.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         self.file.as_file().sync_all()?;
-        self.file.persist(path).map_err(|error| error.error)?;
+        patiently(|| fs::rename(self.file.path(), path))?;
+        let _ = self.file.keep();
         // The file is complete at its path. Flushing the folder only protects it from a power cut
         // in the next seconds.
         let _ = sync_folder_of(path);
@@ -163,16 +164,15 @@ fn make(
     suffix: &str,
     readers: Readers,
 ) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix).suffix(suffix);
-    // The file is private by default; from this mode the system subtracts the umask.
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    if readers == Readers::Umask {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     #[cfg(not(unix))]
     let _ = readers;
-    builder.tempfile_in(folder)
+    Builder::new().prefix(prefix).suffix(suffix).make_in(folder, |path| options.open(path))
 }
 
 /// Removes the temporary files of one path whose processes have ended. Their names begin with
@@ -192,9 +192,8 @@ fn remove_abandoned(folder: &Path, prefix: &OsStr) {
 /// Opens the lock file of the folder; `None` if there can be none.
 fn lock_file(folder: &Path) -> Option<File> {
     let path = folder.join(LOCK);
-    let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
     // The lock file of another user can still be opened for reading, and locked.
-    options.or_else(|_| File::open(&path)).ok()
+    open_or_create(&path).or_else(|_| File::open(&path)).ok()
 }
 
 #[cfg(test)]

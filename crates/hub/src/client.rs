@@ -1,7 +1,7 @@
 //! Requests, and files that arrive whole or not at all.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -119,8 +119,8 @@ impl Client {
         let io = |cause| HubError::io(remote.path, cause);
         fs::create_dir_all(burnformer_files::folder_of(remote.path)).map_err(io)?;
         let partial = remote.path.with_added_extension("incomplete");
-        let open = || OpenOptions::new().read(true).append(true).create(true).open(&partial);
-        let mut file = open().map_err(io)?;
+        // Windows cannot empty a file that was opened to be appended to.
+        let mut file = burnformer_files::open_or_create(&partial).map_err(io)?;
         lock(remote, &file, watch)?;
         // Another process may have fetched the same file in the meantime.
         if remote.path.exists() {
@@ -191,6 +191,7 @@ impl Client {
         if response.status() == 416 {
             return Err(HubError::unreachable(url, "the server has less of the file"));
         }
+        file.seek(SeekFrom::Start(done)).map_err(io)?;
         let mut body = response.into_body().into_reader();
         let mut buffer = vec![0; 1 << 16];
         loop {

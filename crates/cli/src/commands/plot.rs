@@ -159,14 +159,11 @@ fn series(field: &str, against: Against, run: &Run) -> [Series; 2] {
         };
         Some((x, fields[field].as_f64()?))
     };
-    let (mut training, mut validation) = (Vec::new(), Vec::new());
-    for record in &run.records {
-        match record {
-            Record::Train(_) => training.extend(point(record)),
-            Record::Valid(_) => validation.extend(point(record)),
-            Record::Divergence(_) => {}
-        }
-    }
+    let curve = |is_of: fn(&Record) -> bool| -> Vec<_> {
+        run.records.iter().filter(|record| is_of(record)).filter_map(point).collect()
+    };
+    let training = curve(|record| matches!(record, Record::Train(_)));
+    let validation = curve(|record| matches!(record, Record::Valid(_)));
     let name = &run.name;
     [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
 }

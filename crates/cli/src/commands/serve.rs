@@ -18,6 +18,7 @@ use burnformer_server::{
 use super::{Computing, at_least};
 use crate::embedded;
 use crate::output::{is_quiet, print, wrong_usage};
+use crate::signals::on_signal;
 use crate::{translation_memory, values};
 
 /// Arguments of `serve`.
@@ -317,28 +318,14 @@ fn start_log(log: Log) {
 
 /// Done when the process is asked to end. Asked again, it ends at once.
 async fn stopped() {
-    asked().await;
-    tokio::spawn(async { std::process::exit(128 + asked().await) });
-}
-
-/// The number of the next signal that asks the process to end.
-async fn asked() -> i32 {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-        let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(signal) else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = interrupt.recv() => kinds[0].as_raw_value(),
-            _ = terminate.recv() => kinds[1].as_raw_value(),
-        }
-    }
-    #[cfg(not(unix))]
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => 2,
-        Err(_) => std::future::pending().await,
+    let (asked, ending) = tokio::sync::oneshot::channel();
+    let mut first = Some(asked);
+    let watched = on_signal(move |signal| match first.take() {
+        Some(asked) => drop(asked.send(())),
+        None => std::process::exit(128 + signal),
+    });
+    if watched.is_err() || ending.await.is_err() {
+        std::future::pending().await
     }
 }
 

@@ -28,11 +28,12 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     if is_standard_input(path) {
         return decompress(path, Box::new(io::stdin()));
     }
-    let file = File::open(path).map_err(|cause| open_error(path, cause))?;
-    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+    // Windows does not even open a directory.
+    if path.is_dir() {
         let cause = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         return Err(open_error(path, cause));
     }
+    let file = File::open(path).map_err(|cause| open_error(path, cause))?;
     decompress(path, Box::new(file))
 }
 

@@ -40,6 +40,6 @@ impl Flores {
 
 /// The folder of sacreBLEU's data: `$SACREBLEU`, or `.sacrebleu` in the user's own.
 fn folder() -> PathBuf {
-    let home = || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".sacrebleu");
+    let home = || env::home_dir().unwrap_or_default().join(".sacrebleu");
     env::var_os("SACREBLEU").map_or_else(home, PathBuf::from)
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_files::sync_folder_of;
+use burnformer_files::{patiently, sync_folder_of};
 
 use crate::error::TrainError;
 
@@ -130,7 +130,8 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&path.with_added_extension(PARTIAL))?;
     let old = path.with_added_extension(OLD);
-    if old.exists() && !path.exists() { fs::rename(&old, path) } else { remove(&old) }
+    let put_back = || patiently(|| fs::rename(&old, path));
+    if old.exists() && !path.exists() { put_back() } else { remove(&old) }
 }
 
 /// The folder that a leftover such as `step-000100.partial` belongs to; `None` for any other name.
@@ -141,7 +142,7 @@ pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
 
 /// Removes the folder at `path` if there is one.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    match patiently(|| fs::remove_dir_all(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
     }
@@ -160,26 +161,23 @@ fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
     if path.exists() {
         exchange(new, path)?
     } else {
-        fs::rename(new, path)?
+        patiently(|| fs::rename(new, path))?
     }
     sync_folder_of(path)?;
     remove(new)
 }
 
-/// Exchanges two folders in one step.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+/// Exchanges two folders, in one step where the system can.
 fn exchange(new: &Path, path: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
-        // A file system or kernel that cannot.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_in_steps(new, path),
-        done => Ok(done?),
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            done => return Ok(done?),
+        }
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     exchange_in_steps(new, path)
 }
 
@@ -187,9 +185,10 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     let old = path.with_added_extension(OLD);
     remove(&old)?;
-    fs::rename(path, &old)?;
-    fs::rename(new, path)?;
-    fs::rename(&old, new)
+    for (from, to) in [(path, &*old), (new, path), (&old, new)] {
+        patiently(|| fs::rename(from, to))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! The sentences to translate, with their references.
 
 use std::fmt;
-use std::fs::{File, OpenOptions, TryLockError, remove_file};
+use std::fs::{File, TryLockError, remove_file};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -54,9 +54,8 @@ impl Journal {
         if out.is_dir() {
             bail!("{}: is a folder; name a file", out.display());
         }
-        let open =
-            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = open().with_context(|| unwritable(path.display()))?;
+        let file = burnformer_files::open_or_create(&path);
+        let file = file.with_context(|| unwritable(path.display()))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             bail!("{}: another process is at work on it; wait for its end", path.display());
         }

@@ -1,6 +1,7 @@
 //! The lines to translate, with their prefixes.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -179,6 +180,14 @@ impl Lines {
 /// Returns whether the text at `path` comes from a terminal, a pipe or the like, whose other end
 /// may wait for translations.
 fn is_dialogue(path: &Path) -> bool {
-    let path = if is_standard_input(path) { Path::new("/dev/stdin") } else { path };
-    fs::metadata(path).map_or(true, |found| !found.is_file())
+    let input = io::stdin();
+    #[cfg(unix)]
+    let input = std::os::fd::AsFd::as_fd(&input).try_clone_to_owned();
+    #[cfg(windows)]
+    let input = std::os::windows::io::AsHandle::as_handle(&input).try_clone_to_owned();
+    let found = match is_standard_input(path) {
+        true => input.and_then(|input| File::from(input).metadata()),
+        false => fs::metadata(path),
+    };
+    found.map_or(true, |found| !found.is_file())
 }

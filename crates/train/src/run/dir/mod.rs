@@ -304,8 +304,7 @@ fn step_of(path: &Path) -> Option<u64> {
 fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
     let path = folder.join("run.lock");
     let io = |e| TrainError::io(&path)(e);
-    let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = options.map_err(io)?;
+    let mut file = burnformer_files::open_or_create(&path).map_err(io)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
