@@ -13,7 +13,7 @@ use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
 use crate::message;
 use crate::place::place;
-use crate::protect::{find_atoms, places};
+use crate::protect::{find_atoms, places, tidied};
 use crate::render::Layout;
 use crate::restore::{reduced, restore, with_amounts, without_atoms};
 use crate::split::split;
@@ -331,10 +331,11 @@ fn accept(
             }),
             State::Reduced => next().map(|next| {
                 let reduced = reduced(block, range);
+                let next = tidied(&reduced.text, block, with_stop_of(&reduced.text, next));
                 if next.text == reduced.text {
                     return State::Kept;
                 }
-                let done = restore(block, range, &reduced, &with_stop_of(&reduced.text, next));
+                let done = restore(block, range, &reduced, &next);
                 State::Done(with_amounts(done, &block.text[range.clone()], writing))
             }),
             State::Kept | State::Done(_) => None,
@@ -349,10 +350,12 @@ fn accept(
 }
 
 fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> State {
-    if let Some(atoms) = places(block, range, &translated.text) {
-        return State::Done(Done { translated, atoms });
+    let atoms = places(block, range, &translated.text);
+    if atoms.is_none() && !block.atoms_in(range).is_empty() {
+        return without_atoms(block, range);
     }
-    without_atoms(block, range)
+    let translated = tidied(&block.text[range.clone()], block, translated);
+    State::Done(Done { translated, atoms: atoms.unwrap_or_default() })
 }
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use burnformer_glossary::{Part, PartKind, arms, parts};
+use burnformer_glossary::{Part, PartKind, arms, changed, invented, parts};
 
+use crate::Translated;
 use crate::block::{Atom, Block};
+use crate::escape::Escape;
 use crate::words::moved;
 
 /// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts
@@ -40,13 +42,16 @@ pub(crate) fn find_atoms(
 }
 
 /// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often
-/// as the source; sorted by these.
+/// as the source, and no other placeholder; sorted by these.
 pub(crate) fn places(
     block: &Block,
     range: &Range<usize>,
     translation: &str,
 ) -> Option<Vec<(usize, Range<usize>)>> {
-    let atoms = block.atoms_in(range);
+    let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
+    if !invented_in(source, block, translation).is_empty() {
+        return None;
+    }
     if atoms.is_empty() {
         return Some(Vec::new());
     }
@@ -54,9 +59,33 @@ pub(crate) fn places(
     let atoms: Vec<usize> = atoms.filter(is_verbatim).collect();
     let parts = atoms.iter().map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
     let parts: Vec<Range<usize>> = parts.collect();
-    let source = &block.text[range.clone()];
     let places = burnformer_glossary::places(source, &parts, translation)?;
     let mut places: Vec<_> = atoms.into_iter().zip(places).collect();
     places.sort_by_key(|(_, place)| place.start);
     Some(places)
+}
+
+/// The changes after which `translation` has no placeholder that `source`, a text of `block`, lacks,
+/// but for those whose signs are escaped.
+fn invented_in(source: &str, block: &Block, translation: &str) -> Vec<(Range<usize>, String)> {
+    let mut changes = invented(source, translation);
+    let escaped: &[char] = match block.escape {
+        Escape::Plain | Escape::Message { .. } => &[],
+        Escape::Srt => &['<', '{'],
+        _ => &['<', '[', '*', '\\', '|', '_'],
+    };
+    changes.retain(|(range, _)| !translation[range.clone()].trim_start().starts_with(escaped));
+    changes
+}
+
+/// `translated` without the placeholders that `source` lacks; `source` if nothing else is left.
+pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Translated {
+    let changes = invented_in(source, block, &translated.text);
+    // Signs of the source that are no parts are prose.
+    if changes.is_empty() || !invented("", source).is_empty() {
+        return translated;
+    }
+    let text = changed(&translated.text, &changes);
+    let text = if text.trim().is_empty() { source.into() } else { text };
+    Translated { text, links: Vec::new() }
 }

@@ -37,8 +37,8 @@ pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
 pub use kept::{
-    Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, lost, may_have_parts,
-    parts, places,
+    Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
+    may_have_parts, parts, places,
 };
 pub use memory::{MemoryMatch, TranslationMemory};
 pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};

@@ -4,6 +4,7 @@ mod catalogues;
 mod common;
 mod glued;
 mod html;
+mod invented;
 mod invisible;
 mod markdown;
 mod messages;

@@ -4,6 +4,7 @@
 mod compare;
 mod gaps;
 mod glue;
+mod invented;
 mod number;
 mod parts;
 mod placeholders;
@@ -12,6 +13,7 @@ mod words;
 mod writing;
 
 pub use gaps::{Filled, Gapped, Link};
+pub use invented::invented;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
 pub use writing::{Writing, changed};
@@ -28,9 +30,13 @@ use parts::may_have_verbatim;
 use words::Spelled;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
-/// of its numbers. If only numbers have changed, returns those of `source` as terms, otherwise an
-/// empty list. Symbols may be lost, because words replace them, but not `others`, further parts.
+/// of its numbers, and has no other placeholder. If only numbers have changed, returns those of
+/// `source` as terms, otherwise an empty list. Symbols may be lost, because words replace them, but
+/// not `others`, further parts.
 pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Wanted>> {
+    if !invented(source, translation).is_empty() {
+        return Some(Vec::new());
+    }
     if others.is_empty() && !may_have_parts(source) {
         return None;
     }

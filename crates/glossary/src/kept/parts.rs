@@ -178,7 +178,7 @@ fn part(
         // A number before it would be a percentage: `5 %ige`.
         "no-percentage" => {
             let number = before.trim_end().ends_with(char::is_numeric);
-            !word_after && (range.start == last || !number && !word_before)
+            !word_after && (range.start == last || !number)
         }
         // In a text without `$1`, others are amounts.
         "first-group" => has_groups && is_group(after),

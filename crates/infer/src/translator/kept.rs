@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 use burnformer_glossary::{
-    Gapped, PartKind, Wanted, changed, longest, lost, may_have_parts, parts,
+    Gapped, PartKind, Wanted, changed, invented, longest, lost, may_have_parts, parts,
 };
 use rayon::prelude::*;
 
@@ -23,9 +23,10 @@ const MOST_PARTS: usize = 24;
 const MOST_SEARCHES: usize = 9;
 
 impl Found<'_> {
-    /// Searches again for the requests whose best hypothesis changes the value of a number or loses
-    /// a placeholder or an address: with the numbers as terms first, and then for the sentence
-    /// without these parts, which are put back by attention. Where that fails, the hypotheses stay.
+    /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
+    /// placeholder or an address, or has a placeholder of its own: with the numbers as terms first,
+    /// and then for the sentence without these parts, which are put back by attention. Where that
+    /// fails, the hypotheses stay, without placeholders of their own.
     pub(super) fn keep_parts(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         if !options.search.keep_parts || options.search.sampling.is_some() {
@@ -44,7 +45,7 @@ impl Found<'_> {
         };
         let again = self.keep_by(again, with_terms, |_, text| text);
         let gapped = |sentence: &Lost| {
-            let Request { terms, prefix, .. } = &requests[sentence.index];
+            let Request { terms, prefix, shortlist, .. } = &requests[sentence.index];
             // Prescribed words have their places in the whole sentence.
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
@@ -52,14 +53,28 @@ impl Found<'_> {
             let text = sentence.gapped().text;
             let source = translator.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
-            Some(Request {
-                terms: Terms::default(),
-                source,
-                text,
-                ..requests[sentence.index].clone()
-            })
+            // The placeholders that the translation had are not to begin again.
+            let is_free = |id: &u32| {
+                let token = translator.tokenizers.target.decode(&[*id]);
+                !token.contains(|c| sentence.signs.contains(c) && !text.contains(c))
+            };
+            let all = 0..translator.model.target_vocab() as u32;
+            let mut shortlist = shortlist.clone();
+            if !sentence.signs.is_empty() {
+                shortlist.get_or_insert_with(|| all.collect()).retain(is_free);
+            }
+            let terms = Terms::default();
+            Some(Request { terms, source, text, shortlist, ..requests[sentence.index].clone() })
         };
-        self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
+        let again =
+            self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
+        for Lost { index, source, .. } in again.iter().filter(|lost| !lost.signs.is_empty()) {
+            let (request, best) = (&requests[*index], &mut self.all[*index][0]);
+            let text = translator.text_of(best);
+            let text = changed(&text, &invented(source, &text));
+            let new = translator.scored(request, &text, options);
+            *best = new.filter(|_| request.prefix.is_empty()).unwrap_or(best.clone());
+        }
     }
 
     /// Writes the amounts of all hypotheses as their language does.
@@ -148,15 +163,19 @@ impl Translator {
     /// some.
     fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Lost> {
         let is_known = self.unknown_texts(request).is_empty();
-        if is_known && !request.text.is_empty() && !may_have_parts(&request.text) {
+        let text = self.text_of(best);
+        let is_plain = |text: &str| !text.is_empty() && !may_have_parts(text);
+        if is_known && is_plain(&request.text) && is_plain(&text) {
             return None;
         }
         let source = self.source_text(request, skipped);
         let all = if is_known { Vec::new() } else { parts(&source) };
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
-        let numbers = lost(&source, &symbols, &self.text_of(best))?;
-        Some(Lost { index: 0, source, symbols, numbers })
+        let numbers = lost(&source, &symbols, &text)?;
+        let signs = invented(&source, &text).into_iter();
+        let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
+        Some(Lost { index: 0, signs: signs.collect(), source, symbols, numbers })
     }
 
     /// Returns whether the best hypothesis for `request` is one for which there is a further search
@@ -209,13 +228,15 @@ impl Translator {
     }
 }
 
-/// A sentence whose translation has lost a part.
+/// A sentence whose translation has lost a part, or has a placeholder of its own.
 pub(super) struct Lost {
     /// The index of the request.
     index: usize,
     source: String,
     /// Its symbols, if the tokeniser does not know all texts: a model cannot put words for those.
     symbols: Vec<Range<usize>>,
+    /// The signs with which placeholders begin that the translation has and the source lacks.
+    signs: String,
     /// The terms to search for if numbers alone are lost.
     numbers: Vec<Wanted>,
 }

@@ -5,6 +5,7 @@ use crate::attention::AttentionWeights;
 use crate::model::tests::table::TableModel;
 use crate::model::{Decoding, Ensemble, SpecialIds, StepModel};
 use crate::settings::SearchSettings;
+use crate::translator::TranslateOptions;
 
 /// A model that says its source backwards, and attends to the token that it says.
 struct Backwards(usize);
@@ -163,6 +164,36 @@ fn numbers_and_symbols_that_the_tokeniser_does_not_know_stay() {
             assert_eq!(count(text), count(source), "{seed}: {source} -> {text}");
         }
     }
+}
+
+/// Models that say anything, with `{a}` and `%d` in it, which their sources lack.
+#[test]
+fn a_translation_invents_no_placeholder() {
+    let settings = TokenizerSettings { vocab_size: 300, ..TokenizerSettings::default() };
+    let lines = ["a {a} and %d of {b} in %s", "the dog sees a house and %d houses of {a} {b}"];
+    let tokenizer = Tokenizer::train(lines, &settings).unwrap();
+    let pieces = (0..tokenizer.vocab_size() as u32).map(|id| (id, tokenizer.token(id).unwrap()));
+    let is_odd = |token: &str| token.starts_with("<0x") || token.contains(char::is_numeric);
+    let suppress = pieces.filter(|(_, token)| is_odd(token)).map(|(id, _)| id).collect();
+    let search = SearchSettings { suppress, max_length: Some(12), ..SearchSettings::beam(2, 0.6) };
+    let mut changed = 0;
+    for seed in 0..300 {
+        let model = TableModel::new(tokenizer.vocab_size(), seed);
+        let translator = translator(Box::new(model), tokenizer.clone());
+        for source in ["the dog sees a house", "%d of {a}", "a {b} and %s"] {
+            let [first, found] = [false, true].map(|keep_parts| {
+                let search = SearchSettings { keep_parts, ..search.clone() };
+                let options = TranslateOptions { search, ..translator.options() };
+                translator.translate(&[source], &options).unwrap().remove(0).text
+            });
+            let has =
+                |text: &str| ["{a}", "{b}", "%d", "%s"].map(|mark| text.matches(mark).count());
+            let is_more = |text: &str| has(text).iter().zip(has(source)).any(|(a, b)| *a > b);
+            changed += usize::from(is_more(&first));
+            assert!(!is_more(&found), "{seed}: {source} -> {first} -> {found}");
+        }
+    }
+    assert!(changed > 0, "{changed}");
 }
 
 /// Tokens that spell the same texts in several ways, and a model that likes all of them.

@@ -1,0 +1,63 @@
+//! Placeholders that a translation has and its source lacks.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::parts::{Part, PartKind, may_have_verbatim, parts};
+use super::words::{PERCENT, has_unit};
+use crate::words::{Mark, is_letter, mark};
+
+/// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
+/// HTML are none, and a colon before a word is one of a sentence in many texts.
+const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
+
+/// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
+/// ranges of bytes, in order, and their new texts. A word behind a sign stays.
+pub fn invented(source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let new = placeholders(translation);
+    let own = if new.is_empty() { Vec::new() } else { placeholders(source) };
+    own.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
+    let is_new = |range: &Range<usize>| {
+        let part = &translation[range.clone()];
+        match known.get_mut(part) {
+            Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
+            None => !source.contains(part) && !is_amount(part, source),
+        }
+    };
+    new.into_iter().filter(is_new).map(|range| without(translation, range)).collect()
+}
+
+fn placeholders(text: &str) -> Vec<Range<usize>> {
+    let all = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
+    let begins =
+        |part: &Part| OPENING.iter().any(|sign| text[part.range.clone()].starts_with(sign));
+    let all = all.into_iter().filter(|part| part.kind == PartKind::Verbatim && begins(part));
+    all.map(|part| part.range).collect()
+}
+
+/// Returns whether `part` is an amount of `source` as some languages write it: `%50` in Turkish,
+/// `5 $US` in French.
+fn is_amount(part: &str, source: &str) -> bool {
+    let (sign, rest) = part.split_at(1);
+    let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
+    match sign {
+        "%" => is_number && has_unit(source, &source.to_lowercase(), PERCENT),
+        "$" if is_number => source.contains(rest),
+        "$" => rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_uppercase()),
+        _ => false,
+    }
+}
+
+/// The change that removes the placeholder at `range`, with the space before it.
+fn without(text: &str, range: Range<usize>) -> (Range<usize>, String) {
+    let word = text[range.clone()].trim_start_matches(['%', '$']);
+    let is_directive = word.len() < 4 && word.starts_with(['h', 'j', 'l', 'q', 't', 'z']);
+    if word.len() > 1 && !is_directive && word.chars().all(is_letter) {
+        return (range, word.into());
+    }
+    let ends = |c: char| c.is_whitespace() || matches!(mark(c), Mark::Terminal | Mark::Separator);
+    let is_last = text[range.end..].chars().next().is_none_or(ends);
+    let space = usize::from(is_last && text[..range.start].ends_with(' '));
+    (range.start - space..range.end, String::new())
+}
