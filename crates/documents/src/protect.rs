@@ -65,8 +65,8 @@ pub(crate) fn places(
     Some(places)
 }
 
-/// The changes after which `translation` has no placeholder that `source`, a text of `block`, lacks,
-/// but for those whose signs are escaped.
+/// The changes after which `translation` has no placeholder that `source`, a text of `block`,
+/// lacks, but for those whose signs are escaped.
 fn invented_in(source: &str, block: &Block, translation: &str) -> Vec<(Range<usize>, String)> {
     let mut changes = invented(source, translation);
     let escaped: &[char] = match block.escape {

@@ -26,7 +26,7 @@ impl Found<'_> {
     /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
     /// placeholder or an address, or has a placeholder of its own: with the numbers as terms first,
     /// and then for the sentence without these parts, which are put back by attention. Where that
-    /// fails, the hypotheses stay, without placeholders of their own.
+    /// fails, the hypotheses stay.
     pub(super) fn keep_parts(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         if !options.search.keep_parts || options.search.sampling.is_some() {
@@ -66,15 +66,7 @@ impl Found<'_> {
             let terms = Terms::default();
             Some(Request { terms, source, text, shortlist, ..requests[sentence.index].clone() })
         };
-        let again =
-            self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
-        for Lost { index, source, .. } in again.iter().filter(|lost| !lost.signs.is_empty()) {
-            let (request, best) = (&requests[*index], &mut self.all[*index][0]);
-            let text = translator.text_of(best);
-            let text = changed(&text, &invented(source, &text));
-            let new = translator.scored(request, &text, options);
-            *best = new.filter(|_| request.prefix.is_empty()).unwrap_or(best.clone());
-        }
+        self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
     }
 
     /// Writes the amounts of all hypotheses as their language does.
@@ -186,11 +178,12 @@ impl Translator {
     }
 
     /// `translation` of the sentence without its parts, with these in the places that attention
-    /// tells.
+    /// tells, and with no other placeholders.
     fn filled(&self, lost: &Lost, translation: &str) -> String {
         let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
-        gapped.fill(translation, &links).text
+        let text = gapped.fill(translation, &links).text;
+        changed(&text, &invented(&lost.source, &text))
     }
 
     /// `text` as a translation of `request`.
