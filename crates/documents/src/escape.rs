@@ -100,6 +100,15 @@ impl Escape {
         }
     }
 
+    /// The signs that mean nothing in the text of a block, because they are written otherwise.
+    pub(crate) fn signs(&self) -> &[char] {
+        match self {
+            Self::Plain | Self::Message { .. } => &[],
+            Self::Srt => &['<', '{'],
+            _ => &['<', '[', '*', '\\', '|', '_'],
+        }
+    }
+
     /// Writes `c`, between `before` and `after`.
     pub(crate) fn write(
         &self,

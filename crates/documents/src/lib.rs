@@ -58,7 +58,6 @@ mod office;
 mod place;
 mod protect;
 mod render;
-mod restore;
 mod split;
 mod whole_file;
 mod words;

@@ -1,13 +1,16 @@
-//! The parts of a text that must not be translated: addresses, placeholders, code, numbers.
+//! The parts of a text that must not be translated: addresses, placeholders, code, numbers. Sentences
+//! without them, and their return into the translation.
 
 use std::ops::Range;
 
-use burnformer_glossary::{Part, PartKind, arms, changed, invented, parts};
+use burnformer_glossary::{
+    Filled, Gapped, Link, Part, PartKind, Writing, arms, changed, invented, parts,
+};
 
 use crate::Translated;
-use crate::block::{Atom, Block};
-use crate::escape::Escape;
-use crate::words::moved;
+use crate::align::{Alignment, Pair};
+use crate::block::{Atom, Block, Done, State};
+use crate::words::{has_letters, moved};
 
 /// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts
 /// that a border of markup cuts are left out; returns the messages of ICU among them.
@@ -49,7 +52,7 @@ pub(crate) fn places(
     translation: &str,
 ) -> Option<Vec<(usize, Range<usize>)>> {
     let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
-    if !invented_in(source, block, translation).is_empty() {
+    if !invented(source, translation, block.escape.signs()).is_empty() {
         return None;
     }
     if atoms.is_empty() {
@@ -65,27 +68,74 @@ pub(crate) fn places(
     Some(places)
 }
 
-/// The changes after which `translation` has no placeholder that `source`, a text of `block`,
-/// lacks, but for those whose signs are escaped.
-fn invented_in(source: &str, block: &Block, translation: &str) -> Vec<(Range<usize>, String)> {
-    let mut changes = invented(source, translation);
-    let escaped: &[char] = match block.escape {
-        Escape::Plain | Escape::Message { .. } => &[],
-        Escape::Srt => &['<', '{'],
-        _ => &['<', '[', '*', '\\', '|', '_'],
-    };
-    changes.retain(|(range, _)| !translation[range.clone()].trim_start().starts_with(escaped));
-    changes
-}
-
-/// `translated` without the placeholders that `source` lacks; `source` if nothing else is left.
+/// `translated` without the placeholders that `source`, a text of `block`, lacks; `source` if
+/// nothing else is left.
 pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Translated {
-    let changes = invented_in(source, block, &translated.text);
+    let changes = invented(source, &translated.text, block.escape.signs());
     // Signs of the source that are no parts are prose.
-    if changes.is_empty() || !invented("", source).is_empty() {
+    if changes.is_empty() || !invented("", source, &[]).is_empty() {
         return translated;
     }
     let text = changed(&translated.text, &changes);
     let text = if text.trim().is_empty() { source.into() } else { text };
     Translated { text, links: Vec::new() }
+}
+
+/// `block.text[range]` without its atoms.
+pub(crate) fn reduced<'a>(block: &'a Block, range: &Range<usize>) -> Gapped<'a> {
+    Gapped::without(&block.text[range.clone()], block.parts(range).into_iter())
+}
+
+/// The state of a sentence that is to be translated without its atoms.
+pub(crate) fn without_atoms(block: &Block, range: &Range<usize>) -> State {
+    match has_letters(&reduced(block, range).text) {
+        true => State::Reduced,
+        false => State::Kept,
+    }
+}
+
+/// The translation of the whole sentence `block.text[range]`, from that of the `reduced` one.
+pub(crate) fn restore(
+    block: &Block,
+    range: &Range<usize>,
+    reduced: &Gapped<'_>,
+    translated: &Translated,
+) -> Done {
+    let Translated { text, links } = translated;
+    let even = links.is_empty().then(|| even_links(&reduced.text, text));
+    let filled = reduced.fill(text, even.as_ref().unwrap_or(links));
+    let parts = block.parts(range);
+    let places = block.atoms_in(range).zip(&parts);
+    let places = places.filter_map(|(atom, part)| Some((atom, filled.place(part)?)));
+    let mut atoms: Vec<_> = places.collect();
+    atoms.sort_by_key(|(_, place)| place.start);
+    let Filled { text, links, .. } = filled;
+    Done { translated: Translated { text, links }, atoms }
+}
+
+/// `done`, a translation of `source`, with its amounts as its language writes them.
+pub(crate) fn with_amounts(mut done: Done, source: &str, writing: Option<Writing>) -> Done {
+    let changes = writing.map(|writing| writing.changes(source, &done.translated.text));
+    let changes = changes.unwrap_or_default();
+    let moved = |at: usize| {
+        let before = changes.iter().take_while(|(range, _)| range.start < at);
+        before.fold(at, |moved, (range, new)| {
+            let (old, new) = (range.len().min(at - range.start), new.len());
+            moved - old + if at < range.end { old.min(new) } else { new }
+        })
+    };
+    let targets = done.translated.links.iter_mut().map(|link| &mut link.target);
+    for range in targets.chain(done.atoms.iter_mut().map(|(_, range)| range)) {
+        *range = moved(range.start)..moved(range.end);
+    }
+    done.translated.text = changed(&done.translated.text, &changes);
+    done
+}
+
+/// Links between the words of the two texts in their order.
+fn even_links(source: &str, target: &str) -> Vec<Link> {
+    let mut alignment = Alignment::default();
+    let (range, whole) = (0..source.len(), (&[][..], &[][..]));
+    alignment.sentence(&Pair { source, range, target, links: &[], whole, borders: &[] });
+    alignment.links()
 }

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
-use crate::restore::without_atoms;
+use crate::protect::without_atoms;
 use crate::words::{floor, has_letters, is_within, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.

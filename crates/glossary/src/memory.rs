@@ -181,17 +181,10 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// One less the edits from one list of words to the other for each word of the longer.
-fn likeness(one: &[String], other: &[String]) -> f64 {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, word) in one.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, known) in other.iter().enumerate() {
-            let edit = diagonal + usize::from(word != known);
-            diagonal = row[j + 1];
-            row[j + 1] = edit.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    1.0 - row[other.len()] as f64 / one.len().max(other.len()).max(1) as f64
+#[allow(clippy::ptr_arg, reason = "strsim takes no slices")]
+fn likeness(one: &Vec<String>, other: &Vec<String>) -> f64 {
+    let edits = strsim::generic_levenshtein(one, other);
+    1.0 - edits as f64 / one.len().max(other.len()).max(1) as f64
 }
 
 #[cfg(test)]

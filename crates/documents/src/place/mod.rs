@@ -5,14 +5,11 @@
 //! that are aligned to nothing, and punctuation, but no word of others. So elements stay within
 //! their parents and never cross, whatever the alignment is.
 
-mod empty;
 mod rest;
-mod taken;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use self::taken::Taken;
 use crate::align::Alignment;
 use crate::block::{Block, Kind, Node};
 use crate::words::{trim, within};
@@ -80,27 +77,27 @@ struct Family<'a> {
 
 impl Family<'_> {
     fn place(&self, places: &mut [Range<usize>]) {
-        let mut taken = Taken::default();
+        let mut used = Used::default();
         for &child in self.children.iter().filter(|&&child| self.is_atom(child)) {
-            self.take(std::mem::take(&mut places[child]), child, &mut taken);
+            self.take(std::mem::take(&mut places[child]), child, &mut used);
         }
-        self.take_sentences(&mut taken);
-        self.take_runs(&mut taken);
-        let mut taken = self.with_marks(&taken);
+        self.take_sentences(&mut used);
+        self.take_runs(&mut used);
+        let mut used = self.with_marks(&used);
         for &child in self.children {
             if self.is_element_with_text(child)
                 && !self.is_atom(child)
-                && !taken.nodes.contains(&child)
+                && !used.nodes.contains(&child)
             {
-                self.take_rest(child, &mut taken);
+                self.take_rest(child, &mut used);
             }
         }
-        for (&start, &(end, child)) in &taken.parts {
+        for (&start, &(end, child)) in &used.parts {
             places[child] = start..end;
         }
         for &child in self.children {
             if places[child].is_empty() {
-                let at = self.empty_place(child, &taken);
+                let at = self.empty_place(child, &used);
                 places[child] = at..at;
             }
         }
@@ -147,7 +144,7 @@ impl Family<'_> {
     }
 
     /// Elements around whole sentences need no alignment.
-    fn take_sentences(&self, taken: &mut Taken) {
+    fn take_sentences(&self, used: &mut Used) {
         let sentences = &self.alignment.sentences;
         for &child in self.children.iter().filter(|&&child| !self.is_atom(child)) {
             let range = trim(&self.block.text, self.block.nodes[child].range.clone());
@@ -156,21 +153,21 @@ impl Family<'_> {
                 && first.0.start == range.start
                 && last.0.end == range.end
             {
-                self.take(first.1.start..last.1.end, child, taken);
+                self.take(first.1.start..last.1.end, child, used);
             }
         }
     }
 
     /// Gives `range` to `child` if it is free, not empty and in the window.
-    fn take(&self, range: Range<usize>, child: usize, taken: &mut Taken) {
+    fn take(&self, range: Range<usize>, child: usize, used: &mut Used) {
         let inside = self.window.start <= range.start && range.end <= self.window.end;
-        if inside && !range.is_empty() && taken.is_free(&range) {
-            taken.insert(range, child);
+        if inside && !range.is_empty() && used.is_free(&range) {
+            used.insert(range, child);
         }
     }
 
     /// The longest run of each other element.
-    fn take_runs(&self, taken: &mut Taken) {
+    fn take_runs(&self, used: &mut Used) {
         let elements: Vec<usize> = self
             .children
             .iter()
@@ -202,10 +199,10 @@ impl Family<'_> {
         }
         current.into_iter().for_each(&mut keep);
         for run in best.into_values() {
-            if !taken.nodes.contains(&run.child) && !self.is_atom(run.child) {
+            if !used.nodes.contains(&run.child) && !self.is_atom(run.child) {
                 let units = &self.alignment.units[run.units];
                 let range = units[0].range.start..units[units.len() - 1].range.end;
-                self.take(range, run.child, taken);
+                self.take(range, run.child, used);
             }
         }
     }
@@ -229,10 +226,10 @@ impl Family<'_> {
 
     /// The runs with the punctuation and the white space at their ends that their elements have in
     /// the source.
-    fn with_marks(&self, taken: &Taken) -> Taken {
-        let mut all = Taken::default();
+    fn with_marks(&self, used: &Used) -> Used {
+        let mut all = Used::default();
         let mut low = self.window.start;
-        let mut runs = taken.parts.iter().peekable();
+        let mut runs = used.parts.iter().peekable();
         while let Some((&start, &(end, child))) = runs.next() {
             let high = runs.peek().map_or(self.window.end, |(next, _)| **next);
             let range = match self.is_atom(child) {
@@ -290,4 +287,24 @@ struct Run {
     child: usize,
     units: Range<usize>,
     bytes: usize,
+}
+
+/// Parts of the window that markup has already.
+#[derive(Default)]
+struct Used {
+    /// By their starts, with their ends and the node.
+    parts: BTreeMap<usize, (usize, usize)>,
+    nodes: BTreeSet<usize>,
+}
+
+impl Used {
+    fn insert(&mut self, range: Range<usize>, node: usize) {
+        self.parts.insert(range.start, (range.end, node));
+        self.nodes.insert(node);
+    }
+
+    fn is_free(&self, range: &Range<usize>) -> bool {
+        let before = self.parts.range(..range.end).next_back();
+        before.is_none_or(|(_, &(end, _))| end <= range.start)
+    }
 }

@@ -1,9 +1,9 @@
-//! Elements whose words have no run of their own.
+//! Elements whose words have no run of their own, elements without text, and points.
 
 use std::ops::Range;
 
-use super::Family;
-use super::taken::Taken;
+use super::{Family, Used};
+use crate::block::Kind;
 use crate::words::{floor, has_words};
 
 /// The distance from its expected position within which a mark is looked for, in bytes.
@@ -12,36 +12,36 @@ const REACH: usize = 256;
 impl Family<'_> {
     /// A place for an element whose words have no run: a word that it shares with others, the same
     /// punctuation, white space.
-    pub(super) fn take_rest(&self, child: usize, taken: &mut Taken) {
+    pub(super) fn take_rest(&self, child: usize, used: &mut Used) {
         let source = &self.block.nodes[child].range;
         let text = &self.block.text[source.clone()];
         let range = match has_words(text) {
-            true => self.shared_word(source, taken),
+            true => self.shared_word(source, used),
             false if text.trim().is_empty() => self.white_space(source),
-            false => self.same_text(source, taken),
+            false => self.same_text(source, used),
         };
         let inside =
             |range: &Range<usize>| self.window.start <= range.start && range.end <= self.window.end;
-        if let Some(range) = range.filter(|range| inside(range) && taken.is_free(range)) {
-            let before = taken.parts.range(..range.start).next_back();
+        if let Some(range) = range.filter(|range| inside(range) && used.is_free(range)) {
+            let before = used.parts.range(..range.start).next_back();
             let low = before.map_or(self.window.start, |(_, &(end, _))| end);
-            let after = taken.parts.range(range.end..).next();
+            let after = used.parts.range(range.end..).next();
             let high = after.map_or(self.window.end, |(&start, _)| start);
-            self.take(self.with_space(range, child, low..high), child, taken);
+            self.take(self.with_space(range, child, low..high), child, used);
         }
     }
 
-    fn shared_word(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
+    fn shared_word(&self, source: &Range<usize>, used: &Used) -> Option<Range<usize>> {
         let pieces = self.alignment.pieces_in(source);
         let piece = (!pieces.is_empty()).then_some(pieces.start)?;
         let word = self.alignment.word_of(piece);
         let near = piece.saturating_sub(4).max(word.start)..word.end.min(piece + 4);
         let units = self.alignment.pieces[near].iter().filter_map(|piece| piece.units);
         let ranges = units.map(|(first, _)| self.alignment.units[first].range.clone());
-        ranges.into_iter().find(|range| taken.is_free(range))
+        ranges.into_iter().find(|range| used.is_free(range))
     }
 
-    fn same_text(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
+    fn same_text(&self, source: &Range<usize>, used: &Used) -> Option<Range<usize>> {
         let target = &self.alignment.target;
         let text = self.block.text[source.clone()].trim();
         let expected = self.position(source.start, false);
@@ -51,7 +51,7 @@ impl Family<'_> {
         let starts = window.char_indices().map(|(at, _)| at);
         let found = starts.filter(|&at| window[at..].starts_with(text));
         let ranges = found.map(|at| low + at..low + at + text.len());
-        let free = ranges.filter(|range| taken.is_free(range));
+        let free = ranges.filter(|range| used.is_free(range));
         free.min_by_key(|range| (range.start.abs_diff(expected), range.start < expected))
     }
 
@@ -60,5 +60,56 @@ impl Family<'_> {
         let rest = self.alignment.target.get(at..self.window.end)?;
         let space = rest.len() - rest.trim_start().len();
         (space > 0).then(|| at..at + floor(rest, space.min(source.len())))
+    }
+
+    /// The place in the translation that corresponds to `at` in the source. With `space_after`,
+    /// white space follows there that the text does not have.
+    pub(super) fn position(&self, at: usize, space_after: bool) -> usize {
+        let text = &self.block.text;
+        let before = text[..at].ends_with(char::is_whitespace);
+        let after = space_after || text[at..].starts_with(char::is_whitespace);
+        let position = self.alignment.position(text, at, (before, after));
+        position.clamp(self.window.start, self.window.end)
+    }
+
+    /// The place of a point, or of an element without text. It is not within the part of another
+    /// element.
+    pub(super) fn empty_place(&self, child: usize, used: &Used) -> usize {
+        let node = &self.block.nodes[child];
+        let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
+        let mut at = self.position(node.range.start, space_after);
+        // Between sentences, white space is the same as in the source.
+        if self.alignment.is_in_sentence(node.range.start) {
+            at += self.white_space_before(node.range.start, space_after, at);
+        }
+        match used.parts.range(..at).next_back() {
+            Some((&start, &(end, other))) if at < end => {
+                if child < other {
+                    start
+                } else {
+                    end
+                }
+            }
+            _ => at,
+        }
+    }
+
+    /// The length of the white space at `at` in the translation that goes before the element at
+    /// `source`. With `space_after`, white space followed it that the text does not have.
+    fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
+        let (before, after) = self.block.text.split_at(source);
+        let before = before.len() - before.trim_end().len();
+        let after = after.len() - after.trim_start().len();
+        let target = &self.alignment.target[at..self.window.end];
+        let rest = target.trim_start();
+        let space = target.len() - rest.len();
+        if before > 0 && after > 0 && space >= before + after {
+            floor(target, before)
+        } else if space_after || before > 0 && !rest.starts_with(char::is_alphanumeric) {
+            // Behind white space, unless that would put it against the next word.
+            space
+        } else {
+            0
+        }
     }
 }

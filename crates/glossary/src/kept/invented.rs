@@ -12,8 +12,9 @@ use crate::words::{Mark, is_letter, mark};
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
 /// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
-/// ranges of bytes, in order, and their new texts. A word behind a sign stays.
-pub fn invented(source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+/// ranges of bytes, in order, and their new texts. A word behind a sign stays, and so does what
+/// begins with one of `others`.
+pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Range<usize>, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
     let own = if new.is_empty() { Vec::new() } else { placeholders(source) };
@@ -22,7 +23,7 @@ pub fn invented(source: &str, translation: &str) -> Vec<(Range<usize>, String)> 
         let part = &translation[range.clone()];
         match known.get_mut(part) {
             Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
-            None => !source.contains(part) && !is_amount(part, source),
+            None => !part.starts_with(others) && !source.contains(part) && !is_amount(part, source),
         }
     };
     new.into_iter().filter(is_new).map(|range| without(translation, range)).collect()
@@ -39,13 +40,13 @@ fn placeholders(text: &str) -> Vec<Range<usize>> {
 /// Returns whether `part` is an amount of `source` as some languages write it: `%50` in Turkish,
 /// `5 $US` in French.
 fn is_amount(part: &str, source: &str) -> bool {
-    let (sign, rest) = part.split_at(1);
-    let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
-    match sign {
-        "%" => is_number && has_unit(source, &source.to_lowercase(), PERCENT),
-        "$" if is_number => source.contains(rest),
-        "$" => rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_uppercase()),
-        _ => false,
+    let all = |rest: &str, kind: fn(&u8) -> bool| rest.bytes().all(|byte| kind(&byte));
+    match part.split_at(1) {
+        ("%", rest) if all(rest, u8::is_ascii_digit) => {
+            has_unit(source, &source.to_lowercase(), PERCENT)
+        }
+        ("$", rest) if all(rest, u8::is_ascii_digit) => source.contains(rest),
+        (sign, rest) => sign == "$" && rest.len() < 4 && all(rest, u8::is_ascii_uppercase),
     }
 }
 

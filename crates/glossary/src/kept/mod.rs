@@ -34,7 +34,7 @@ use words::Spelled;
 /// `source` as terms, otherwise an empty list. Symbols may be lost, because words replace them, but
 /// not `others`, further parts.
 pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Wanted>> {
-    if !invented(source, translation).is_empty() {
+    if !invented(source, translation, &[]).is_empty() {
         return Some(Vec::new());
     }
     if others.is_empty() && !may_have_parts(source) {

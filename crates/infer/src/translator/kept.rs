@@ -165,7 +165,7 @@ impl Translator {
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
         let numbers = lost(&source, &symbols, &text)?;
-        let signs = invented(&source, &text).into_iter();
+        let signs = invented(&source, &text, &[]).into_iter();
         let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
         Some(Lost { index: 0, signs: signs.collect(), source, symbols, numbers })
     }
@@ -183,7 +183,7 @@ impl Translator {
         let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
         let text = gapped.fill(translation, &links).text;
-        changed(&text, &invented(&lost.source, &text))
+        changed(&text, &invented(&lost.source, &text, &[]))
     }
 
     /// `text` as a translation of `request`.
