@@ -253,10 +253,7 @@ impl Document {
 
 /// `block` in its document; `source`, which it is there, if it does not change.
 fn written(block: &Block, source: &str) -> String {
-    match block.is_unchanged() {
-        true => source.into(),
-        false => finish_block(block, &layout(block), source),
-    }
+    if block.is_unchanged() { source.into() } else { finish_block(block, &layout(block), source) }
 }
 
 /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.

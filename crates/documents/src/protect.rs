@@ -1,5 +1,5 @@
-//! The parts of a text that must not be translated: addresses, placeholders, code, numbers. Sentences
-//! without them, and their return into the translation.
+//! The parts of a text that must not be translated: addresses, placeholders, code, numbers.
+//! Sentences without them, and their return into the translation.
 
 use std::ops::Range;
 
@@ -88,10 +88,7 @@ pub(crate) fn reduced<'a>(block: &'a Block, range: &Range<usize>) -> Gapped<'a> 
 
 /// The state of a sentence that is to be translated without its atoms.
 pub(crate) fn without_atoms(block: &Block, range: &Range<usize>) -> State {
-    match has_letters(&reduced(block, range).text) {
-        true => State::Reduced,
-        false => State::Kept,
-    }
+    if has_letters(&reduced(block, range).text) { State::Reduced } else { State::Kept }
 }
 
 /// The translation of the whole sentence `block.text[range]`, from that of the `reduced` one.

@@ -24,7 +24,7 @@ struct Route {
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<Route, Counter>,
-    seconds: Histogram,
+    pub seconds: Histogram,
     sentences: Counter,
     cached: Counter,
     batch_sizes: Histogram,
@@ -68,10 +68,6 @@ impl Metrics {
 
     pub fn request(&self, path: String, status: u16) {
         self.requests.get_or_create(&Route { path, status }).inc();
-    }
-
-    pub fn answered(&self, took: Duration) {
-        self.seconds.observe(took.as_secs_f64());
     }
 
     pub fn cached(&self, sentences: usize) {

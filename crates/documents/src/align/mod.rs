@@ -122,11 +122,7 @@ impl Alignment {
         let sentence = &self.sentences[next];
         let last = || self.after_piece(source, at, pieces.start..behind, sentence);
         let next = || self.before_piece(source, at, behind..pieces.end, target);
-        match before {
-            true => last().or_else(next),
-            false => next().or_else(last),
-        }
-        .unwrap_or(target.start)
+        if before { last().or_else(next) } else { next().or_else(last) }.unwrap_or(target.start)
     }
 
     /// If a word of the source is cut before piece `behind`, the place of the cut: between its

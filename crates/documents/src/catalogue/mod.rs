@@ -4,7 +4,6 @@
 mod android;
 mod fluent;
 mod json;
-mod keys;
 mod message;
 mod pairs;
 mod plural;

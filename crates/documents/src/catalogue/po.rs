@@ -222,10 +222,7 @@ impl<'a> Reader<'a> {
             let all = burnformer_glossary::parts(text);
             all.iter().filter(|part| part.kind != PartKind::Number).count()
         };
-        match has_one && (!has_others || parts(singular) == parts(plural)) {
-            true => singular,
-            false => plural,
-        }
+        if has_one && (!has_others || parts(singular) == parts(plural)) { singular } else { plural }
     }
 }
 

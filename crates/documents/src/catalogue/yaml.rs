@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::keys::Keys;
+use super::json::Keys;
 use super::message::{BrokenCatalogue, Message};
 use super::spelling::{Spelling, VALUES};
 use crate::words::regex;

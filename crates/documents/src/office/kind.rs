@@ -33,7 +33,7 @@ impl OfficeKind {
     const ALL: [Self; 5] = [Self::Docx, Self::Pptx, Self::Xlsx, Self::OpenDocument, Self::Epub];
 
     /// The entry of this kind in a column of [`TABLE`].
-    fn entry(self, column: usize) -> &'static str {
+    pub(super) fn entry(self, column: usize) -> &'static str {
         let line = TABLE.lines().nth(self as usize);
         line.and_then(|line| line.split('\t').nth(column)).unwrap_or_default()
     }
@@ -47,11 +47,6 @@ impl OfficeKind {
     pub fn from_extension(extension: &str) -> Option<Self> {
         let extension = extension.to_ascii_lowercase();
         Self::ALL.into_iter().find(|kind| has(kind.entry(1), &extension))
-    }
-
-    /// The name of the kind, and the file that every archive of it has.
-    pub(super) fn main(self) -> (&'static str, &'static str) {
-        (self.entry(0), self.entry(2))
     }
 
     /// Returns whether the file `name` of an archive has text for readers.

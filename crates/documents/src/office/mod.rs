@@ -63,7 +63,7 @@ impl Office {
             BrokenFile(format!("the document is no whole archive ({error}); {fault}"))
         };
         let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
-        let (program, main) = kind.main();
+        let [program, main] = [0, 2].map(|column| kind.entry(column));
         if zip.index_for_name(main).is_none() {
             let fault = format!("the archive is no {program} document; rename it by what it is");
             return Err(BrokenFile(fault));

@@ -153,7 +153,7 @@ impl Service {
     ) -> Result<T, ApiError> {
         let begun = Instant::now();
         let result = tokio::time::timeout(self.limits.time, work).await;
-        self.metrics.answered(begun.elapsed());
+        self.metrics.seconds.observe(begun.elapsed().as_secs_f64());
         result.unwrap_or_else(|_| Err(ApiError::too_slow(self.limits.time)))
     }
 }
