@@ -77,10 +77,7 @@ fn fraction(text: &str, start: usize, sign: Range<usize>) -> Number {
     let (above, below) = parts.split_once('\u{2044}').unwrap_or_default();
     let thousandths = above.parse().map_or(0, |value: usize| value * 1000);
     let below_value = below.parse().unwrap_or(1);
-    let mut values = vec![match whole.is_empty() {
-        true => format!("{above}:{below}"),
-        false => format!("{whole}:{above}:{below}"),
-    }];
+    let mut values = vec![format!("{whole}:{above}:{below}").trim_start_matches(':').to_owned()];
     if thousandths % below_value == 0 {
         let whole = if whole.is_empty() { "0" } else { &whole };
         values.push(decimal(whole, &format!("{:03}", thousandths / below_value)));
