@@ -27,15 +27,19 @@ function run(program, args, { env = {}, remedy }) {
   if (status !== 0) fail(`${program} failed: ${remedy}`);
 }
 
+/** Variables of cargo for WebAssembly alone: `WEB_CARGO`, `WEB_RUSTC` and others are those without `WEB_`. */
+const own = Object.fromEntries(Object.entries(process.env)
+  .filter(([name]) => name.startsWith("WEB_")).map(([name, value]) => [name.slice("WEB_".length), value]));
+
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const cargo = process.env.CARGO ?? "cargo";
+const cargo = own.CARGO ?? process.env.CARGO ?? "cargo";
 const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
 const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
-const built = join(process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web/burnformer_web.wasm");
+const built = join(own.CARGO_TARGET_DIR ?? process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web/burnformer_web.wasm");
 for (const [name, features] of Object.entries(MODULES)) {
   run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web", ...features], {
-    env: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
+    env: { ...own, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
     remedy: `if the target is missing, rustup target add ${target}`,
   });
   run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", name, "--out-dir", folder, built], {

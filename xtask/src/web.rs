@@ -10,9 +10,9 @@ use crate::{licences, wheel};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the package; with `--test`, runs its tests, which compare it with the program. Cargo
-/// takes another compiler, or a standard library to build, from `CARGO`, `RUSTC` and its other
-/// variables.
+/// Builds the package; with `--test`, runs its tests, which compare it with the program. Variables
+/// of cargo hold for WebAssembly alone if their names begin with `WEB_`: by `WEB_CARGO`,
+/// `WEB_RUSTC` and `WEB_CARGO_UNSTABLE_BUILD_STD` another compiler builds its standard library.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let is_tested = args == ["--test"];
     if !args.is_empty() && !is_tested {

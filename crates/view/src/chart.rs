@@ -47,10 +47,7 @@ impl Axis {
 
     /// Lowest and highest of `positions`; a range of length zero is widened.
     fn range(&self, positions: impl Iterator<Item = f64>) -> (f64, f64) {
-        let ends = positions.fold(None, |ends, p| match ends {
-            None => Some((p, p)),
-            Some((low, high)) => Some((f64::min(low, p), f64::max(high, p))),
-        });
+        let ends = positions.map(|p| (p, p)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let (low, high) = ends.unwrap_or((0.0, 1.0));
         if high - low > 1e-12 * high.abs().max(1.0) { (low, high) } else { (low - 0.5, high + 0.5) }
     }

@@ -19,6 +19,8 @@ use crate::said;
 
 /// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
 const FIRST: usize = 4;
+/// The most parameters of a model and features of a batch, roughly.
+const MOST_NUMBERS: f64 = 1e7;
 /// The number of sequences by which the model is judged.
 const JUDGED: u64 = 100;
 
@@ -64,9 +66,9 @@ impl Lesson {
         said(Self::begin(choices))
     }
 
-    /// Makes `count` updates and returns the statistics of each in JSON.
+    /// Makes `count` updates, at most 1,000, and returns the statistics of each in JSON.
     pub fn update(&mut self, count: usize) -> String {
-        Value::from_iter((0..count).map(|_| self.update_once())).to_string()
+        Value::from_iter((0..count.min(1000)).map(|_| self.update_once())).to_string()
     }
 
     /// Judges the model by further sequences, and returns in JSON the share that it reverses
@@ -82,6 +84,7 @@ impl Lesson {
 impl Lesson {
     fn begin(choices: &str) -> Result<Self, Box<dyn Error>> {
         let choices: Choices = serde_json::from_str(choices)?;
+        choices.check()?;
         let device = Device::flex().autodiff();
         let model = choices.changed(choices.model.init(choices.seed, &device)?, &device);
         let Choices { seed, label_smoothing, .. } = choices;
@@ -129,6 +132,27 @@ impl Lesson {
 }
 
 impl Choices {
+    /// Refuses sizes for which a page has no memory, and vocabularies without digits.
+    fn check(&self) -> Result<(), String> {
+        let (model, batch, longest) = (&self.model, self.batch, self.longest);
+        model.validate().map_err(|error| error.to_string())?;
+        let vocab = model.source_vocab;
+        if vocab <= FIRST || model.target_vocab != vocab {
+            return Err(format!("source_vocab is {vocab}; give both the same, above {FIRST}"));
+        }
+        if !(1..=1000).contains(&batch) || !(1..=100).contains(&longest) {
+            return Err(format!("batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"));
+        }
+        let widths = [model.d_model, model.d_ff, model.heads * model.d_k, model.heads * model.d_v];
+        let widest = widths.into_iter().max().unwrap_or_default() as f64;
+        let layers = (model.encoder_layers + model.decoder_layers) as f64;
+        let rows = (vocab + model.max_positions + batch as usize * longest) as f64;
+        match (layers * (widest + rows) + rows) * widest > MOST_NUMBERS {
+            true => Err("the model is too large for a page; make it or its batch smaller".into()),
+            false => Ok(()),
+        }
+    }
+
     /// The model without the parts of the paper that are left out.
     fn changed(&self, mut model: Transformer, device: &Device) -> Model {
         model.decoder.is_causal = self.mask;
@@ -258,6 +282,11 @@ mod tests {
             (json!({"dropout": 1.5}), "dropout is 1.5"),
             (json!({"norm": "none"}), "none"),
             (json!({"speed": 1}), "speed"),
+            (json!({"batch": 0}), "batch is 0"),
+            (json!({"longest": 101}), "longest 101"),
+            (json!({"source_vocab": 4, "target_vocab": 4}), "source_vocab is 4"),
+            (json!({"d_ff": 65536}), "too large"),
+            (json!({"encoder_layers": 1024, "batch": 1000}), "too large"),
         ] {
             let error = Lesson::begin(&choices(&changed).to_string()).err().unwrap().to_string();
             assert!(error.contains(name), "{changed}: {error}");

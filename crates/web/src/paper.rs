@@ -81,6 +81,9 @@ impl Paper {
 
     fn answer(&self, text: &str, question: &str) -> Result<Value, Box<dyn Error>> {
         let Question { search: asked, off, temperature } = serde_json::from_str(question)?;
+        if !(0.01..=100.0).contains(&temperature) {
+            return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
+        }
         let mut settings = searched(&self.translator.options().search, &asked)?;
         settings.max_length = Some(settings.max_length.unwrap_or(LONGEST).min(LONGEST));
         let Tokenizers { source, target } = self.translator.tokenizers();
@@ -350,6 +353,8 @@ mod tests {
             (&"Haus ".repeat(100)[..], json!({}), "give 1 to 59"),
             (TEXT, json!({"search": {"beam_size": 0}}), "beam_size"),
             (TEXT, json!({"speed": 1}), "speed"),
+            (TEXT, json!({"temperature": 0}), "temperature is 0; give 0.01 to 100"),
+            (TEXT, json!({"temperature": 1e300}), "temperature is"),
         ] {
             let error = paper.answer(text, &question(&changed)).unwrap_err().to_string();
             assert!(error.contains(name), "{changed}: {error}");

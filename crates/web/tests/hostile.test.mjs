@@ -1,4 +1,4 @@
-// Hostile models: each kind of damage is a rejected promise with a sentence, and the next model loads.
+// Hostile models and calls: each kind of damage is a rejected promise with a sentence, and the next model loads.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -121,5 +121,23 @@ test("what is no model at all is refused, and the model from before still transl
   }
   await assert.rejects(Translator.load("http://127.0.0.1:1/nothing"));
   await assert.rejects(Translator.load(new URL("file:///nothing")));
+  assert.match((await whole.translate("Guten Tag!")).text, /\w/);
+});
+
+test("fifty hostile calls are rejected with a sentence or answered, and none is a trap", async () => {
+  const numbers = [-1, 0, 0.5, 2 ** 31, 2 ** 53, 1e308, null, "7", [], {}, true];
+  const names = [
+    "beam_size", "n_best", "max_length", "max_length_factor", "max_length_extra", "min_length", "no_repeat_ngram", "longest", "length_penalty",
+    "suppress", "sampling", "glossary", "alignment", "truncate", "source_language", "beam_rule", "calibration", "second_search",
+  ];
+  const texts = ["", "Haus", "\ud800", "a".repeat(20_000), "\u0000".repeat(500), "🏳️‍🌈".repeat(500)];
+  let seed = 7;
+  const one = (list) => list[(seed = (seed * 48271) % 2147483647) % list.length];
+  const deep = (depth) => (depth ? { gnmt: deep(depth - 1) } : 1);
+  const calls = Array.from({ length: 50 }, (_, i) => [one(texts), i % 10 === 9 ? { length_penalty: deep(500) } : { truncate: true, max_length: 8, [one(names)]: one(numbers) }]);
+  for (const [text, options] of calls) {
+    const said = await whole.translate(text, options).then(() => "", (error) => error.message);
+    assert.doesNotMatch(said, /unreachable|out of bounds|panicked|overflow|has ended/, JSON.stringify(options));
+  }
   assert.match((await whole.translate("Guten Tag!")).text, /\w/);
 });

@@ -27,13 +27,7 @@ impl HeadRole {
 
     /// The name of the role in tables and pages.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Previous => "previous",
-            Self::Same => "same",
-            Self::Next => "next",
-            Self::Separator => "separator",
-            Self::Diagonal => "diagonal",
-        }
+        ["previous", "same", "next", "separator", "diagonal"][self as usize]
     }
 }
 

@@ -1,7 +1,5 @@
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::{AttentionMatrix, HeadHabits, HeadRole, Panel, Sentence};
 
 const PAGE: &str = include_str!("page.html");
@@ -12,33 +10,13 @@ pub const PAGE_STYLE: &str = include_str!("page.css");
 /// The script of the pages, for [`linked_page`].
 pub const PAGE_SCRIPT: &str = include_str!("page.js");
 
-/// The data for the script of the page.
-#[derive(Serialize)]
-struct Data<'a> {
-    sentences: Vec<PageSentence<'a>>,
-    /// The names of heads by their habits over all sentences; the keys are `part.layer.head`, from
-    /// 1.
-    roles: BTreeMap<String, &'static str>,
-}
+/// A sentence for the script: its source, its target, its alignment and its panels.
+type PageSentence<'a> = (&'a str, &'a str, &'a [(usize, usize)], Vec<PagePanel<'a>>);
 
-#[derive(Serialize)]
-struct PageSentence<'a> {
-    source: &'a str,
-    target: &'a str,
-    alignment: &'a [(usize, usize)],
-    panels: Vec<PagePanel<'a>>,
-}
-
-#[derive(Serialize)]
-struct PagePanel<'a> {
-    name: &'static str,
-    title: &'static str,
-    queries: &'a [String],
-    keys: &'a [String],
-    /// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as
-    /// with floats.
-    layers: Vec<Vec<Vec<u16>>>,
-}
+/// One kind of attention for the script: its name, its title, queries, keys, and the weights
+/// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as with
+/// floats.
+type PagePanel<'a> = (&'a str, &'a str, &'a [String], &'a [String], Vec<Vec<Vec<u16>>>);
 
 /// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses
 /// neither the network nor other files.
@@ -71,9 +49,9 @@ fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String;
         let key = format!("{}.{}.{}", habit.part.name(), habit.layer, habit.head);
         Some((key, habit.role.map(HeadRole::name)?))
     });
-    let sentences = sentences.iter().map(of_sentence).collect();
-    let data = Data { sentences, roles: roles.collect() };
-    let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
+    let roles: BTreeMap<String, &str> = roles.collect();
+    let sentences: Vec<PageSentence> = sentences.iter().map(of_sentence).collect();
+    let data = serde_json::to_string(&(sentences, roles)).expect("strings and numbers are JSON");
     // Only `<` could end the script element, so it is written as a JSON escape.
     let data = data.replace('<', "\\u003c");
     // The data is filled in last, so that no text in it is taken for a placeholder.
@@ -89,17 +67,12 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-fn of_sentence<'a>(sentence: &'a Sentence) -> PageSentence<'a> {
+fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
     let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
-    let panel = |Panel { kind, queries, keys, layers }: &'a Panel| PagePanel {
-        name: kind.name(),
-        title: kind.title(),
-        queries,
-        keys,
-        layers: layers.iter().map(heads).collect(),
-    };
-    let Sentence { source, target, alignment, panels } = sentence;
-    PageSentence { source, target, alignment, panels: panels.iter().map(panel).collect() }
+    let panels = sentence.panels.iter().map(|Panel { kind, queries, keys, layers }| {
+        (kind.name(), kind.title(), &queries[..], &keys[..], layers.iter().map(heads).collect())
+    });
+    (&sentence.source, &sentence.target, &sentence.alignment, panels.collect())
 }
 
 fn thousandths(matrix: &AttentionMatrix) -> Vec<u16> {

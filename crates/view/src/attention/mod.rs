@@ -6,8 +6,7 @@ mod html;
 #[cfg(feature = "infer")]
 mod translator;
 
-use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
 pub use blocks::blocks;
 pub use heads::{HeadHabit, HeadHabits, HeadRole, heads_table};
@@ -51,9 +50,7 @@ impl AttentionMatrix {
 /// Serialised as a list of rows.
 impl Serialize for AttentionMatrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut rows = serializer.serialize_seq(Some(self.rows().len()))?;
-        self.rows().try_for_each(|row| rows.serialize_element(row))?;
-        rows.end()
+        serializer.collect_seq(self.rows())
     }
 }
 
@@ -75,20 +72,12 @@ impl PanelKind {
 
     /// The name of the kind in addresses, JSON and options.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Encoder => "encoder",
-            Self::Decoder => "decoder",
-            Self::Cross => "cross",
-        }
+        ["encoder", "decoder", "cross"][self as usize]
     }
 
     /// The name of the kind for readers.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Encoder => "Encoder self-attention",
-            Self::Decoder => "Decoder self-attention",
-            Self::Cross => "Cross-attention",
-        }
+        ["Encoder self-attention", "Decoder self-attention", "Cross-attention"][self as usize]
     }
 }
 

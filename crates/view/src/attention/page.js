@@ -1,5 +1,8 @@
 'use strict';
-const { sentences, roles } = JSON.parse(document.getElementById('data').textContent);
+const [written, roles] = JSON.parse(document.getElementById('data').textContent);
+const sentences = written.map(([source, target, alignment, panels]) => ({
+  source, target, alignment, panels: panels.map(([name, title, queries, keys, layers]) => ({ name, title, queries, keys, layers })),
+}));
 const $ = (id) => document.getElementById(id);
 const state = { sentence: 0, part: null, layer: Infinity, head: 0 };
 
