@@ -278,10 +278,7 @@ pub(crate) fn check(
     value: &dyn ToString,
     remedy: &'static str,
 ) -> Result<(), InferError> {
-    match good {
-        true => Ok(()),
-        false => Err(InferError::Setting { name, value: value.to_string(), remedy }),
-    }
+    if good { Ok(()) } else { Err(InferError::Setting { name, value: value.to_string(), remedy }) }
 }
 
 /// The function by which the score of a hypothesis takes its length into account.

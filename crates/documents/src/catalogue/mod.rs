@@ -28,7 +28,7 @@ use crate::format::{Format, messages};
 use crate::words::regex;
 
 /// A tag in the text of a message.
-static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>]*>"));
+static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?(?:[A-Za-z][^<>]*|\d+\s*/?)>"));
 
 /// A file of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::samples::{ALL, PO, TMX, XLIFF};
-use crate::common::{identity, translate, upper};
+use crate::common::{identity, reverse, translate, upper};
 use burnformer_documents::Translated;
 use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, PendingSentence};
 
@@ -429,5 +429,35 @@ fn the_sentences_of_a_plain_text_are_those_of_its_document() {
         let document = Document::message(text, Some("en"), &|_| true);
         let pending: Vec<String> = document.pending().into_iter().map(|it| it.text).collect();
         assert_eq!(Document::sentences(text, Some("en")), pending, "{text:?}");
+    }
+}
+
+/// The texts of react-i18next, whose tags have numbers for names.
+#[test]
+fn numbered_tags_are_tags() {
+    let tags = |text: &str| {
+        let numbers = regex::Regex::new(r"</?\d+ ?/?>").unwrap();
+        let mut all: Vec<String> = numbers.find_iter(text).map(|it| it.as_str().into()).collect();
+        all.sort();
+        (all, text.matches("&lt;").count())
+    };
+    for number in [0, 1, 9, 10, 27, 123] {
+        let next = number + 1;
+        for text in [
+            format!("<{number}>Hello there</{number}> my friend"),
+            format!(
+                "Say <{number}>hello <{next}>to me</{next}></{number}> now, <{number}/> please"
+            ),
+            format!("One <strong>two</strong> <{number}>{{{{count}}}} new things</{number}>."),
+            format!("I <{number} you, 5 > 3"),
+        ] {
+            let json = format!("{{\"a\": \"{text}\"}}");
+            assert_eq!(translate(&json, Format::Json, &identity), json);
+            for engine in [upper, reverse] {
+                let found = translate(&json, Format::Json, &engine);
+                assert_eq!(tags(&found), tags(&json), "{found}");
+                assert!(found.contains("HELLO") || found != json, "{found}");
+            }
+        }
     }
 }

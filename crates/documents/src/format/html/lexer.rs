@@ -13,6 +13,11 @@ use super::tags::{self, Role, role};
 use crate::escape::Entities;
 use crate::words::regex;
 
+/// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
+/// name of HTML is.
+static NUMBERED: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[0-9]+\s*/?>"));
+const LETTERS: &[u8; 10] = b"cefgjkvwxz";
+
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) range: Range<usize>,
@@ -112,7 +117,10 @@ fn templates(text: &str) -> Vec<Range<usize>> {
 
 fn masked(text: &str, parts: &[Range<usize>]) -> String {
     let mask = |part: &Range<usize>| (part.clone(), "x".repeat(part.len()));
-    changed(text, &parts.iter().map(mask).collect::<Vec<_>>())
+    let masked = changed(text, &parts.iter().map(mask).collect::<Vec<_>>());
+    let letter = |c: char| c.to_digit(10).map_or(c, |digit| char::from(LETTERS[digit as usize]));
+    let named = |tag: &regex::Captures<'_>| tag[0].chars().map(letter).collect::<String>();
+    NUMBERED.replace_all(&masked, named).into_owned()
 }
 
 fn convert(token: html5gum::Token<usize>) -> Option<Token> {
