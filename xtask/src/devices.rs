@@ -34,7 +34,7 @@ pub fn has_gpu() -> bool {
 
 /// The devices and features that `test` and `check` build in and run.
 pub struct Plan {
-    /// Devices beside the CPU.
+    /// Devices besides the CPU.
     pub devices: Vec<String>,
     /// If true, the command line names the devices, and no other is tested.
     named: bool,

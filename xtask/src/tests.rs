@@ -65,7 +65,7 @@ fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
 }
 
 #[test]
-fn whatever_is_built_burn_is_compiled_once() {
+fn burn_is_compiled_once_for_every_build() {
     let tests = "--workspace --edges normal,build,dev --features burnformer/mpi";
     for [part, whole] in [
         ["--package burnformer --edges normal,build", tests],

@@ -21,7 +21,7 @@ const GLIBC: &str = "2.28";
 /// The build of the package.
 #[derive(Default)]
 pub struct Build {
-    /// `--features …` for the devices beside the CPU.
+    /// `--features …` for the devices besides the CPU.
     features: Vec<String>,
     /// The target that the command line names; the program and the wheel then need no newer C
     /// library than [`GLIBC`].
@@ -29,7 +29,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build that `args` describe by `--device` and `--target`, and their other words.
+    /// The build that `--device` and `--target` in `args` describe, and the other arguments.
     pub fn of(args: &[OsString]) -> (Self, Vec<OsString>) {
         let mut rest = Plan::of(args).rest;
         let index = rest.iter().position(|arg| arg == "--target");

@@ -1,5 +1,5 @@
 //! Finds wide lines of comments and pages, comments that begin with a word that hides their
-//! subject, and identifiers that are no word of the field.
+//! subject, and identifiers that are not words of the field.
 
 /// The columns of a comment or a page.
 const COLUMNS: usize = 100;
@@ -8,7 +8,7 @@ const OPENINGS: [&str; 9] =
     ["What", "Which", "Whether", "Who", "Whose", "Those", "That", "Of", "How"];
 /// Names of nothing: an index or a slot has a better one.
 const NAMES: [&str; 3] = ["place", "places", "own"];
-/// Participles, which are no names of types.
+/// Participles, which are not names of types.
 const PARTICIPLES: [&str; 13] = [
     "Taken", "Given", "Made", "Known", "Seen", "Asked", "Sent", "Left", "Lie", "At", "Order",
     "Unread", "Behind",

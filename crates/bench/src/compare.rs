@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
-pub struct Against {
+pub struct PeerArgs {
     /// Compare with the other framework, whose packages this Python interpreter has: both sides run
     /// in alternation, the fastest setting of each side counts, and the ratio is printed
     #[arg(long, value_name = "PYTHON")]
@@ -40,7 +40,7 @@ pub struct Comparison {
     pub figure: &'static str,
 }
 
-impl Against {
+impl PeerArgs {
     /// Prints one JSON line for each compute type of the peer: the fastest setting of each side,
     /// and the ratio of their medians with its spread. A setting that was much slower than the
     /// fastest is left out of the rounds that follow.
@@ -84,7 +84,7 @@ impl Against {
     }
 }
 
-/// `options` without those of [`Against`] and of the types to compare.
+/// `options` without those of [`PeerArgs`] and of the types to compare.
 fn without_comparison(options: &[String]) -> Vec<&String> {
     let is_left_out = |option: &str| ["--against", "--pairs", "--types", "--by"].contains(&option);
     let mut kept = Vec::new();

@@ -89,8 +89,8 @@ fn largest(all: &[Measurement]) -> (usize, usize) {
     (most(|m| m.n), most(|m| m.d))
 }
 
-/// Prints a row for each layer: the fitted exponents beside the orders of the paper, and figures at
-/// the largest size.
+/// Formats a row for each layer: the fitted exponents beside the orders of the paper, and figures
+/// at the largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
     let (n, d) = largest(all);
     let mut text = format!(

@@ -17,7 +17,7 @@ use burnformer_train::{
 };
 use serde_json::{Value, json};
 
-use crate::compare::{Against, Comparison, thread_count};
+use crate::compare::{Comparison, PeerArgs, thread_count};
 use crate::options::{Common, Shape, random_pieces};
 use crate::record::{FRAMEWORK, peak_memory_bytes};
 
@@ -57,7 +57,7 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    against: Against,
+    against: PeerArgs,
     /// Compute types of the peer, each of which is compared with our run; 16-bit types use
     /// PyTorch's autocast
     #[arg(long, value_delimiter = ',', default_value = "float32,bfloat16",

@@ -10,7 +10,7 @@ use burnformer_infer::{Batching, LongSources, Translator};
 use burnformer_interop::{Format, Package};
 use serde_json::{Value, json};
 
-use crate::compare::{Against, Comparison, divisors, thread_count};
+use crate::compare::{Comparison, PeerArgs, divisors, thread_count};
 use crate::options::Common;
 use crate::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
 
@@ -48,7 +48,7 @@ pub struct Args {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    against: Against,
+    against: PeerArgs,
 }
 
 /// A kind of time.

@@ -14,9 +14,9 @@ use burnformer_interop::{Format, InteropError, Package, TextFiles};
 
 use crate::output::unwritable;
 
-/// Converts the model at `path`, whose format is found out if it is not given, into the new model
-/// directory `out`. The directory appears there once it has been loaded and has translated. A
-/// `bare` one needs no tokeniser.
+/// Converts the model at `path` into the new model directory `out`. The format is detected if
+/// `format` is `None`. The directory appears only after it has been loaded and has translated a
+/// sentence. A `bare` model needs no tokeniser.
 ///
 /// # Errors
 /// If the model cannot be read or cannot translate, or the directory cannot be written.

@@ -2,8 +2,8 @@
 //!
 //! This is the only crate that chooses backends: every command takes `--device`, and the libraries
 //! take the device that it names. Results go to standard output, and everything else to standard
-//! error. A standard output that nobody reads any more ends the command without a message; one that
-//! cannot be written is a failure; a failing standard error changes nothing. Exit codes: 0 done, 1
+//! error. If standard output was closed by its reader, the command ends without a message; if it
+//! cannot be written, the command fails; a failing standard error is ignored. Exit codes: 0 done, 1
 //! failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM; `serve` ends with 0 after
 //! either, since it has answered what it accepted.
 

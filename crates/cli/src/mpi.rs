@@ -64,7 +64,8 @@ mod world {
         /// Starts MPI in this process.
         ///
         /// # Errors
-        /// If MPI was started before, or does not allow other threads beside the one that calls it.
+        /// If MPI was started before, or does not allow other threads besides the one that calls
+        /// it.
         pub fn join() -> Result<Self> {
             match mpi::initialize_with_threading(Threading::Funneled) {
                 Some((universe, threading)) if threading >= Threading::Funneled => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use burnformer_hub::{Fetched, ModelName, Progress, Settings};
+use burnformer_hub::{Download, ModelName, Progress, Settings};
 use burnformer_interop::TextFiles;
 use burnformer_train::{copy_files, user_cache};
 use serde::{Deserialize, Serialize};
@@ -27,16 +27,17 @@ pub struct Origin {
 /// The file of an [`Origin`].
 const ORIGIN: &str = "origin.json";
 
-/// The folder in which each model that was converted has one of its own.
+/// The folder that contains a folder for each converted model.
 pub fn folder() -> PathBuf {
     user_cache().join("named")
 }
 
 /// The model directory of the model `name`, which is fetched and converted if that has not been
-/// done. Before each part of a file arrives, `goes_on` is asked whether somebody still waits.
+/// done. `goes_on` is called before each part of a file arrives; if it returns false, the download
+/// is cancelled.
 ///
 /// # Errors
-/// If it cannot be fetched, or is no model that an importer reads.
+/// If it cannot be fetched, or if no importer reads it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
     let own = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
@@ -52,7 +53,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     // Another process may convert the same model: the first to end gives the folder its name.
     let made = tempfile::tempdir_in(&beside).with_context(cannot)?;
     convert(&fetched.folder, &made.path().join("model"))?;
-    let Fetched { revision, licence, .. } = fetched;
+    let Download { revision, licence, .. } = fetched;
     let origin = Origin { name: name.to_string(), revision, licence };
     fs::write(made.path().join(ORIGIN), serde_json::to_vec_pretty(&origin)?)
         .with_context(cannot)?;
@@ -67,7 +68,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
 ///
 /// # Errors
 /// The errors of [`burnformer_hub::fetch`].
-pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Fetched> {
+pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
     let mut said = Instant::now();
     let mut watch = |Progress { file, done, size }: Progress| {
         if said.elapsed() > Duration::from_secs(5) {

@@ -18,7 +18,7 @@ use serde_json::Value;
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
 
-/// The error that says that nobody reads the results any more. A reader may stop early, as `head`
+/// The error that standard output was closed by its reader. A reader may stop early, as `head`
 /// does, and that is not a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
@@ -127,7 +127,7 @@ impl Output {
 /// Refuses an output that is one of `inputs`, or whose name promises a compressed file.
 ///
 /// # Errors
-/// Wrong usage.
+/// An error of usage, which ends the program with exit code 2.
 pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
     let same = |input: &&&Path| matches!((real(input), real(path)), (Some(a), Some(b)) if a == b);
     if let Some(input) = inputs.iter().find(same) {
@@ -308,8 +308,8 @@ pub fn message(error: &anyhow::Error) -> String {
     })
 }
 
-/// A line for each of `rows`, which are objects, under the `columns`, which are keys of them. A
-/// text with a comma, a quote or a line end stands in quotes (RFC 4180), and null is empty.
+/// Formats `rows` (JSON objects) as CSV with the header `columns`, which are keys of the objects. A
+/// text with a comma, a quote or a line end is quoted (RFC 4180), and null is an empty cell.
 pub fn csv(columns: &str, rows: impl IntoIterator<Item = Value>) -> String {
     let cell = |value: &Value| match value {
         Value::Null => String::new(),

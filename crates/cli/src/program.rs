@@ -30,8 +30,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit_code(device::guarded("", || run_command(command)))
 }
 
-/// The most threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a process never
-/// gets to work.
+/// The largest number of threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a
+/// process never gets to work.
 const MOST_THREADS: usize = 1024;
 
 fn check_threads() -> anyhow::Result<()> {

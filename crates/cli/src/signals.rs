@@ -78,7 +78,7 @@ impl Signals {
 pub type Shared = Arc<Mutex<Output>>;
 
 /// On Ctrl-C or SIGTERM, waits until no writer holds `output`, flushes it and ends the process. At
-/// the second signal, or if nobody reads the output, the process ends at once.
+/// the second signal, or if the output was closed by its reader, the process ends at once.
 ///
 /// # Errors
 /// If the system does not allow it.
@@ -117,8 +117,7 @@ pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 #[cfg(windows)]
 pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     *HANDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handle));
-    // SAFETY: `on_event` has the signature of a handler, and Windows calls it in a thread of its
-    // own.
+    // SAFETY: `on_event` has the signature of a handler, and Windows calls it in its own thread.
     match unsafe { SetConsoleCtrlHandler(on_event, 1) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),

@@ -37,8 +37,8 @@ pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
     repeated_pipe(paths).map_or(Ok(()), twice)
 }
 
-/// Texts that a configuration cannot name, so that the run keeps copies of them: standard input,
-/// pipes, and files whose names are not Unicode.
+/// Texts that a configuration cannot name: standard input, pipes, and files whose names are not
+/// Unicode. The run keeps copies of them.
 pub struct Unnamed(Vec<Source>);
 
 /// The source of each such text, and the path of its copy in the run's folder.
@@ -112,7 +112,7 @@ pub struct ReadTexts(Vec<ReadText>);
 
 struct ReadText {
     source: Source,
-    /// The temporary file with what came through the pipe; none for a text that is a file.
+    /// The temporary file with the content of the pipe; `None` for a text that is a file.
     file: Option<Temporary>,
 }
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_configuration_can_name_gets_a_name_in_the_run() {
+    fn texts_that_no_configuration_can_name_get_a_name_in_the_run() {
         let latin1 = PathBuf::from(std::ffi::OsString::from_vec(b"caf\xe9.en".to_vec()));
         let mut data = data(&[Path::new("-"), &latin1]);
         let unnamed = Unnamed::take(&mut data).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         let unnamed = Unnamed::take(&mut data).unwrap();
         let [to_a, to_b] =
             [a, b.clone()].map(|path| move || File::options().write(true).open(path));
-        // Line by line to one and the other: whoever reads one to its end first waits for ever.
+        // Written line by line to both in turns: reading one to its end first would wait for ever.
         let writer = thread::spawn(move || {
             let (mut a, mut b) = (to_a().unwrap(), to_b().unwrap());
             for _ in 0..10_000 {

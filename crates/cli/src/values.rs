@@ -72,15 +72,15 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Returns whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that
-/// of a damaged directory of our own has not.
+/// Returns whether the `config.json` of `dir` has the key by which Hugging Face recognises a model.
+/// Model directories of this toolkit do not have it, not even damaged ones.
 fn names_a_type(dir: &Path) -> bool {
     let text = std::fs::read_to_string(dir.join("config.json")).unwrap_or_default();
     text.contains("\"model_type\"")
 }
 
-/// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one.
-/// Says which it is.
+/// The model of a run if `folder` is a run directory: `best/`, or `last/` before there is a best
+/// one. Prints which it is. Any other folder is returned unchanged.
 fn model_of_run(folder: PathBuf) -> PathBuf {
     let is_model = |folder: &Path| folder.join("manifest.json").exists();
     let models = ["best", "last"].map(|name| folder.join(name));

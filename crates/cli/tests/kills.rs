@@ -286,8 +286,8 @@ fn kills_of_a_fine_tuning_leave_no_trace() {
     harness_in(&fixture, 3, now());
 }
 
-/// The first update throws the parameters so far that every later one is no number; going back
-/// lowers the rate to what it should be.
+/// The first update makes the parameters so large that every later loss is NaN; going back lowers
+/// the learning rate to a usual one.
 const DIVERGING: [&str; 3] =
     ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
 

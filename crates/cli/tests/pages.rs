@@ -312,7 +312,7 @@ fn every_command_of_the_readme_and_of_the_guide_runs() {
 }
 
 #[test]
-fn what_is_not_run_is_on_a_page() {
+fn every_exception_from_running_is_on_a_page() {
     let pages = [vec!["README.md".into()], guide()].concat();
     let all: Vec<PageCommand> = pages.iter().flat_map(|page| commands_of(page)).collect();
     for (part, reason) in NOT_RUN {

@@ -6,8 +6,7 @@ use crate::context::Mode;
 use crate::dropout::Dropout;
 use crate::window::{Window, WindowBlocks};
 
-/// The result of attention: the context vectors, and the weights with which the values were added
-/// up.
+/// The result of attention: the context vectors, and the weights of the values in them.
 #[derive(Clone, Debug)]
 pub struct Attended {
     /// The weighted sums of the values, `[batch, heads, query_len, d_v]`.
@@ -85,9 +84,9 @@ pub enum AttentionBias {
 }
 
 impl AttentionBias {
-    /// This bias of self-attention over `len` positions, with what is outside of `window` hidden
-    /// too. It is computed in blocks if the sequence is long compared with the window and nothing
-    /// but padding (`[batch or 1, 1, 1, len]`) is hidden beside.
+    /// Restricts this bias of self-attention over `len` positions to `window`: the keys outside of
+    /// it are hidden too. The result is a bias in blocks if the sequence is long compared with the
+    /// window and the bias hides nothing but padding (`[batch or 1, 1, 1, len]`).
     pub fn within(&self, window: Window, len: usize, device: &Device) -> Self {
         let padding = match self {
             Self::None => None,
@@ -100,7 +99,7 @@ impl AttentionBias {
         }
     }
 
-    /// This bias, with the keys that `mask` hides hidden too.
+    /// This bias, which also hides the keys that `mask` hides.
     pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
         let mask = match self.mask() {
             Some(hidden) => hidden.bool_or(mask),
@@ -133,7 +132,7 @@ impl AttentionBias {
         }
     }
 
-    /// All that is hidden as one mask; `None` hides nothing.
+    /// All hidden keys as one mask; `None` hides nothing.
     pub fn mask(&self) -> Option<Tensor<4, Bool>> {
         match self {
             Self::None => None,
@@ -143,7 +142,7 @@ impl AttentionBias {
         }
     }
 
-    /// Checks that mask and numbers fit attention scores of the shape `expected`,
+    /// Checks that the mask and the added scores fit attention scores of the shape `expected`,
     /// `[batch, heads, query_len, key_len]`.
     ///
     /// # Panics

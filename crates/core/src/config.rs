@@ -67,7 +67,7 @@ pub struct TransformerConfig {
     pub conventions: Conventions,
 }
 
-/// A configuration that describes no model.
+/// The error for a configuration that does not describe a model.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// A size that must be positive is zero.
@@ -145,13 +145,13 @@ impl std::fmt::Debug for ConfigError {
     }
 }
 
-/// Widest layer taken, far beyond any published model.
+/// The largest accepted width of a layer, far beyond any published model.
 pub const WIDEST: usize = 1 << 16;
 /// Most heads of an attention.
 const MOST_HEADS: usize = 1 << 12;
 /// Most layers of a stack.
 const DEEPEST: usize = 1 << 10;
-/// Most rows of an embedding table, of pieces or positions.
+/// The largest accepted number of rows of an embedding table, for tokens or positions.
 pub const MOST_ROWS: usize = 1 << 24;
 
 impl TransformerConfig {
@@ -161,7 +161,7 @@ impl TransformerConfig {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first field that describes no model.
+    /// A [`ConfigError`] that names the first invalid field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.validate_sizes()?;
         self.validate_rates()?;
@@ -243,15 +243,14 @@ pub fn check_sizes(
     })
 }
 
-/// Checks what embeddings of any architecture need: vocabularies that can be shared as they are to
-/// be, special ids inside them.
+/// Checks the vocabularies of a model of any architecture: shared embeddings need vocabularies of
+/// one size, and special ids must be inside the vocabularies.
 ///
 /// # Errors
-/// [`ConfigError::SharedVocabularies`] if vocabularies of two sizes are to be one matrix,
-/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or the closing one is also
-/// padding. Padding may open targets, as in models that come from Marian, and so may the closing
-/// token, as in M2M100: what opens one is never hidden, and never predicted unless it is the
-/// closing token.
+/// [`ConfigError::SharedVocabularies`] if vocabularies of different sizes share a matrix,
+/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or if `eos` equals `pad`.
+/// `bos` may equal `pad`, as in Marian's models, or `eos`, as in M2M100: the first input of the
+/// decoder is never hidden, and it is never predicted unless it is `eos`.
 pub fn check_vocabularies(
     sharing: EmbeddingSharing,
     [source_vocab, target_vocab]: [usize; 2],

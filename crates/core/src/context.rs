@@ -3,8 +3,8 @@ use std::cell::RefCell;
 use burn::tensor::Tensor;
 use burnformer_kernels::RandomKey;
 
-/// The circumstances of a forward pass: whether it is part of training, the position of the first
-/// query, and who looks at the attention weights. Every layer takes a [`Mode`] in its place.
+/// The context of a forward pass: its mode, the position of the first query, and the recorder of
+/// attention weights, if there is one. A [`Mode`] can be passed instead.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -57,8 +57,8 @@ impl Recorder {
             .collect()
     }
 
-    /// The terms of each residual connection, in the order of the sub-layers: what enters it, and
-    /// what the sub-layer adds, `[positions, d_model]` each.
+    /// The terms of each residual connection, in the order of the sub-layers: its input and the
+    /// output of the sub-layer, `[positions, d_model]` each.
     pub fn residuals(&self) -> Vec<[Tensor<2>; 2]> {
         self.residuals.borrow().clone()
     }
@@ -71,7 +71,7 @@ impl From<Mode> for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// This context, with `recorder` looking at the attention weights.
+    /// This context, with attention weights recorded by `recorder`.
     pub fn recorded_by(self, recorder: &'a Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
@@ -99,9 +99,9 @@ impl<'a> Context<'a> {
 
 /// The mode of a forward pass: training, with the key of its random numbers, or inference.
 ///
-/// Dropout acts only under [`Mode::Training`]. Each part of the model derives a key of its own with
-/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place
-/// in the model.
+/// Dropout acts only under [`Mode::Training`]. Each part of the model derives its own key with
+/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the
+/// position in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// No dropout.

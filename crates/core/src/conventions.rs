@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Choices in which other systems depart from the paper, so that their models give here what they
-/// give there.
+/// Choices in which other systems depart from the paper. With them, imported models compute the
+/// same results as in their own systems.
 ///
 /// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,15 +20,15 @@ pub struct Conventions {
     pub decoder_start: DecoderStart,
     /// The bias of logits, if there is one.
     pub output_bias: OutputBias,
-    /// The layer by which the decoder knows the target before a position.
+    /// The layer through which the decoder sees the target before a position.
     pub target_history: TargetHistory,
-    /// The visibility of the `</s>` at the end of a source to the encoder.
+    /// Determines whether the encoder sees the `</s>` at the end of a source.
     pub source_end: SourceEnd,
-    /// The number of heads in the decoder's attentions, which together are as wide as those of the
-    /// encoder; `None` for as many as there.
+    /// The number of heads in the decoder's attentions, whose total width equals that of the
+    /// encoder's heads; `None` for as many as in the encoder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoder_heads: Option<usize>,
-    /// The inner width of the decoder's feed-forward networks; `None` for that of the encoder.
+    /// The inner width of the decoder's feed-forward networks; `None` for the width in the encoder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoder_d_ff: Option<usize>,
 }
@@ -66,7 +66,7 @@ pub enum EmbeddingScale {
     /// √d_model, as in the paper.
     #[default]
     SqrtWidth,
-    /// One: embeddings are added as they are.
+    /// One: embeddings are not scaled.
     One,
 }
 
@@ -94,7 +94,7 @@ pub enum OutputBias {
     PerPiece,
 }
 
-/// The layer by which the decoder knows the target before a position.
+/// The layer through which the decoder sees the target before a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -106,7 +106,7 @@ pub enum TargetHistory {
     Ssru,
 }
 
-/// The visibility of the `</s>` at the end of a source to the encoder.
+/// Determines whether the encoder sees the `</s>` at the end of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -112,8 +112,8 @@ pub struct Decoder {
     /// The last layer normalisation of a pre-norm model.
     pub norm: Option<LayerNorm>,
     window: Option<usize>,
-    /// If false, positions without a window see later ones, which shows a learner the answer: for
-    /// experiments with the mask (paper §3.2.3).
+    /// If false, and without a window, positions also see later positions, so that training sees
+    /// the answers: for experiments with the mask (paper §3.2.3).
     #[module(skip)]
     pub is_causal: bool,
 }
@@ -137,9 +137,9 @@ impl Decoder {
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it.
-    /// Later positions, positions outside of the decoder's window and the padding of the source
-    /// are hidden; `bias` hides or adds further, such as the padding of prompts of different
-    /// lengths.
+    /// Later positions, positions outside of the decoder's window and the padding of the source are
+    /// hidden; `bias` hides further keys, such as the padding of prompts of different lengths, or
+    /// adds to the scores.
     ///
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape
@@ -147,7 +147,7 @@ impl Decoder {
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
     ///
     /// # Panics
-    /// If `cache` is that of a decoder of another depth, or if the shapes do not fit together.
+    /// If `cache` belongs to a decoder of another depth, or if the shapes do not fit together.
     pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,

@@ -108,7 +108,7 @@ pub struct DecoderLayer {
     pub self_attention_norm: LayerNorm,
     /// Cross-attention over the encoded source; `None` in a decoder-only model.
     pub cross_attention: Option<MultiHeadAttention>,
-    /// Layer normalisation of the cross-attention, where there is one.
+    /// Layer normalisation of the cross-attention, if there is one.
     pub cross_attention_norm: Option<LayerNorm>,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForward,
@@ -117,7 +117,7 @@ pub struct DecoderLayer {
     residual: ResidualNorm,
 }
 
-/// The sub-layer by which a decoder layer knows the target positions so far.
+/// The sub-layer through which a decoder layer sees the target positions so far.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)] // A model has a handful of them, and nearly all hold the larger one.
 pub enum TargetSublayer {

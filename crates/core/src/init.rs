@@ -1,5 +1,5 @@
-//! Initial weights, each a function of a [`RandomKey`]. They are drawn when they are first looked
-//! at, which a model whose weights are loaded never does.
+//! Initial weights, each a function of a [`RandomKey`]. They are drawn at the first access; a model
+//! whose weights are loaded never draws them.
 
 use burn::module::{Param, ParamId};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};

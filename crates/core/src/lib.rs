@@ -47,7 +47,7 @@
 //! # Ok::<(), burnformer_core::ConfigError>(())
 //! ```
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod attention;

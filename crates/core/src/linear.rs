@@ -85,8 +85,9 @@ impl Linear {
         }
     }
 
-    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`) or
-    /// else the map's own. It is packed if this map is, and then has the same bits.
+    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`), or
+    /// the bias of this map if that is `None`. It is packed if this map is packed, and then gives
+    /// the same bits.
     ///
     /// # Panics
     /// If one of `rows` is not below the number of outputs.
@@ -113,9 +114,9 @@ impl Linear {
         self.product.with(&self.weight, x, bias, Epilogue::Relu)
     }
 
-    /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In float32
-    /// it takes no further memory if the weight's own can be used ([`PackedWeight::in_place`]); a
-    /// weight that was frozen is trainable after that.
+    /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In
+    /// float32, the packed weight replaces the weight in memory if that is possible
+    /// ([`PackedWeight::in_place`]); a frozen weight is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
         if self.product.packed_of(&self.weight).is_some_and(|packed| packed.compute() == compute) {
             return;
@@ -126,8 +127,8 @@ impl Linear {
         }
     }
 
-    /// Does what [`pack`](Self::pack) does and keeps the rows of the weight as they are, for
-    /// [`select`](Self::select).
+    /// Packs the weight as [`pack`](Self::pack) does, but never in place: the rows of the weight
+    /// stay readable for [`select`](Self::select).
     pub fn pack_beside(&mut self, compute: ComputeType) {
         self.product.pack(&self.weight, compute);
     }
@@ -138,7 +139,8 @@ impl Linear {
         if self.weight.adapter().is_some() {
             return false;
         }
-        // The parameter is taken out, since its memory can only be used if nothing else holds it.
+        // The parameter is taken out of `self`: its memory can only be used if nothing else holds
+        // it.
         let nothing = init::xavier_uniform([0, 0], RandomKey::new(0), &self.weight.lazy_device());
         let (id, weight, mapper) = std::mem::replace(&mut self.weight, nothing).consume();
         let (shape, device) = (weight.shape(), weight.device());
@@ -196,7 +198,7 @@ impl Product {
             .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))
     }
 
-    /// Packs `weight`, which stays as it is, if there are products for packed weights.
+    /// Packs `weight`, which stays unchanged, if there are products for packed weights.
     pub fn pack(&mut self, weight: &Param<Tensor<2>>, compute: ComputeType) {
         self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
     }
@@ -222,8 +224,8 @@ impl Product {
         linear
     }
 
-    /// The packed weight, if it still belongs to `weight`: a parameter that has no values yet gets
-    /// those that are packed.
+    /// The packed weight, if it still belongs to `weight`. A parameter that is not initialised gets
+    /// its values from the packed weight.
     fn packed_of(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         let (id, packed) = self.packed.as_ref()?;
         let belongs = match weight.is_initialized() {

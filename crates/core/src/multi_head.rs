@@ -41,7 +41,7 @@ pub struct MultiHeadAttentionConfig {
     pub d_k: Option<usize>,
     /// The width of the values of a head; `None` for `d_model / heads`, as in the paper.
     pub d_v: Option<usize>,
-    /// The number of features of what is attended to; `None` for `d_model`.
+    /// The number of features of the positions that are attended to; `None` for `d_model`.
     pub memory_width: Option<usize>,
     /// If true, the four projections have a bias. The paper's formulas have none.
     #[config(default = true)]
@@ -119,8 +119,8 @@ impl MultiHeadAttentionConfig {
         maps + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
     }
 
-    /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They
-    /// keep the keys and values; their input is kept elsewhere.
+    /// The part of [`cost`](Self::cost) for the projections of keys and values, per position that
+    /// is attended to. They keep the keys and values; their input is kept elsewhere.
     pub fn key_value_cost(&self) -> Cost {
         let [query, keys, values, _] = self.maps();
         let norm = self.norm_cost(query.output / self.heads);
@@ -202,8 +202,8 @@ pub struct MultiHeadAttention {
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
-    /// The normalisation of each head's queries, over `d_k`, or of those of all heads, over
-    /// `heads·d_k`, if the layer has one.
+    /// The normalisation of queries, if the layer has one: of each head, over `d_k`, or of all
+    /// heads together, over `heads·d_k`.
     pub query_norm: Option<LayerNorm>,
     /// The normalisation of each head's keys, over `d_k`, if the layer has one.
     pub key_norm: Option<LayerNorm>,
@@ -219,7 +219,7 @@ pub struct MultiHeadAttention {
 }
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are
-/// side by side in the last dimension. The number type is that of the matrix products.
+/// side by side in the last dimension. They have the number type of the matrix products.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
     /// The keys, `[batch, key_len, key_heads·d_k]`.
@@ -294,8 +294,8 @@ impl MultiHeadAttention {
     }
 
     /// Attends from the [`queries`](Self::queries) `query` to the keys and values of `source` under
-    /// `bias`: the one function behind every use of attention. Queries and keys may be changed
-    /// before, such as by positions of another kind.
+    /// `bias`: the one function behind every use of attention. Callers may change queries and keys
+    /// before, for example to add positions of another kind.
     ///
     /// The fused operations keep no table of weights. Where weights are recorded, or numbers added
     /// to the scores, [`scaled_dot_product_attention`] computes the same in plain tensors.

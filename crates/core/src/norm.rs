@@ -44,7 +44,8 @@ impl LayerNormConfig {
         }
     }
 
-    /// The cost: gain and offset. What it keeps, [`ResidualNorm`](crate::ResidualNorm) counts.
+    /// The cost: gain and offset. [`ResidualNorm`](crate::ResidualNorm) counts the values that it
+    /// keeps.
     pub fn cost(&self) -> Cost {
         let offset = usize::from(self.kind == NormKind::Layer);
         Cost::parameters((1 + offset) * self.d_model)
@@ -52,7 +53,7 @@ impl LayerNormConfig {
 }
 
 /// Layer normalisation over the last axis, with a trained gain `weight` and offset `bias`; without
-/// an offset, it is that by the root mean square.
+/// an offset, it is RMS normalisation ([`NormKind::Rms`]).
 #[derive(Module, Debug)]
 pub struct LayerNorm {
     /// The gain, `[d_model]`; its initial value is one.

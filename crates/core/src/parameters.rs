@@ -110,8 +110,8 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
     }
 }
 
-/// Moves the parameter out of `slot` and what `change` makes of it in again. In between a parameter
-/// without numbers is there.
+/// Replaces the parameter in `slot` by the result of `change`. Meanwhile the slot holds a parameter
+/// without values.
 fn replace<const D: usize>(
     slot: &mut Param<Tensor<D>>,
     change: impl FnOnce(Param<Tensor<D>>) -> Param<Tensor<D>>,
@@ -122,18 +122,18 @@ fn replace<const D: usize>(
     *slot = change(std::mem::replace(slot, empty));
 }
 
-/// A function that sees each parameter with its name.
+/// A function that is called with each parameter and its name.
 pub type Look<'a> = &'a mut dyn FnMut(&str, &dyn Parameter);
-/// A function that may change each parameter, given its name.
+/// A function that is called with each parameter and its name, and may change the parameter.
 pub type Change<'a> = &'a mut dyn FnMut(&str, &mut dyn Parameter);
 
 /// The parameters of a model or of any other Burn module, in the order of its fields. The ranks of
 /// the parameters are not part of the types, so that it works for trait objects too.
 pub trait Parameters {
-    /// Shows `look` every parameter.
+    /// Calls `look` with every parameter.
     fn each_parameter(&self, look: Look<'_>);
 
-    /// Lets `change` change every parameter.
+    /// Calls `change` with every parameter, and returns the changed module.
     fn map_parameters(self, change: Change<'_>) -> Self
     where
         Self: Sized;
@@ -188,8 +188,8 @@ fn collect<T>(module: &impl Parameters, of: impl Fn(String, &dyn Parameter) -> T
     found
 }
 
-/// Reads the values of `x` at once. On a GPU, the data that Burn's `into_data` returns is copied
-/// only when it is first looked at. By then an update in place may have changed the tensor.
+/// Reads the values of `x` immediately. On a GPU, the data that Burn's `into_data` returns is
+/// copied only at the first access. By then an update in place may have changed the tensor.
 pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
     let data = x.into_data();
     // Looking at the first byte makes Burn copy the data now.
@@ -271,9 +271,9 @@ fn taken(
     }
 }
 
-/// The type of a first field `named_as_NAME` of a module: in the names of parameters the module is
-/// called NAME, not as the field that holds it. With `named_as_`, the fields of the module count as
-/// those of its holder.
+/// The type of a marker field `named_as_NAME`, the first field of a module. In parameter names, the
+/// module is then called NAME instead of the name of the field that holds it. With `named_as_`, the
+/// module's name is left out.
 #[derive(Module, Debug)]
 pub(crate) struct NamedAs {}
 
@@ -292,7 +292,7 @@ impl Path {
         self.0.push(if is_variant { String::new() } else { name.to_owned() });
     }
 
-    /// Leaves what was entered last.
+    /// Leaves the field that was entered last.
     pub fn exit(&mut self) {
         self.0.pop();
     }

@@ -1,7 +1,8 @@
 //! Configurations by name. Each lists only the values that differ from the configuration that it
 //! starts from.
 //!
-//! The parts of the model that a configuration describes, and what they cost.
+//! The second half builds the configurations of the parts of the model, and computes what they
+//! cost.
 
 use crate::config::TransformerConfig;
 use crate::conventions::Conventions;
@@ -84,8 +85,8 @@ impl TransformerConfig {
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
 
-    /// This configuration with the sizes of the decoder's attentions and feed-forward networks,
-    /// where other systems have others there.
+    /// This configuration with the decoder's own sizes of attention and feed-forward networks,
+    /// which some other systems have ([`Conventions`]).
     pub fn of_decoder(&self) -> Self {
         let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
         let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
@@ -134,7 +135,7 @@ impl TransformerConfig {
         DecoderConfig::new(layer, self.decoder_layers).with_window(self.attention_window)
     }
 
-    /// The positional encoding of source and target, each with vectors of its own.
+    /// The positional encoding of the source, and of the target. They share no learned vectors.
     pub fn position(&self) -> PositionalEncodingConfig {
         let learned = (self.positions == Positions::Learned).then_some(self.max_positions);
         PositionalEncodingConfig::new(self.d_model)

@@ -4,8 +4,6 @@
 //! [`Seq2Seq`] is the model, [`Seq2SeqCache`] what decoding keeps between steps, and
 //! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration from which a model is built. Training
 //! and search hold them as trait objects, so that they are compiled once for all architectures.
-//!
-//! The contract of a model's configuration.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -81,8 +79,8 @@ pub trait Seq2Seq: DynModule + Sync {
     /// If one of `ids` is not below the number of tokens of the target.
     fn select_outputs(&self, ids: &[u32]) -> Linear;
 
-    /// The attention weights of all layers and heads for `source` and `target_input`
-    /// (`[batch, len]` ids); none for a model that has none to show.
+    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch,
+    /// len]` ids); empty for a model that cannot show any.
     fn attention(&self, _source: Tensor<2, Int>, _target_input: Tensor<2, Int>) -> AttentionMaps {
         AttentionMaps::default()
     }
@@ -101,9 +99,9 @@ pub trait Seq2Seq: DynModule + Sync {
     /// nothing. If the weights change later, what was packed is no longer used.
     ///
     /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no
-    /// other tensor shares that and its outputs fill whole vector registers; a parameter that is
-    /// asked for afterwards is restored from there. Every other packed matrix takes memory beside
-    /// the weight. A model without packed weights leaves it out.
+    /// other tensor shares that and its outputs fill whole vector registers; reading the parameter
+    /// later restores it from there. Every other packed matrix takes memory besides the weight. A
+    /// model without packed weights leaves it out.
     fn pack(&mut self, _compute: ComputeType) {}
 
     /// Sets the number type of all following matrix products: linear maps, output projection, and
@@ -130,17 +128,17 @@ pub trait Seq2SeqCache: Any + Debug + Send {
 }
 
 impl dyn Seq2SeqCache {
-    /// The cache as that of one architecture.
+    /// The cache as the type of one architecture.
     ///
     /// # Panics
-    /// If it belongs to a model of another architecture.
+    /// If the cache belongs to a model of another architecture.
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
         let cache = (self as &mut dyn Any).downcast_mut();
         cache.expect("the cache is that of a model of another architecture")
     }
 }
 
-/// The parts of a Burn [`Module`] that a trait object can have. Every module has them.
+/// The methods of a Burn [`Module`] that a trait object can have. Every module implements them.
 pub trait DynModule: Debug + Send {
     /// [`Clone::clone`].
     fn cloned(&self) -> Model;

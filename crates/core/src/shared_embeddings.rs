@@ -135,8 +135,8 @@ impl SharedEmbeddings {
         }
     }
 
-    /// The output projection to the tokens `ids` alone, in this order, for inference:
-    /// `[.., d_model]` → `[.., ids]`. It is packed if the whole one is.
+    /// The output projection to the tokens `ids` alone, in this order, for inference: `[..,
+    /// d_model]` → `[.., ids]`. It is packed if the whole projection is packed.
     ///
     /// # Panics
     /// If one of `ids` is not below the number of tokens of the target.
@@ -228,7 +228,7 @@ impl TokenEmbedding {
     }
 
     /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by
-    /// √d_model, or by what its configuration says.
+    /// √d_model, or by 1 if its configuration says so.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = match self.scale {

@@ -9,8 +9,8 @@ use crate::linear::{Linear, LinearConfig};
 use crate::parameters::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
-/// Back*: what stands in the place of a decoder's self-attention in Marian's student models, such
-/// as those of Firefox.
+/// Back*: it replaces the decoder's self-attention in Marian's student models, such as those of
+/// Firefox.
 ///
 /// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs
 /// two products, however long the target is.

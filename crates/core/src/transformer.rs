@@ -23,8 +23,7 @@ use crate::seq2seq::{
 use crate::shared_embeddings::SharedEmbeddings;
 
 /// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder,
-/// decoder or embedding of the same width can be put in the place of one that the configuration
-/// built.
+/// decoder or embedding of the same width can be put in place of one that the configuration built.
 #[derive(Module, Debug)]
 pub struct Transformer {
     /// Embeddings of source and target, and the output projection.

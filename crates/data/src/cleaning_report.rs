@@ -1,6 +1,4 @@
-//! A report of the pairs that cleaning kept and dropped.
-//!
-//! Counts of things in messages.
+//! A report of the pairs that cleaning kept and dropped, and how messages write counts.
 
 use std::fmt;
 

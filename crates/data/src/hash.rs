@@ -1,6 +1,7 @@
 //! Keys for the cache, made from content: SHA-256 over labelled parts.
 //!
-//! Random choices as a function of (seed, purpose, epoch), without hidden state.
+//! Random choices are made from the same hashes, as a function of (seed, purpose, epoch), without
+//! hidden state.
 
 use std::fs::File;
 use std::io::{self, BufReader};

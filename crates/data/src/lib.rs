@@ -27,7 +27,7 @@
 //! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing the cache |
 
 #![forbid(unsafe_code)]
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 pub mod batch;

@@ -14,11 +14,11 @@ pub(crate) struct Block {
     /// The bytes of the block in the document. They are also its translation if each sentence is
     /// its own.
     pub(crate) source: Range<usize>,
-    /// Plain text. White space before, between and after the sentences is kept as it is.
+    /// Plain text. White space before, between and after the sentences is kept unchanged.
     pub(crate) text: String,
     /// Markup in the order of its beginnings; parents come before their children.
     pub(crate) nodes: Vec<Node>,
-    /// The parts that must stay as they are; sorted, disjoint.
+    /// The parts that must stay unchanged; sorted, disjoint.
     pub(crate) atoms: Vec<Atom>,
     /// Sorted, disjoint, without white space at their ends.
     pub(crate) segments: Vec<Segment>,
@@ -53,11 +53,11 @@ pub(crate) enum Kind {
     /// Stands between characters. `space_after` says that the source has white space after it and
     /// the text has none; `is_space` says that the space after it in the text replaces it.
     Point { raw: String, space_after: bool, is_space: bool },
-    /// Stands for text that must stay as it is, an [`Atom`].
+    /// Stands for text that must stay unchanged, an [`Atom`].
     Atom { raw: String },
 }
 
-/// A part of the text that must stay as it is.
+/// A part of the text that must stay unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct Atom {
     pub(crate) range: Range<usize>,
@@ -86,12 +86,12 @@ pub(crate) enum State {
     Whole,
     /// To be translated without its atoms.
     Reduced,
-    Done(Done),
+    Done(AtomText),
 }
 
 /// A translation with the places of the atoms in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub(crate) struct AtomText {
     pub(crate) translated: Translated,
     /// Index of the atom in [`Block::atoms`], bytes of the translation; sorted by these.
     pub(crate) atoms: Vec<(usize, Range<usize>)>,
@@ -120,7 +120,7 @@ impl Block {
     pub(crate) fn is_unchanged(&self) -> bool {
         self.atoms.iter().all(|atom| atom.written.is_none())
             && self.segments.iter().all(|Segment { range, state }| match state {
-                State::Done(Done { translated, .. }) => {
+                State::Done(AtomText { translated, .. }) => {
                     let divides = |c: char| c.is_whitespace() || c.is_control();
                     let words = |text| str::split(text, divides).filter(|word| !word.is_empty());
                     words(&translated.text).eq(words(&self.text[range.clone()]))
@@ -145,7 +145,7 @@ impl Block {
         atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()
     }
 
-    /// The places in the text at which markup begins or ends, sorted. Atoms are no markup.
+    /// The offsets in the text at which markup begins or ends, sorted. Atoms are not markup.
     pub(crate) fn borders(&self) -> Vec<usize> {
         let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, Kind::Atom { .. }));
         let ends = nodes.flat_map(|node| [node.range.start, node.range.end]);

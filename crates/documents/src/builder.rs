@@ -92,7 +92,7 @@ impl Builder {
         }
     }
 
-    /// Text that must stay as it is, and that the document has as `raw`.
+    /// Text that must stay unchanged, and that the document has as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
         // Sentences have no white space at their ends and no line breaks.
         let text = single_spaced(text);

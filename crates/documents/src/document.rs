@@ -1,4 +1,4 @@
-//! A document on its way: parsed, translated in at most two rounds, written.
+//! A document that is parsed, translated in at most two rounds, and written.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use burnformer_glossary::Writing;
 use burnformer_text::is_invisible;
 
 use crate::align::{Alignment, Pair};
-use crate::block::{Block, Done, Kind, Node, Segment, State};
+use crate::block::{AtomText, Block, Kind, Node, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
@@ -21,7 +21,7 @@ use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The most comparisons of the blocks of a document.
+/// The largest number of comparisons of the blocks of a document.
 const MOST_REPAIRS: usize = 8;
 
 /// A document with the translations that it has so far.
@@ -42,8 +42,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// The document with another rule for the amounts that return into a translation; without one,
-    /// they are written as in the source.
+    /// Sets how amounts are written in translations; with `None`, they are written as in the
+    /// source.
     pub fn with_writing(mut self, writing: Option<Writing>) -> Self {
         self.messages.iter_mut().for_each(|(_, message)| message.writing = writing);
         Self { writing, ..self }
@@ -57,7 +57,7 @@ impl Document {
     /// words, never shortened.
     ///
     /// A catalogue has the sentences of the messages that have no translation. A broken one stays
-    /// as it is.
+    /// unchanged.
     pub fn parse(
         text: &str,
         format: Format,
@@ -68,7 +68,7 @@ impl Document {
         parsed.unwrap_or_else(|_| Self::with_messages(text, format, Vec::new()))
     }
 
-    /// The same, for a catalogue that may be broken.
+    /// Does the same as [`parse`](Self::parse), but a broken catalogue is an error.
     ///
     /// # Errors
     /// The errors of [`Catalogue::read`].
@@ -119,8 +119,8 @@ impl Document {
         pending.into_iter().map(|sentence| sentence.text).collect()
     }
 
-    /// Answers the messages of a catalogue that `translation` knows, except for plurals. Nothing of
-    /// them is pending, and PO has them without the flag of what a machine wrote.
+    /// Translates the messages of a catalogue for which `translation` has a text, except for
+    /// plurals. They are not pending then, and PO does not mark them as machine translations.
     pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
         let groups: Vec<usize> = self.messages.iter().map(|(slot, _)| slot.group).collect();
         let is_plural = |group| groups.iter().filter(|&&other| other == group).count() > 1;
@@ -194,7 +194,7 @@ impl Document {
         self.messages.iter_mut().for_each(|(_, message)| message.accept_from(next));
     }
 
-    /// The translated document. Sentences that are still pending stay as they are.
+    /// The translated document. Sentences that are still pending stay unchanged.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
         let write = |piece: &Piece| match piece {
@@ -351,7 +351,7 @@ fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> 
         return without_atoms(block, range);
     }
     let translated = tidied(&block.text[range.clone()], block, translated);
-    State::Done(Done { translated, atoms: atoms.unwrap_or_default() })
+    State::Done(AtomText { translated, atoms: atoms.unwrap_or_default() })
 }
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.
@@ -489,11 +489,11 @@ fn layout(block: &Block) -> Layout {
 }
 
 /// A sentence that is its own translation.
-fn kept(block: &Block, range: &Range<usize>) -> Done {
+fn kept(block: &Block, range: &Range<usize>) -> AtomText {
     let text = block.text[range.clone()].to_string();
     let place = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
     let atoms = block.atoms_in(range).map(place).collect();
-    Done { translated: Translated { text, links: Vec::new() }, atoms }
+    AtomText { translated: Translated { text, links: Vec::new() }, atoms }
 }
 
 /// The text between two sentences. It is the source's, except between scripts with and without

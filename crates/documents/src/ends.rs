@@ -1,5 +1,5 @@
-//! The ends of sentences: those of `sentencex`, without those behind abbreviations, and with those
-//! before code, an address, a number or a small letter, which it never sees.
+//! The ends of sentences: those that `sentencex` finds, without ends after abbreviations, and with
+//! ends before code, an address, a number or a small letter, which `sentencex` never finds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use sentencex::languages::Language;
 
 use crate::words::{self, floor, is_unspaced, is_within, regex};
 
-/// The most bytes before a mark that are looked at.
+/// The largest number of bytes before a mark that are looked at.
 const REACH: usize = 512;
 
 /// A mark that can end a sentence, with the quotes and brackets behind it.

@@ -3,7 +3,7 @@
 //! with its markup, white space and line structure. An [`Office`] document is a page of HTML on the
 //! way.
 //!
-//! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts,
+//! A [`Document`] is a *skeleton* that stays unchanged, byte for byte (tags of blocks, scripts,
 //! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a
 //! heading, a table cell, a subtitle). A block is split into sentences, because models translate
 //! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
@@ -15,9 +15,9 @@
 //! changes one of them, the sentence is translated a second time without them, and they are put
 //! back by alignment.
 //!
-//! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX, JSON and others). Each message
-//! without a translation is a document of its own, whose translation is written into its slot; all
-//! other bytes stay.
+//! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX, JSON and others). Each message without a
+//! translation is a separate document, whose translation is written into the message's slot; all
+//! other bytes stay unchanged.
 //!
 //! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
 //! with the length of the text, and nothing recurses by the depth of the markup.

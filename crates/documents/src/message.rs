@@ -1,5 +1,4 @@
-//! Plurals and selects of ICU: their arms are translated as texts of their own, and their syntax
-//! stays.
+//! Plurals and selects of ICU: each arm is translated as a separate text, and the syntax stays.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,7 +12,7 @@ use crate::escape::Escape;
 use crate::format::{TAG, tagged};
 use crate::words::regex;
 
-/// Messages in messages deeper than this stay as they are.
+/// Messages in messages deeper than this stay unchanged.
 pub(crate) const DEEPEST: usize = 8;
 
 /// The number of a plural, and a quoted text, whose signs mean nothing.
@@ -53,8 +52,8 @@ fn arm(text: &str) -> Block {
 }
 
 impl Atom {
-    /// The message `text` with its arms as `write` writes them; none if it is no message or nothing
-    /// changes.
+    /// The message `text` with its arms as `write` writes them; `None` if it is not a message or
+    /// does not change.
     pub(crate) fn written(
         &self,
         text: &str,

@@ -4,16 +4,16 @@
 use std::ops::Range;
 
 use burnformer_glossary::{
-    Filled, Gapped, Link, Part, PartKind, Writing, arms, changed, invented, parts,
+    Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, changed, invented, parts,
 };
 
 use crate::Translated;
 use crate::align::{Alignment, Pair};
-use crate::block::{Atom, Block, Done, State};
+use crate::block::{Atom, AtomText, Block, State};
 use crate::words::{has_letters, moved};
 
-/// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts
-/// that a border of markup cuts are left out; returns the messages of ICU among them.
+/// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Parts that
+/// a border of markup cuts are left out; returns the messages of ICU among them.
 pub(crate) fn find_atoms(
     text: &str,
     borders: &[usize],
@@ -25,7 +25,7 @@ pub(crate) fn find_atoms(
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
             atoms[..known].get(next).filter(|atom| atom.range.start < range.end)
         };
-        // Behind the number of a plural, `#{x}` is no placeholder of Ruby.
+        // After the number of a plural, `#{x}` is not a placeholder of Ruby.
         if let Some(end) = known(&range).map(|atom| atom.range.end).filter(|&end| end < range.end)
             && text[end..].starts_with('{')
         {
@@ -82,8 +82,8 @@ pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Tra
 }
 
 /// `block.text[range]` without its atoms.
-pub(crate) fn reduced<'a>(block: &'a Block, range: &Range<usize>) -> Gapped<'a> {
-    Gapped::without(&block.text[range.clone()], block.parts(range).into_iter())
+pub(crate) fn reduced<'a>(block: &'a Block, range: &Range<usize>) -> Cloze<'a> {
+    Cloze::without(&block.text[range.clone()], block.parts(range).into_iter())
 }
 
 /// The state of a sentence that is to be translated without its atoms.
@@ -95,9 +95,9 @@ pub(crate) fn without_atoms(block: &Block, range: &Range<usize>) -> State {
 pub(crate) fn restore(
     block: &Block,
     range: &Range<usize>,
-    reduced: &Gapped<'_>,
+    reduced: &Cloze<'_>,
     translated: &Translated,
-) -> Done {
+) -> AtomText {
     let Translated { text, links } = translated;
     let even = links.is_empty().then(|| even_links(&reduced.text, text));
     let filled = reduced.fill(text, even.as_ref().unwrap_or(links));
@@ -106,12 +106,12 @@ pub(crate) fn restore(
     let places = places.filter_map(|(atom, part)| Some((atom, filled.place(part)?)));
     let mut atoms: Vec<_> = places.collect();
     atoms.sort_by_key(|(_, place)| place.start);
-    let Filled { text, links, .. } = filled;
-    Done { translated: Translated { text, links }, atoms }
+    let FilledCloze { text, links, .. } = filled;
+    AtomText { translated: Translated { text, links }, atoms }
 }
 
 /// `done`, a translation of `source`, with its amounts as its language writes them.
-pub(crate) fn with_amounts(mut done: Done, source: &str, writing: Option<Writing>) -> Done {
+pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Writing>) -> AtomText {
     let changes = writing.map(|writing| writing.changes(source, &done.translated.text));
     let changes = changes.unwrap_or_default();
     let moved = |at: usize| {

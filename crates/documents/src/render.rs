@@ -19,7 +19,7 @@ pub(crate) struct Layout {
 
 /// A block as text.
 #[derive(Default)]
-pub(crate) struct Written {
+pub(crate) struct Markup {
     pub(crate) text: String,
     /// Markup and text without white space, by which two blocks are compared.
     pub(crate) outline: String,
@@ -27,13 +27,13 @@ pub(crate) struct Written {
 
 /// The translated block as it stands in the document. A line ends at each of `breaks`, which are
 /// sorted; a space there becomes the line break.
-pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> Written {
+pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> Markup {
     let mut writer = Writer {
         block,
         layout,
         escape,
         breaks,
-        out: Written::default(),
+        out: Markup::default(),
         line: 0,
         owes_line: false,
         last: None,
@@ -132,7 +132,7 @@ struct Writer<'a> {
     layout: &'a Layout,
     escape: &'a Escape,
     breaks: &'a [usize],
-    out: Written,
+    out: Markup,
     /// The place at which the line begins.
     line: usize,
     /// If true, a line break must come before the next text.

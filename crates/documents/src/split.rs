@@ -1,4 +1,4 @@
-//! Sentences, and clauses of those that are too long.
+//! Splits text into sentences, and sentences that are too long into clauses.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,7 +14,8 @@ use crate::words::{floor, has_letters, is_within, regex, trim};
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
 
-/// Longer sentences are cut, whatever the model says: invisible characters may be no tokens.
+/// Longer sentences are cut even if the model takes them, because invisible characters may have no
+/// tokens.
 const LONGEST_SENTENCE: usize = 4 << 10;
 
 /// The model does not get longer ones.

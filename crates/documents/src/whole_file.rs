@@ -1,9 +1,10 @@
-//! Whole files of every format, as a text to translate and what it is written into.
+//! Whole files of every format: a text to translate, and the file into which its translation is
+//! written.
 
 use crate::{BrokenFile, Format, Office, OfficeKind};
 
-/// A file as every door takes it: its bytes and its format go in, and a text to translate in a
-/// [`Format`] comes out.
+/// A file to translate. It is read from bytes and the name of a format, and has a text to translate
+/// in a [`Format`].
 #[derive(Clone, Debug)]
 pub struct WholeFile {
     /// The text to translate.

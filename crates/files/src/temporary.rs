@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_replaces_the_file_and_what_is_not_vanishes() {
+    fn a_published_file_replaces_the_old_one_and_an_unpublished_one_vanishes() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
         for content in ["one", "two"] {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_once_no_other_has_files_there() {
+    fn leftovers_of_a_killed_process_are_removed_once_no_other_has_files_there() {
         let home = tempfile::tempdir().unwrap();
         let leftover = format!("{PREFIX}a1b2c3{SUFFIX}");
         let of_a_user = [".burnformer-notes", "burnformer-a1b2c3.temporary"];
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_for_a_path_is_removed_by_the_next_that_writes_there() {
+    fn leftovers_for_a_path_are_removed_by_the_next_process_that_writes_there() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.1-of-4");
         let of_others = [".a.1-of-40.x1y2z3.partial", ".a.2-of-4.x1y2z3.partial", "a.1-of-4"];

@@ -7,11 +7,11 @@ use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The place at which the entry was given: a file and a line, or a number.
+    /// The location of the entry: a file and a line, or a number.
     pub place: String,
     /// The source term.
     pub source: String,
-    /// The translations, of which any one will do.
+    /// The accepted translations.
     pub targets: Vec<String>,
     pub(crate) words: Vec<Word>,
     /// If true, the term is in lower case; it is then found in any case.

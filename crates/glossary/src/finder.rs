@@ -1,4 +1,4 @@
-//! Finds in one pass over a sentence which entries begin at each of its words.
+//! Finds the entries that begin at each word of a sentence, in one pass over the sentence.
 
 use aho_corasick::Anchored;
 use aho_corasick::automaton::{Automaton, StateID};
@@ -39,8 +39,8 @@ impl Finder {
         }
     }
 
-    /// For each word of `sentence` the number of the best entry that begins with it: the longest,
-    /// and of two of equal length that which is compared as it is written.
+    /// For each word of `sentence`, the index of the best entry that begins with it: the longest
+    /// one; of two with equal length, the one that is compared with its case.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let longest = |terms: &Terms| terms.longest(entries, sentence);
         let both = longest(&self.any_case).into_iter().zip(longest(&self.as_written));

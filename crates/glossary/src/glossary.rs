@@ -71,11 +71,12 @@ impl Glossary {
         self.entries.len()
     }
 
-    /// About the bytes of memory that it takes, with the automaton that finds its terms.
+    /// The approximate memory of the glossary in bytes, including the automaton that finds its
+    /// terms.
     pub fn size(&self) -> usize {
         let texts =
             self.entries.iter().flat_map(|entry| entry.targets.iter().chain([&entry.source]));
-        // An entry takes 1 KiB beside its texts, and the words of these eight bytes for each.
+        // An entry takes 1 KiB besides its texts, and the words of these eight bytes for each.
         1024 * self.len() + 8 * texts.map(String::len).sum::<usize>()
     }
 
@@ -94,28 +95,29 @@ impl Glossary {
 
 /// A term of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Wanted {
+pub struct Term {
     /// The term as the sentence has it, in normal form C, with single spaces.
     pub source: String,
-    /// The translations, of which any one will do.
+    /// The accepted translations.
     pub targets: Vec<String>,
 }
 
-impl Wanted {
+impl Term {
     /// The bytes of its texts.
     pub fn size(&self) -> usize {
         self.source.len() + self.targets.iter().map(String::len).sum::<usize>()
     }
 }
 
-/// The terms of `sentence` that are in `glossaries`, with the translations of which its translation
-/// must contain one. Of several terms with the same translations only the first is given.
+/// The terms of `sentence` that are in `glossaries`, each with its accepted translations, one of
+/// which the translation of the sentence must contain. Of several terms with the same translations,
+/// only the first is returned.
 ///
 /// Terms are found as whole words, from left to right; of those that begin at the same word the
-/// longest is taken, and terms do not overlap. A term in lower case is found in any case, another
-/// as it is written. Of glossaries with the same term the first counts. The time is linear in the
-/// sentence and in the terms.
-pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
+/// longest is taken, and terms do not overlap. A term in lower case is found in any case; another
+/// term is found only in its own case. If several glossaries have a term, the first one counts. The
+/// time is linear in the sentence and in the terms.
+pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
     }
@@ -134,14 +136,14 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
         place += term.len();
         // The translations of an entry are compared once, however often it occurs.
         if seen.insert(std::ptr::from_ref(entry)) && targets.insert(&entry.targets) {
-            wanted.push(Wanted { source: joined(term), targets: entry.targets.clone() });
+            wanted.push(Term { source: joined(term), targets: entry.targets.clone() });
         }
     }
     wanted
 }
 
 /// At most [`MOST_TERMS`] of `wanted`, those with the longest terms, in their order.
-pub fn longest(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
+pub fn longest(mut wanted: Vec<Term>) -> Vec<Term> {
     if wanted.len() > MOST_TERMS {
         let mut lengths: Vec<_> = wanted.iter().map(|term| term.source.chars().count()).collect();
         let mut order: Vec<usize> = (0..wanted.len()).collect();

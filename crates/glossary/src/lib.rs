@@ -6,7 +6,7 @@
 //!
 //! The trade-off taken: *terms are found by their letters alone*, without a morphology of any
 //! language. A term is found only in the form in which it is written, so each inflected form of the
-//! source is an entry of its own. On the target side an entry may list several forms
+//! source needs a separate entry. On the target side an entry may list several forms
 //! (`house|houses`), among which the model chooses.
 //!
 //! ```
@@ -20,7 +20,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod entry;
@@ -35,9 +35,9 @@ mod words;
 pub use entry::Entry;
 pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
-pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
+pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
 pub use kept::{
-    Filled, Gapped, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
+    Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
     may_have_parts, parts, places,
 };
 pub use memory::{MemoryMatch, TranslationMemory};

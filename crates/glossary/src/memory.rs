@@ -14,11 +14,11 @@ const MOST_VISITED: usize = 10_000;
 const MOST_COMPARED: usize = 32;
 /// Segments of more words are compared up to here.
 const LONGEST: usize = 200;
-/// A pair that is less alike is no match, and one that is not equal is less alike than this.
+/// The lowest score of a match, and the highest score of a pair that is not equal.
 const LEAST: f64 = 0.6;
 const MOST: f64 = 0.99;
 
-/// A translation memory, which answers segments that it has and finds those that are like others.
+/// A translation memory: it has the translations of segments, and finds segments that are similar.
 ///
 /// ```
 /// use burnformer_glossary::TranslationMemory;
@@ -40,7 +40,7 @@ pub struct TranslationMemory {
     words: HashMap<u64, Vec<u32>>,
 }
 
-/// A pair of a memory whose source is like a segment.
+/// A pair of a memory whose source is similar to a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryMatch<'a> {
     /// The source of the pair.
@@ -62,7 +62,8 @@ impl TranslationMemory {
         self.ends.is_empty()
     }
 
-    /// Adds a pair. Of pairs with one source the last counts; a pair without text is left out.
+    /// Adds a pair, which replaces an earlier pair with the same source. A pair without text is
+    /// ignored.
     pub fn push(&mut self, source: &str, translation: &str) {
         let key = hash(&normal(source));
         let index = self.ends.len() as u32;
@@ -98,8 +99,8 @@ impl TranslationMemory {
         (normal(pair[0]) == source).then_some(pair)
     }
 
-    /// The pair whose source is most like `source`, if one is like it. The time does not grow with
-    /// the memory.
+    /// The pair whose source is most similar to `source`; `None` if no pair is similar. The time
+    /// does not grow with the memory.
     pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
         if let Some([source, translation]) = self.equal(source) {
             return Some(MemoryMatch { source, translation, score: 1.0 });

@@ -1,6 +1,6 @@
 //! Words: runs of letters, digits and combining marks.
 //!
-//! Particles of Korean, which are written to the word before them.
+//! The particles of Korean, which are attached to the word before them, are found here too.
 
 use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
@@ -60,7 +60,7 @@ pub fn mark(c: char) -> Mark {
     }
 }
 
-/// The most marks that are compared: many points of markup can be in one run of them.
+/// The largest number of marks that are compared: many points of markup can be in one run of them.
 const MOST_MARKS: usize = 32;
 
 /// The bytes at the beginning of `rest` that are marks of the kinds of `marks`, in this order.
@@ -131,7 +131,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
 /// Particles by the sound before them, of each on a line: after any, after a consonant, after a
 /// vowel, after a consonant but ㄹ, after a vowel or ㄹ.
 const PARTICLES: &str = include_str!("particles.txt");
-/// The most particles in a row, and the syllables of the longest row.
+/// The largest number of particles in a row, and the syllables of the longest row.
 const IN_A_ROW: usize = 4;
 const SYLLABLES: usize = 10;
 /// After one syllable, short particles make other words (`수도`, `길이`), but these.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
-use crate::{Fetched, HubError, Settings, Watch};
+use crate::{Download, HubError, Settings, Watch};
 
 #[derive(Deserialize)]
 struct Records {
@@ -50,7 +50,7 @@ pub fn fetch(
     target: &str,
     settings: &Settings,
     watch: &mut Watch,
-) -> Result<Fetched, HubError> {
+) -> Result<Download, HubError> {
     let folder = folder(source, target, settings);
     let newest = || {
         let entries = std::fs::read_dir(&folder).ok()?.flatten();
@@ -58,7 +58,7 @@ pub fn fetch(
         let versions = whole.filter_map(|entry| entry.file_name().into_string().ok());
         let revision = versions.max_by(|a, b| compare(a, b))?;
         let folder = folder.join(&revision);
-        Some(Fetched { folder, revision, licence: None, is_stale: true })
+        Some(Download { folder, revision, licence: None, is_stale: true })
     };
     if settings.offline {
         let (name, cache) = (format!("firefox:{source}-{target}"), settings.cache.clone());
@@ -93,7 +93,7 @@ pub fn fetch(
     if !mark.exists() {
         std::fs::write(&mark, "").map_err(|cause| HubError::io(&mark, cause))?;
     }
-    Ok(Fetched { folder, revision, licence: None, is_stale: false })
+    Ok(Download { folder, revision, licence: None, is_stale: false })
 }
 
 /// The files of the newest model of a pair.

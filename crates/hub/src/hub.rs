@@ -1,6 +1,5 @@
 //! Models of the Hugging Face hub, in its cache: `models--OWNER--NAME` with `blobs` by hash,
-//! `snapshots` by commit, whose files are links to blobs, and `refs`, which say the commits of
-//! branches.
+//! `snapshots` by commit, whose files are links to blobs, and `refs` with the commits of branches.
 
 use std::fs;
 use std::io;
@@ -10,7 +9,7 @@ use serde::Deserialize;
 
 use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
-use crate::{Fetched, HubError, Settings, Watch};
+use crate::{Download, HubError, Settings, Watch};
 
 /// The hub's answer about a revision.
 #[derive(Deserialize)]
@@ -52,7 +51,7 @@ pub fn fetch(
     revision: &str,
     settings: &Settings,
     watch: &mut Watch,
-) -> Result<Fetched, HubError> {
+) -> Result<Download, HubError> {
     let folder = folder(name, settings);
     if settings.offline {
         let cache = settings.cache.clone();
@@ -98,18 +97,18 @@ pub fn fetch(
     }
     let licence = info.tags.iter().find_map(|tag| tag.strip_prefix("license:"));
     let licence = licence.map(str::to_owned);
-    Ok(Fetched { folder: snapshot, revision: info.sha, licence, is_stale: false })
+    Ok(Download { folder: snapshot, revision: info.sha, licence, is_stale: false })
 }
 
 /// The files of a revision in the cache.
-fn cached(folder: &Path, revision: &str) -> Option<Fetched> {
+fn cached(folder: &Path, revision: &str) -> Option<Download> {
     let commit = match is_hash(revision, 40) {
         true => revision.to_owned(),
         false => fs::read_to_string(folder.join("refs").join(revision)).ok()?.trim().to_owned(),
     };
     let snapshot = folder.join("snapshots").join(&commit);
     let is_there = is_hash(&commit, 40) && snapshot.is_dir();
-    is_there.then_some(Fetched {
+    is_there.then_some(Download {
         folder: snapshot,
         revision: commit,
         licence: None,

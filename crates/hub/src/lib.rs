@@ -11,7 +11,7 @@
 //! it is meant.
 
 #![forbid(unsafe_code)]
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod client;
@@ -22,7 +22,7 @@ mod name;
 mod settings;
 
 pub use error::HubError;
-pub use name::{Fetched, ModelName, Progress, Watch};
+pub use name::{Download, ModelName, Progress, Watch};
 pub use settings::Settings;
 
 /// Fetches the files of the model `name` that are not in the cache yet.
@@ -33,7 +33,7 @@ pub fn fetch(
     name: &ModelName,
     settings: &Settings,
     watch: &mut Watch,
-) -> Result<Fetched, HubError> {
+) -> Result<Download, HubError> {
     match name {
         ModelName::Hub { name, revision } => hub::fetch(name, revision, settings, watch),
         ModelName::Firefox { source, target } => firefox::fetch(source, target, settings, watch),

@@ -76,7 +76,7 @@ pub(crate) fn is_plain(part: &str) -> bool {
 
 /// A model that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct Download {
     /// The folder with its files. It belongs to the cache: read it only.
     pub folder: PathBuf,
     /// The revision to which the name was resolved: a commit of the hub, or a version of Firefox's.
@@ -98,7 +98,8 @@ pub struct Progress<'a> {
     pub size: u64,
 }
 
-/// Looks at the progress several times a second, and returns whether to go on.
+/// A function that is called with the progress several times a second, and returns whether to go
+/// on.
 pub type Watch<'a> = dyn FnMut(Progress) -> bool + 'a;
 
 #[cfg(test)]
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_leave_the_cache_is_no_name() {
+    fn a_name_that_could_leave_the_cache_is_refused() {
         for text in [
             "hf:a",
             "hf:a/b/c",

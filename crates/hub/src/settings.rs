@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct Settings {
     /// The address of the Hugging Face hub.
     pub endpoint: String,
-    /// The token that the hub knows the user by.
+    /// The user's token for the hub.
     pub token: Option<String>,
     /// The folder of the hub's cache.
     pub cache: PathBuf,

@@ -3,8 +3,8 @@
 
 use burnformer_data::Tokenizer;
 
-/// The most tokens of each side that are linked. Time and memory of attention weights grow with the
-/// product of the lengths.
+/// The largest number of tokens of each side that are linked. Time and memory of attention weights
+/// grow with the product of the lengths.
 pub const MOST_LINKED: usize = 400;
 
 /// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if
@@ -205,7 +205,7 @@ mod tests {
     const SPLIT: [f32; 16] = [
         0.4, 0.3, 0.3, 0.0, // word 1 wins by its two pieces together
         0.4, 0.3, 0.3, 0.0,
-        0.3, 0.0, 0.0, 0.7, // </s> is no word
+        0.3, 0.0, 0.0, 0.7, // </s> is not a word
         0.0, 0.0, 0.0, 1.0,
     ];
 

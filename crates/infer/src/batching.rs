@@ -14,8 +14,8 @@ use crate::settings::check;
 pub struct Batching {
     /// The largest number of sentences in a batch.
     pub max_sentences: usize,
-    /// The largest number of tokens in a batch, padding included. A longer sentence forms a batch
-    /// of its own.
+    /// The largest number of tokens in a batch, padding included. A longer sentence forms a
+    /// separate batch.
     pub max_tokens: usize,
 }
 
@@ -57,8 +57,8 @@ impl Batching {
 
 /// The number of batches that may be decoded at the same time: each takes memory.
 const BATCHES_AT_ONCE: usize = 4;
-/// The most sentences of a part. What a step of more writes leaves the second-level cache: in 8-bit
-/// integers translation takes 5 % more time so, and in float32 1 % less.
+/// The largest number of sentences of a part. What a step of more writes leaves the second-level
+/// cache: in 8-bit integers translation takes 5 % more time so, and in float32 1 % less.
 const PART: usize = 32;
 
 /// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thread_does_runs_inside_the_pool_unless_another_device_computes() {
+    fn work_of_one_thread_runs_inside_the_pool_unless_another_device_computes() {
         let inside = |threads, parts: &[Vec<usize>]| {
             let mut inside = Vec::new();
             let thread = |_: &[usize]| Ok(rayon::current_thread_index().is_some());

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hypothesis::Hypothesis;
 
-/// The most steps of Newton's method; it converges in about six.
+/// The largest number of steps of Newton's method; it converges in about six.
 const MOST_STEPS: usize = 100;
 /// The largest change of a parameter by which it has converged.
 const CONVERGED: f64 = 1e-9;

@@ -6,10 +6,10 @@ use derive_more::Display;
 const LONGEST_UNIT: usize = 12;
 /// The number of times in a row that a sequence has to occur.
 const TIMES: usize = 4;
-/// The number of words from which on a translation that is its source counts as a copy: names and
+/// A translation that equals its source counts as a copy from this number of words on: names and
 /// numbers are shorter.
 const WORDS: usize = 4;
-/// The largest ratio of the lengths of both sides, beside [`SLACK`] characters.
+/// The largest ratio of the lengths of both sides, besides [`SLACK`] characters.
 const LONGER: usize = 3;
 /// The characters by which sentences of any length may differ.
 const SLACK: usize = 40;
@@ -27,8 +27,7 @@ pub enum Doubt {
     Length,
 }
 
-/// The signs that `text` is a wrong translation of `source`, whose invisible characters are no
-/// text.
+/// The signs that `text` is a wrong translation of `source`. Invisible characters do not count.
 pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
     let [source, text] = [source, text].map(burnformer_text::visible);
     let [source, text] = [&*source, &*text];

@@ -207,7 +207,8 @@ impl SentenceError {
 burnformer_files::debug_as_message!(InferError);
 
 impl InferError {
-    /// The number, from 1, of the sentence that caused the error; `None` if no single one did.
+    /// The number, from 1, of the sentence that caused the error; `None` if the error does not
+    /// belong to a single sentence.
     pub fn sentence(&self) -> Option<usize> {
         match self {
             Self::Sentence { sentence, .. } => Some(*sentence),
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_precedes_the_first_bad_sentence_is_kept() {
+    fn results_before_the_first_bad_sentence_are_kept() {
         // Sentences 7 and 4 are bad, and the later is found first.
         let work = |count: usize| match count {
             7.. => Err(SentenceError::NotFinite(0).of(7)),

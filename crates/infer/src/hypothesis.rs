@@ -25,13 +25,13 @@ pub struct Hypothesis {
     /// temperature.
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses
-    /// are ranked by it. Of one that [is raised](Self::is_raised) it is the score of the text in
+    /// are ranked by it. For a [raised](Self::is_raised) hypothesis, it is the score of the text in
     /// capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// If true, the first search found a loop, or lost a number or a placeholder, and this was
-    /// found by another one; see
+    /// If true, the first search found a loop, or lost a number or a placeholder, and this
+    /// hypothesis comes from a second search; see
     /// [`SearchSettings::second_search`](crate::SearchSettings::second_search) and
     /// [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
     pub is_second: bool,
@@ -41,7 +41,7 @@ pub struct Hypothesis {
     pub is_raised: bool,
     /// The text of the source that each unknown token stands for.
     pub copies: Vec<String>,
-    /// The text that a translation memory has, in the place of one of `tokens`.
+    /// The text from a translation memory; `tokens` is empty then.
     pub memory: Option<String>,
 }
 

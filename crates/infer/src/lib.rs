@@ -64,7 +64,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![cfg_attr(doctest, doc = include_str!("../../../docs/guide/embedding.md"))]
@@ -89,7 +89,7 @@ pub use attention::{
 };
 pub use batching::Batching;
 pub use burnformer_glossary::{
-    Glossary, GlossaryError, MOST_TERMS, MemoryMatch, TranslationMemory, Wanted,
+    Glossary, GlossaryError, MOST_TERMS, MemoryMatch, Term, TranslationMemory,
 };
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use burnformer_text::find_language;

@@ -33,11 +33,11 @@ pub struct SearchSettings {
     /// to 1,000 when sampling. A beam search returns those that the model closed before those that
     /// the length limit cut.
     pub n_best: usize,
-    /// The fewest tokens of a translation, not counting the closing `</s>`; at most `max_length`.
-    /// Where the length limit of a sentence is lower, the limit holds.
+    /// The smallest number of tokens of a translation, not counting the closing `</s>`; at most
+    /// `max_length`. Where the length limit of a sentence is lower, the limit holds.
     pub min_length: usize,
-    /// The most tokens of a translation, counting `</s>`, whatever the length of the source; at
-    /// least 1. Without it only the two keys below limit the length.
+    /// The largest number of tokens of a translation, counting `</s>`, whatever the length of the
+    /// source; at least 1. Without it only the two keys below limit the length.
     pub max_length: Option<usize>,
     /// The part of the length limit that grows with the source: a translation has at most
     /// `max_length_factor` × source + `max_length_extra` tokens, counting `</s>` on both sides.

@@ -47,7 +47,8 @@ impl<'a> Cursor<'a> {
         Ok(number(self.bytes(width)?))
     }
 
-    /// A number of `width` bytes as a size. What does not fit is beyond every file.
+    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size,
+    /// which is beyond the end of every file.
     pub fn size(&mut self, width: usize) -> Result<usize> {
         Ok(usize::try_from(self.number(width)?).unwrap_or(usize::MAX))
     }

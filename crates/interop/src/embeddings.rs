@@ -1,9 +1,9 @@
-//! The three matrices over the vocabularies, which each system ties differently.
+//! Conversions that concern the vocabularies and positions of a model.
 //!
-//! Positions that a file stores although they are computed: sines and cosines in one of the known
-//! layouts.
-//!
-//! Adds padding to models of systems without a padding token.
+//! [`Embeddings`] are the three matrices over the vocabularies, which each system ties
+//! differently. [`recognised`] finds the layout of sines and cosines that a file stores although
+//! they can be computed. [`append_padding`] adds padding to models of systems without a padding
+//! token.
 
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ pub(crate) fn recognised(
     let mut choices =
         layouts.into_iter().flat_map(|layout| starts.clone().map(move |s| (layout, s)));
     choices.find(|&(layout, start)| {
-        // Row by row: a table that is none is seen at its beginning.
+        // Row by row: another table is recognised at its first row.
         (0..count).zip(table.values.chunks(width)).all(|(position, row)| {
             let computed = layout.values(position + start..position + start + 1, width);
             row.iter().zip(&computed).all(|(a, b)| (a - b).abs() < tolerance)
@@ -75,14 +75,14 @@ pub(crate) fn recognised(
 /// loss with label smoothing stays finite.
 pub(crate) const NEVER: f32 = -1e4;
 
-/// The id of the padding that is added to vocabularies of these sizes: the first that neither side
-/// has.
+/// The id of the padding that is added to vocabularies of these sizes: the first id that neither
+/// side has.
 pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Adds the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros, with a bias so
-/// that they are never predicted. The shorter vocabulary is filled up to it.
+/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros, with a
+/// bias so that they are never predicted. The shorter vocabulary is filled up to that id.
 pub(crate) fn append_padding(package: &mut Package) {
     let config = &mut package.config;
     let (rows, before) = (config.pad as usize + 1, config.target_vocab);
@@ -111,7 +111,7 @@ pub(crate) fn unused(id: usize) -> String {
     format!("<unused{id}>")
 }
 
-/// `tokens` with those that [`append`] adds; the last one is `<pad>`.
+/// `tokens` with the tokens that [`append_padding`] adds; the last one is `<pad>`.
 pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
     let fill = (tokens.len()..pad as usize).map(unused);
     tokens.iter().cloned().chain(fill).chain(["<pad>".to_string()]).collect()

@@ -55,7 +55,7 @@ pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
     bytes
 }
 
-/// The names of what `dir` holds beside folders, in alphabetical order.
+/// The names of what `dir` holds besides folders, in alphabetical order.
 pub(crate) fn names(dir: &Path) -> Result<Vec<String>> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let io = |error| InteropError::io(dir, error);

@@ -1,10 +1,10 @@
 //! Converts models of other systems from and to model directories.
 //!
-//! An imported model is an ordinary model directory, and every program that takes one takes it. The
-//! trade-off: *a model is converted once, to float32, and whatever its file says that has no
-//! counterpart here is an error*, rather than left out without a word. The differences between
-//! systems (the layout of positions, what the decoder starts from, the rules of beam search) are
-//! settings of [`TransformerConfig`](burnformer_core::TransformerConfig) and
+//! An imported model is an ordinary model directory, which every program can use. The trade-off: *a
+//! model is converted once, to float32, and a setting in its file without a counterpart here is an
+//! error*; it is never ignored silently. The differences between systems (the layout of positions,
+//! what the decoder starts from, the rules of beam search) are settings of
+//! [`TransformerConfig`](burnformer_core::TransformerConfig) and
 //! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same here
 //! as in the original system.
 //!
@@ -24,7 +24,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod ctranslate2;

@@ -15,15 +15,15 @@ use crate::tensors::{Tensor, Tensors};
 /// The file of a model directory with the shortlist that came with the model.
 const SHORTLIST_FILE: &str = "shortlist.safetensors";
 
-/// A model of the Transformer family with all that belongs to it, independent of the format that it
-/// came from.
+/// A Transformer model with its tokenisers and settings, independent of the format from which it
+/// was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
     /// The configuration of the model.
     pub config: TransformerConfig,
     /// The weights, with the names and in the layout of a model directory.
     pub weights: Tensors,
-    /// The search settings for which the model is meant.
+    /// The search settings of the model.
     pub search: SearchSettings,
     /// The tokeniser files of a model directory, by name.
     pub texts: BTreeMap<String, Vec<u8>>,
@@ -35,7 +35,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Returns whether there are tokenisers, without which no text can be translated.
+    /// Returns whether there are tokenisers. Without them, no text can be translated.
     pub fn has_tokenizers(&self) -> bool {
         self.texts.keys().any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
     }
@@ -61,8 +61,8 @@ impl Package {
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir` and checks its hashes. A shortlist is left where it is: no
-    /// format of other systems takes it.
+    /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no
+    /// format of other systems can hold it.
     ///
     /// # Errors
     /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is

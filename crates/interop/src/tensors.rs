@@ -1,6 +1,5 @@
-//! Float32 tensors by name, and the checks when they are taken.
-//!
-//! Safetensors of float32, float16 and bfloat16.
+//! Float32 tensors by name, with checks of their shapes, read from safetensors of float32, float16
+//! and bfloat16.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The files with which text becomes ids: which of those beside a model are for the source and
-//! which for the target.
+//! The files that turn text into ids. Finds which of the files beside a model are for the source
+//! and which for the target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::error::{InteropError, Result};
 use crate::files::{names, read_file};
 use crate::vocabulary;
 
-/// The files that a user names where a model's folder does not tell which are for which side. Empty
-/// lists are searched for.
+/// Tokeniser files that a user names because the model's folder does not show which side they
+/// belong to. Empty lists are filled by a search in the folder.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
     /// The vocabularies of Marian, of the source and of the target, or one for both.

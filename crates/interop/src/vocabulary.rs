@@ -1,7 +1,7 @@
 //! The tokens of a model directory, indexed by id.
 //!
-//! The files of a model directory that an export carries beside those of the other system, whose
-//! programs ignore them, and an import takes back: tokenisers and search settings.
+//! An export also carries the tokenisers and search settings of a model directory. The programs of
+//! the other system ignore these files, and an import reads them again.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -61,14 +61,15 @@ fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
     }
 }
 
-/// The most bytes of the files, as a multiple of the bytes of the package; weights hardly shrink.
+/// The largest number of bytes of the files, as a multiple of the bytes of the package; weights
+/// hardly shrink.
 const MOST: u64 = 20;
-/// The most files in a package, and folders around one.
+/// The largest number of files in a package, and folders around one.
 const MOST_FILES: usize = 1000;
 const DEEPEST: usize = 3;
 
-/// The files of the package `path` in a temporary folder; `None` if it is no archive of files, but
-/// one of arrays, or none.
+/// The files of the package `path` in a temporary folder; `None` if it is not an archive, or an
+/// archive of arrays.
 ///
 /// # Errors
 /// [`InteropError::Damaged`], also for packages that unpack to far more than they are;

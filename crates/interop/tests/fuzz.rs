@@ -13,8 +13,8 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
-/// The most memory that reading a model takes, as a multiple of the bytes of its files: opcodes of
-/// a byte become values of 24 and entries of a map.
+/// The largest amount of memory that reading a model takes, as a multiple of the bytes of its
+/// files: opcodes of a byte become values of 24 and entries of a map.
 const MULTIPLE: usize = 64;
 /// The memory of a reading that does not depend on the size of the files.
 const SLACK: usize = 1 << 20;

@@ -8,9 +8,9 @@ use crate::{op::Target, step_attention::over_blocks};
 /// The keys and values of the positions that were decoded so far. Beam search may reorder its rows;
 /// there is one row per hypothesis.
 ///
-/// On the CPU, without gradients, neither appending nor reordering copies keys or values: those of
-/// each step stay where they are, and each row notes which row it continues. On other devices they
-/// are one tensor.
+/// On the CPU, without gradients, neither appending nor reordering copies keys or values: the keys
+/// and values of each step stay where they are, and each row records which row it continues. On
+/// other devices they are one tensor.
 #[derive(Clone, Debug, Default)]
 pub struct KvCache {
     blocks: Vec<Block>,

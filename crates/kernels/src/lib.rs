@@ -45,7 +45,7 @@
 //! assert_eq!(x.grad(&grads).expect("x is a leaf").dims(), [2, 5, 16]);
 //! ```
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 // Building blocks of operations.
@@ -87,7 +87,7 @@ pub use norm::{layer_norm, residual_dropout_norm};
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
-pub use top_k::{Placed, top_k, top_k_above};
+pub use top_k::{Top, top_k, top_k_above};
 
 /// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it
 /// runs on every backend and element type for which there is no fused version.

@@ -3,9 +3,9 @@
 ///
 /// An update of a training allocates and frees the same large buffers again and again. By default
 /// each of them is mapped, zeroed page by page and unmapped. With memory that is kept, training is
-/// about 1.2 times as fast. Call it once, first thing in `main`, before any other thread starts.
-/// The process then holds the most memory that it ever needed until it ends. On other systems this
-/// does nothing.
+/// about 1.2 times as fast. Call it once, at the start of `main`, before any other thread starts.
+/// The process then keeps the largest amount of memory that it ever needed until it ends. On other
+/// systems this does nothing.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -19,9 +19,9 @@ pub fn keep_freed_memory() {
     }
 }
 
-/// Sets the size from which on memory is mapped for each single request to the largest that the
-/// library accepts: 1 GiB, or 32 MiB, the most that some versions take. (What they refuse leaves
-/// 128 KiB, and no mapped memory is kept.)
+/// Sets the threshold above which the C library maps memory for each single request to the largest
+/// value that it accepts: 1 GiB, or 32 MiB, the limit of some versions. (A refused value leaves the
+/// threshold at 128 KiB, and mapped memory is never kept.)
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
     [1 << 30, 32 << 20].into_iter().any(accepts)

@@ -13,7 +13,7 @@ const CHUNK: usize = 64;
 const PARTS: usize = 32;
 
 /// A value and its index among the values.
-pub type Placed = (f32, u32);
+pub type Top = (f32, u32);
 
 /// Writes the `count` highest of `values`, each with its index, to `best`, highest first; of equal
 /// values, the one that comes first is first.
@@ -21,13 +21,13 @@ pub type Placed = (f32, u32);
 /// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a
 /// few parts of them give a threshold that few values exceed, and whole chunks are skipped by one
 /// comparison of all their values.
-pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Placed>) {
+pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Top>) {
     top_k_above(values, f32::NEG_INFINITY, count, best);
 }
 
 /// Like [`top_k`], of the values above `floor` alone. With a floor that few values exceed, one pass
 /// is enough.
-pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
+pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     best.clear();
     match count {
         0 => {}
@@ -36,7 +36,7 @@ pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Plac
     }
 }
 
-fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
+fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     let mut threshold = match floor > f32::NEG_INFINITY {
         true => floor,
         false => lower_bound(values, count).next_down(),
@@ -94,14 +94,14 @@ vectorised! {
 
 /// Inserts a value after its equals, which come before it. Returns the lowest value once there are
 /// `count`.
-fn insert(best: &mut Vec<Placed>, count: usize, new: Placed) -> Option<f32> {
+fn insert(best: &mut Vec<Top>, count: usize, new: Top) -> Option<f32> {
     let index = best.partition_point(|kept| kept.0 >= new.0);
     best.truncate(count - 1);
     best.insert(index, new);
     (best.len() == count).then(|| best[count - 1].0)
 }
 
-fn partition_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
+fn partition_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     let above = (0..).zip(values).filter(|&(_, &value)| value > floor);
     best.extend(above.map(|(index, &value)| (value, index)));
     if count < best.len() {
@@ -111,7 +111,7 @@ fn partition_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed
     best.sort_unstable_by(descending);
 }
 
-fn descending(a: &Placed, b: &Placed) -> Ordering {
+fn descending(a: &Top, b: &Top) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
@@ -119,7 +119,7 @@ fn descending(a: &Placed, b: &Placed) -> Ordering {
 mod tests {
     use super::*;
 
-    fn top(values: &[f32], count: usize) -> Vec<Placed> {
+    fn top(values: &[f32], count: usize) -> Vec<Top> {
         let mut best = vec![(9.0, 9)];
         top_k(values, count, &mut best);
         best
@@ -146,7 +146,7 @@ mod tests {
         for len in [0, 1, 31, 32, 33, 64, 65, 200, 3001] {
             let values: Vec<f32> =
                 (0..len).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32).collect();
-            let mut sorted: Vec<Placed> =
+            let mut sorted: Vec<Top> =
                 (0..).zip(&values).map(|(index, &value)| (value, index)).collect();
             sorted.sort_by(descending);
             for count in [1, 2, 8, 31, 32, 33, 63, 64, 65, 500, 3001, 4000] {

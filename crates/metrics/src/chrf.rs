@@ -54,25 +54,25 @@ impl Chrf {
     }
 
     /// The counted n-grams of characters and of words.
-    fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [Counted<'a>; 2] {
+    fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [NgramCounts<'a>; 2] {
         let counted = |tokens: &'a [u32], order| (tokens.len(), order, ngram::count(tokens, order));
         [counted(chars, self.char_order), counted(words, self.word_order)]
     }
 }
 
 /// The length of a sequence, the highest order, and the counted n-grams.
-type Counted<'a> = (usize, usize, Counts<'a>);
+type NgramCounts<'a> = (usize, usize, Counts<'a>);
 
 /// The counts of every order, characters before words, compared with one reference.
-fn compare(hypothesis: &[Counted<'_>; 2], reference: &[Counted<'_>; 2]) -> Vec<f64> {
+fn compare(hypothesis: &[NgramCounts<'_>; 2], reference: &[NgramCounts<'_>; 2]) -> Vec<f64> {
     let pairs = hypothesis.iter().zip(reference);
     pairs.flat_map(|(one, other)| orders(one, other)).flatten().map(|count| count as f64).collect()
 }
 
 /// Hypothesis, reference and matching n-grams of each order.
 fn orders(
-    (len, max_order, counts): &Counted<'_>,
-    (reference_len, _, reference): &Counted<'_>,
+    (len, max_order, counts): &NgramCounts<'_>,
+    (reference_len, _, reference): &NgramCounts<'_>,
 ) -> impl Iterator<Item = [u64; 3]> {
     let matches = ngram::matches(counts, reference, *max_order);
     (1..).zip(matches).map(move |(order, matches)| {

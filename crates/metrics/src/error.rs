@@ -68,7 +68,7 @@ pub enum MetricError {
         "unknown tokeniser `{0}`; known are 13a, intl, char, zh, none, spm, flores101 and flores200"
     )]
     UnknownTokenizer(String),
-    /// The file of a tokeniser is not there, or is no SentencePiece model.
+    /// The file of a tokeniser does not exist or is not a SentencePiece model.
     #[error(
         "the tokeniser {name} has a file that cannot be used: {cause}; \
          `sacrebleu --tokenize {name}` fetches it to there when it scores"

@@ -32,7 +32,7 @@
 //! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model
 //! (`ja-mecab`, `ko-mecab`, `spm`, `flores`); threads.
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod bleu;

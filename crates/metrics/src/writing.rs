@@ -5,7 +5,7 @@ use derive_more::Display;
 
 use crate::{Bleu, BleuTokenizer, Chrf, Metric, text};
 
-/// The writing system of a text. BLEU counts words, so that it needs to know where they end.
+/// The writing system of a text. BLEU counts words, so that it needs to know the ends of words.
 #[derive(Debug, Clone, Copy, Display, PartialEq, Eq)]
 pub enum WritingSystem {
     /// Words with spaces between them.
@@ -24,9 +24,9 @@ pub enum WritingSystem {
 }
 
 impl WritingSystem {
-    /// The writing system of `lines`, by their letters. A text is spaced if less than a fifth of
-    /// them are of other scripts, and if its words were separated by spaces although their script
-    /// has none.
+    /// The writing system of `lines`, by their letters. A text counts as spaced if less than a
+    /// fifth of its letters belong to scripts without spaces, or if its words are separated by
+    /// spaces although their script has none.
     pub fn of<S: AsRef<str>>(lines: &[S]) -> Self {
         let mut letters = Letters::default();
         lines.iter().for_each(|line| letters.add(line.as_ref()));
@@ -44,7 +44,7 @@ impl WritingSystem {
     }
 
     /// Returns whether BLEU fits, because its words are those of the language (or, in Chinese, its
-    /// characters). Otherwise chrF does, which needs no words.
+    /// characters). Otherwise chrF fits, which needs no words.
     pub fn fits_bleu(self) -> bool {
         matches!(self, Self::Spaced | Self::Chinese)
     }
@@ -73,7 +73,7 @@ enum Script {
     Other,
 }
 
-/// The script of `c`; `None` for scripts with spaces, and for all that is no letter.
+/// The script of `c`; `None` for scripts with spaces, and for characters that are not letters.
 fn script(c: char) -> Option<Script> {
     Some(match u32::from(c) {
         0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3021..=0x3029 | 0x3400..=0x4DBF => Script::Han,
@@ -87,14 +87,14 @@ fn script(c: char) -> Option<Script> {
     })
 }
 
-/// The letters of a text, in numbers.
+/// Counts of the letters of a text.
 #[derive(Default)]
 struct Letters {
     all: usize,
     /// The number of letters of each [`Script`].
     of: [usize; 3],
-    /// Neighbouring letters of scripts without spaces, and those of them between which a space
-    /// stands.
+    /// The number of pairs of neighbouring letters of scripts without spaces, and how many of them
+    /// are separated by a space.
     neighbours: usize,
     spaced: usize,
 }

@@ -1,11 +1,11 @@
-//! The Python module `burnformer._burnformer`: the [`Translator`](translator::Translator) behind
-//! Python's door, and the program `burnformer` as a function. The package around it is in
+//! The Python module `burnformer._burnformer`: the [`Translator`](translator::Translator) as a
+//! class, and the program `burnformer` as a function. The package around it is in
 //! `python/burnformer`.
 //!
-//! The trade-off taken: *what computes runs on threads of a pool, while the caller's thread waits
-//! without Python's lock* and looks for Ctrl-C twenty times a second. So other Python threads go
-//! on, an interrupt needs no help of the search, and a process that was forked starts threads of
-//! its own (see [`compute`]).
+//! The trade-off taken: *computations run on threads of a pool, while the caller's thread waits
+//! without Python's lock* and checks for Ctrl-C twenty times a second. Other Python threads
+//! therefore go on, an interrupt needs no support in the search, and a forked process starts its
+//! own threads (see [`compute`]).
 
 mod compute;
 mod error;
@@ -61,7 +61,7 @@ fn detect<'py>(
 
 #[pymodule(gil_used = false)]
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // A library says nothing beside its results; the program sets this anew.
+    // A library says nothing besides its results; the program sets this anew.
     burnformer::output::set_quiet(true);
     let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
     let program = [interpreter, "-c".into(), START.into()];

@@ -19,8 +19,8 @@ use crate::memory::Memory;
 /// The keywords of a call alone.
 const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
 
-/// The names of all keywords: the keys of `generation.json`, but for the one that is fitted, and
-/// those of a call alone.
+/// The names of all keywords: the keys of `generation.json` except `calibration`, and the keywords
+/// that only a call has.
 pub fn names() -> Vec<String> {
     let all = serde_json::to_value(SearchSettings::default()).expect("settings are plain data");
     let keys = all.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "calibration");
@@ -33,11 +33,11 @@ pub struct Function {
     pub name: &'static str,
     /// The further keywords.
     pub keywords: &'static str,
-    /// The keywords that mean nothing there.
+    /// The keywords that the function does not support.
     pub refused: &'static str,
 }
 
-/// Keywords as they were given, each checked by itself.
+/// The keywords of a call, each of which was checked separately.
 #[derive(Default)]
 pub struct Options {
     search: SearchSettings,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translator};
 
-/// The number of texts that become tokens between two such looks.
+/// The number of texts that are tokenised between two checks of `cancel`.
 const READ_AT_ONCE: usize = 1024;
 
 /// The requests to translate `texts`. `cancel` ends all of them.

@@ -7,7 +7,7 @@ use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
 
-/// One text or several, as they were given.
+/// The texts of a call: one text or several.
 pub struct Texts {
     pub all: Vec<String>,
     pub is_one: bool,
@@ -29,7 +29,7 @@ impl Texts {
 
 /// A translated sentence before it is an object: all hypotheses with their texts, and the links of
 /// the best one.
-pub struct Found {
+pub struct TranslationResult {
     alternatives: Vec<(String, Hypothesis)>,
     doubts: Vec<String>,
     confidence: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Found {
 /// A link as ranges of characters: where it begins and ends in the source and in the translation.
 type CharLink = ((usize, usize), (usize, usize));
 
-impl Found {
+impl TranslationResult {
     /// The translation of `source` that consists of `hypotheses`; with links if it is `aligned`.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// `found` as a `Translation`.
-pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, PyAny>> {
+pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternative = |(text, hypothesis): (String, Hypothesis)| {
         let Hypothesis { tokens, log_probs, score, finish, .. } = hypothesis;
@@ -88,7 +88,7 @@ pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, Py
     };
     let alternatives =
         found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;
-    let Found { doubts, confidence, alignment, .. } = found;
+    let TranslationResult { doubts, confidence, alignment, .. } = found;
     class(py, "Translation")?.call1((alternatives, doubts, confidence, alignment))
 }
 

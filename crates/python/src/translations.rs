@@ -9,7 +9,7 @@ use pyo3::types::PyIterator;
 use crate::compute::compute;
 use crate::error::exception;
 use crate::requests::requests;
-use crate::results::{self, Found};
+use crate::results::{self, TranslationResult};
 
 /// The translations of an iterable of texts, in order.
 #[pyclass(module = "burnformer")]
@@ -20,7 +20,7 @@ pub struct Translations {
     options: Arc<TranslateOptions>,
     chunk: usize,
     alignment: bool,
-    ready: vec::IntoIter<Found>,
+    ready: vec::IntoIter<TranslationResult>,
     /// The exception to raise after the translations that are ready.
     failure: Option<PyErr>,
     /// The number of texts that were translated.
@@ -74,7 +74,7 @@ impl Translations {
             let mut found = Vec::with_capacity(all.len());
             for (text, hypotheses) in texts.iter().zip(all) {
                 let aligned = alignment && !cancel.is_cancelled();
-                found.push(Found::new(&translator, text, hypotheses, aligned)?);
+                found.push(TranslationResult::new(&translator, text, hypotheses, aligned)?);
             }
             Ok((found, failure.map(|failure| failure.offset(before))))
         })?;
@@ -88,7 +88,7 @@ impl Translations {
     }
 
     /// The next translation, if there is one.
-    fn next_found(&mut self, py: Python<'_>) -> PyResult<Option<Found>> {
+    fn next_found(&mut self, py: Python<'_>) -> PyResult<Option<TranslationResult>> {
         loop {
             if let Some(found) = self.ready.next() {
                 return Ok(Some(found));

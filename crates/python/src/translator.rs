@@ -19,10 +19,10 @@ use crate::compute::compute;
 use crate::error::exception;
 use crate::options::{Function, Options};
 use crate::requests::requests;
-use crate::results::{self, Found, Texts};
+use crate::results::{self, Texts, TranslationResult};
 use crate::translations::Translations;
 
-/// The number of pairs that are scored between two looks at whether anyone still waits.
+/// The number of pairs that are scored between two checks of `cancel`.
 const SCORED_AT_ONCE: usize = 256;
 
 const TRANSLATE: Function =
@@ -105,9 +105,9 @@ impl Translator {
             let all = inner.translate_ids(requests, &options)?;
             let found = texts.all.iter().zip(all).map(|(source, hypotheses)| {
                 let aligned = alignment && !cancel.is_cancelled();
-                Ok(Found::new(&inner, source, hypotheses, aligned)?)
+                Ok(TranslationResult::new(&inner, source, hypotheses, aligned)?)
             });
-            found.collect::<Result<Vec<Found>>>()
+            found.collect::<Result<Vec<TranslationResult>>>()
         })?;
         given_as(py, is_one, found.into_iter().map(|found| results::translation(py, found)))
     }
@@ -283,7 +283,7 @@ fn compute_type(name: &str) -> Result<ComputeType> {
     found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
 }
 
-/// The scores of all pairs, or of some if nobody waits for them any more.
+/// The scores of all pairs, or of the first ones if `cancel` is set meanwhile.
 fn score(
     translator: &burnformer_infer::Translator,
     sources: &[String],

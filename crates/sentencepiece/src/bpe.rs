@@ -1,7 +1,8 @@
 //! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those
 //! with the highest score are joined first, the leftmost of equals.
 //!
-//! Models that do not learn how to segment: into words, or into characters.
+//! Models of whole words and of characters, which do not learn how to segment, are segmented here
+//! too.
 
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ const MOST_MATCHES: usize = 32;
 /// The number of bytes in a block of 256 units.
 const BLOCK_BYTES: usize = 1024;
 
-/// A `precompiled_charsmap` in which no index leads out of it.
+/// A `precompiled_charsmap` whose indices were checked.
 #[derive(Clone, Debug)]
 pub struct Charsmap {
     units: Vec<u32>,

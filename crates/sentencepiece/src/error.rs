@@ -19,7 +19,7 @@ pub enum ModelProblem {
     /// The file cannot be read.
     #[error("cannot be read: {0}; check the path and its permissions")]
     Unreadable(io::Error),
-    /// The file is larger than any model can be: Protocol Buffers end at 2 GiB.
+    /// The file is larger than 2 GiB, the limit of Protocol Buffers.
     #[error("{0} bytes are too many for a SentencePiece model; is it another file?")]
     TooLarge(u64),
     /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading

@@ -22,12 +22,12 @@
 //! |---|---|
 //! | `proto`, `vocabulary`, `trie` | the file, its pieces, and the search for them |
 //! | `normalizer`, `charsmap` | from the given text to the text that is cut |
-//! | `unigram`, `bpe`, `whole` | segmentation |
+//! | `unigram`, `bpe` | segmentation |
 //! | `merge` | the loop of byte-pair encoding |
 //! | `decode` | from pieces back to text |
 
 #![forbid(unsafe_code)]
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod bpe;

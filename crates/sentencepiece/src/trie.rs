@@ -141,7 +141,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_was_put_in_is_found_and_nothing_else(
+        fn inserted_keys_are_found_and_nothing_else(
             strings in proptest::collection::btree_set("[a-c\u{e9}]{1,4}", 0..40),
             asked in proptest::collection::vec("[a-c\u{e9}]{0,5}", 40),
         ) {

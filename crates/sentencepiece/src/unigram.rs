@@ -74,7 +74,7 @@ pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<S
     }
     trace_back(&best)
 }
-/// The sum up to the first of `ahead`, after it was reset together with all those that follow.
+/// The sum up to the first of `ahead`, after it was reset together with all that follow.
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {
     let offset = ahead[0].score;

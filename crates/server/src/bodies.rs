@@ -1,4 +1,5 @@
-//! The bodies of requests, read before anything else sees them, and those of large answers.
+//! The bodies of requests, which are read completely before they are parsed, and the bodies of
+//! large answers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,17 +22,17 @@ use crate::sender::{Room, Sender, Share, client};
 const STATE: [&str; 2] = ["/health", "/ready"];
 /// A path that is answered however many requests there are, as those are.
 const METRICS: &str = "/metrics";
-/// The most bytes that are read for a client whose request is too large, and the longest time. Many
-/// clients send all of a body before they look at the answer: if the connection were closed at
-/// once, they would see a broken one in its place.
+/// The largest number of bytes that are read for a client whose request is too large, and the
+/// longest time. Many clients send all of a body before they look at the answer: if the connection
+/// were closed at once, they would see a broken one in its place.
 const MOST_DISCARDED: usize = 64 << 20;
 const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
 /// The bytes of all bodies that are held together, from their first byte to the answer.
 const ALL_BODIES: usize = 128 << 20;
 /// The first bytes of each body, which always have room.
 const SMALL_BODY: usize = 16 << 10;
-/// So many more bytes of a body are progress of its client, or else a sixteenth of it, so that
-/// nobody holds much room by sending little.
+/// A client makes progress when it has sent this many more bytes of its body, or a sixteenth of it.
+/// A client that sends little therefore cannot hold much room.
 const PROGRESS: usize = 1 << 10;
 /// The time that a body may wait for room, and that it may keep its room without progress when less
 /// than half is left.

@@ -1,4 +1,4 @@
-//! Translations of sentences that were asked for lately.
+//! A cache of translations of recent sentences.
 
 use std::sync::Mutex;
 
@@ -19,7 +19,7 @@ struct Inner {
     bytes: usize,
 }
 
-/// About what an entry takes beside its texts.
+/// About what an entry takes besides its texts.
 const ENTRY_BYTES: usize = 256;
 
 impl Cache {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_is_found_under_the_same_choice_alone() {
+    fn an_entry_is_found_under_the_same_choice_alone() {
         let cache = Cache::new(10_000);
         let choice = Choice { n_best: 2, ..Choice::default() };
         cache.put("de-en", work("a"), choice, &candidate("b"));
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(cache.get("en-de", &work("a"), choice), None);
         assert_eq!(cache.get("de-en", &Work { links: true, ..work("a") }, choice), None);
         let targets = vec!["b".to_owned()];
-        let terms = vec![burnformer_glossary::Wanted { source: "a".into(), targets }];
+        let terms = vec![burnformer_glossary::Term { source: "a".into(), targets }];
         assert_eq!(cache.get("de-en", &Work { terms, ..work("a") }, choice), None);
     }
 

@@ -1,4 +1,4 @@
-//! Work that takes a processor, away from the threads that answer requests.
+//! Work that occupies a processor runs here, not on the threads that answer requests.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
@@ -9,7 +9,7 @@ use crate::fair::{Fair, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
 
-/// The size in bytes of a text from which on its work counts as large.
+/// Work on a text of at least this many bytes counts as large.
 pub(crate) const LARGE: usize = 16 << 10;
 
 /// Large work that waits for a processor. Small work needs no turn, so that large texts do not hold
@@ -22,7 +22,7 @@ struct Line {
     waiting: Fair<Ticket>,
 }
 
-/// Work that waits: its size, and whom to give a turn.
+/// Waiting work: its size, and the channel to which its turn is sent.
 struct Ticket(u64, Option<oneshot::Sender<Turn>>);
 
 impl Waiter for Ticket {
@@ -34,7 +34,7 @@ impl Waiter for Ticket {
 impl Line {
     fn next(&mut self) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // Nobody waits any more for some of it.
+        // Removes the work whose result is no longer needed.
         self.waiting.retain(|_| {});
         while self.running < processors {
             let Some((key, _)) = self.waiting.find(|_| true) else { return };
@@ -70,11 +70,11 @@ impl Drop for Turn {
     }
 }
 
-/// Tells work whether somebody waits for it.
-pub(crate) struct Waits(Weak<()>);
+/// Tells work whether its result is still needed.
+pub(crate) struct Cancel(Weak<()>);
 
-impl Waits {
-    /// Ends the work if nobody waits for it any more, as a panic would, but without a report.
+impl Cancel {
+    /// Ends the work by unwinding, without a report, if its result is no longer needed.
     pub fn or_end(&self) {
         if self.0.strong_count() == 0 {
             resume_unwind(Box::new("nobody waits"));
@@ -84,22 +84,22 @@ impl Waits {
 
 /// The work ended in a panic, which its thread has reported.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Panicked;
+pub(crate) struct WorkPanicked;
 
-/// The result of `work` for `sender`, which is about texts of `size` bytes together. It runs on a
-/// thread that may block. When the returned future is dropped it ends where it asks whether
-/// somebody waits.
+/// The result of `work` for `sender`, on texts of `size` bytes together. The work runs on a thread
+/// that may block. When the returned future is dropped, the work ends at its next call of
+/// [`Cancel::or_end`].
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
     size: usize,
-    work: impl FnOnce(&Waits) -> T + Send + 'static,
-) -> Result<T, Panicked> {
+    work: impl FnOnce(&Cancel) -> T + Send + 'static,
+) -> Result<T, WorkPanicked> {
     let turn = if size >= LARGE { Some(Turn::new(sender, size).await) } else { None };
     let here = Arc::new(());
-    let waits = Waits(Arc::downgrade(&here));
+    let waits = Cancel(Arc::downgrade(&here));
     let worked = move || {
         let _turn = turn;
         work(&waits)
     };
-    tokio::task::spawn_blocking(worked).await.map_err(|_| Panicked)
+    tokio::task::spawn_blocking(worked).await.map_err(|_| WorkPanicked)
 }

@@ -1,5 +1,4 @@
-//! Connections, none of which may hold up the others or the end of the server, however slow its
-//! client is.
+//! Connections. A slow client delays neither other connections nor the end of the server.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -25,7 +24,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::lock::locked;
 use crate::sender::Room;
 
-/// The most connections at the same time, if the system allows so many.
+/// The largest number of connections at the same time, if the system allows so many.
 const MOST: usize = 1024;
 /// Connections beyond these, which get the state of the server, or are told to come again later.
 const SPARE: usize = 8;
@@ -57,13 +56,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Notes since when the server waits for the client, and whether a part of a body has come;
-    /// `None` if the client waits.
+    /// Records the time since which the server waits for the client, and whether a part of a body
+    /// has come; `None` if the client waits for the server.
     pub fn waits(&self, since: Option<(Instant, bool)>) {
         *locked(&self.waiting) = since;
     }
 
-    /// The result of `work`, which another thread does, until the returned future is dropped.
+    /// Runs `work` on another thread, and returns its result. Dropping the returned future ends the
+    /// work.
     pub async fn elsewhere<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -76,9 +76,9 @@ impl Connection {
     }
 }
 
-/// Since when the server has waited for the client of a connection, to send more of a request or to
-/// read an answer, and whether a part of a body has come. `None` while the client waits for the
-/// server.
+/// The time since which the server has waited for the client of a connection (to send more of a
+/// request or to read an answer), and whether a part of a body has come. `None` while the client
+/// waits for the server.
 type Waiting = Arc<Mutex<Option<(Instant, bool)>>>;
 
 /// A connection as the server sees it.
@@ -99,8 +99,8 @@ impl Open {
 /// has the time `idle` for the head of a request, and without any progress in reading an answer;
 /// all answers have the time `drain` after `stop`.
 ///
-/// The connections have a thread of their own, so that the state of the server is told at once,
-/// whatever the threads of the caller's runtime do.
+/// The connections have their own thread, so that the state of the server is told at once, whatever
+/// the threads of the caller's runtime do.
 ///
 /// # Errors
 /// If the system has no thread or no file descriptor left.
@@ -196,7 +196,7 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     }
 }
 
-/// The most connections that the system allows beside other files.
+/// The largest number of connections that the system allows besides other files.
 fn most() -> usize {
     #[cfg(unix)]
     if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
@@ -248,7 +248,7 @@ async fn answer(
     let http = http.serve_connection(TokioIo::new(Box::pin(stream)), service_fn(respond));
     let mut http = pin!(http);
     tokio::select! {
-        // The client has gone, or was too slow: nobody needs to know.
+        // The client has gone, or was too slow: there is nothing to report.
         _ = http.as_mut() => return,
         _ = closed.changed() => http.as_mut().graceful_shutdown(),
     }

@@ -12,11 +12,11 @@ use crate::language;
 /// The bytes from the beginning of a text's words by which its language is told.
 const MOST_BYTES: usize = 4_000;
 
-/// Below this, what a short text is found to be tells nothing.
+/// Below this confidence, the detected language of a short text is ignored.
 const LEAST_CONFIDENCE: f64 = 10.0;
 
-/// The confidence from which on a language is sure: of 1,000 texts of one to four words in German
-/// and English, 2 of 394 above it were in the other language, and 186 of 606 below it.
+/// From this confidence on, a language is sure: of 1,000 texts of one to four words in German and
+/// English, 2 of 394 above it were in the other language, and 186 of 606 below it.
 const SURE: f64 = 50.0;
 
 /// A language that a text may be in.
@@ -31,12 +31,12 @@ pub struct Detection {
     pub served: bool,
 }
 
-/// The language of `texts` together. It is one of `codes`, those that models take, unless the texts
-/// are clearly in another language; `None` if there is nothing by which to tell. Markup, code,
+/// The language of all `texts` together. It is one of `codes`, the languages of the models, unless
+/// the texts are clearly in another language; `None` if the texts have no words. Markup, code,
 /// addresses and numbers do not count.
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let texts: Vec<String> = texts.into_iter().map(|text| prose(text, Format::Text)).collect();
-    let (found, sure) = Known::new(codes).told(&texts.join("\n"))?;
+    let (found, sure) = Languages::new(codes).told(&texts.join("\n"))?;
     (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
 }
 
@@ -93,12 +93,12 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The languages of models, as far as the detector knows them.
-pub(crate) struct Known<'a> {
+pub(crate) struct Languages<'a> {
     langs: Vec<(Lang, &'a str)>,
     others: Vec<&'a str>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Languages<'a> {
     pub fn new(codes: &[&'a str]) -> Self {
         let (known, others) = codes.iter().partition::<Vec<&str>, _>(|code| lang(code).is_some());
         let langs = known.into_iter().filter_map(|code| Some((lang(code)?, code))).collect();
@@ -109,15 +109,15 @@ impl<'a> Known<'a> {
         self.langs.iter().find(|known| known.0 == lang).map(|known| known.1)
     }
 
-    /// The most probable of the languages but for those `without`.
+    /// The most probable of the languages except those in `without`.
     fn among(&self, text: &str, without: &[&str]) -> Option<Info> {
         let left = self.langs.iter().filter(|(_, code)| !without.contains(code));
         let found = Detector::with_allowlist(left.map(|known| known.0).collect()).detect(text)?;
         self.code(found.lang()).is_some_and(|code| !without.contains(&code)).then_some(found)
     }
 
-    /// The most probable languages of `text`, at most `most`, and as many that the detector does
-    /// not know.
+    /// The `most` most probable languages of `text`, followed by up to as many languages that the
+    /// detector does not know.
     pub fn ranked(&self, text: &str, most: usize) -> Vec<&'a str> {
         let mut codes = Vec::new();
         while let Some(found) = self.among(text, &codes).filter(|_| codes.len() < most) {
@@ -127,8 +127,8 @@ impl<'a> Known<'a> {
         codes
     }
 
-    /// The most probable language of `text`, and whether it is sure: one of these, unless it is
-    /// surely another.
+    /// The most probable language of `text`, and whether it is sure. It is one of these languages,
+    /// unless it is surely another.
     pub fn told(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_does_not_tell_the_language() {
+    fn markup_and_numbers_do_not_tell_the_language() {
         let german = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
         let names = "the main header with some buttons and this very long navigation of that page";
         let class = names.replace(' ', "-");
@@ -225,7 +225,7 @@ mod tests {
         ] {
             let words = prose(&text, format);
             assert!(words.starts_with("Der alte") || words.starts_with("Mit"), "{words}");
-            let (found, sure) = Known::new(&["de", "en"]).told(&words).unwrap();
+            let (found, sure) = Languages::new(&["de", "en"]).told(&words).unwrap();
             assert!(found.language == "de" && sure, "{text}: {words}: {found:?}");
         }
         for text in [

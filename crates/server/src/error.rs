@@ -27,10 +27,10 @@ pub enum ServerError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The origin of `--cors` is none.
+    /// The value of `--cors` is not an origin.
     #[error("{0:?} is no origin such as https://example.org, and not *")]
     Cors(String),
-    /// The path of `--url-prefix` is none.
+    /// The value of `--url-prefix` is not a path.
     #[error(
         "{0:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
     )]

@@ -1,8 +1,8 @@
 //! Turns by weighted fair queueing (Demers, Keshav and Shenker, 1989).
 //!
-//! A clock runs at the speed at which each waiter would be served if all of them were served at the
-//! same time, and the one goes first that would be done first then. So a waiter waits for as much
-//! work as it asks for itself, and nobody waits for ever.
+//! A virtual clock runs at the speed at which each waiter would be served if all of them were
+//! served at the same time. The waiter that would finish first is served first. A waiter therefore
+//! waits for about as much work as it asks for itself, and none waits for ever.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) trait Waiter {
 struct Turns<K, T> {
     /// The cost that each waiter would have been served if all were served at the same time.
     clock: u64,
-    /// The clock from which on each is served next, and the waiter.
+    /// The time of the virtual clock at which each sender is served next, and its waiters.
     waiters: BTreeMap<K, (u64, T)>,
 }
 
@@ -45,7 +45,7 @@ impl<K: Ord, T: Waiter> Turns<K, T> {
         self.waiters.values().map(|(_, waiter)| waiter)
     }
 
-    /// Leaves out waiters that need no turn after `keep`.
+    /// Calls `keep` on every waiter, and removes the waiters that need no turn afterwards.
     fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
         self.waiters.retain(|_, (_, waiter)| {
             keep(waiter);
@@ -104,7 +104,7 @@ impl<T: Waiter> Fair<T> {
         })
     }
 
-    /// Gives a waiter a turn, by which `take` tells the cost.
+    /// Gives a waiter a turn. `take` returns the cost of the turn.
     pub fn turn<R>(
         &mut self,
         (sender, number): &(Sender, u64),
@@ -113,7 +113,7 @@ impl<T: Waiter> Fair<T> {
         self.senders.turn(sender, |all| all.turn(number, take))
     }
 
-    /// Leaves out waiters that need no turn after `keep`.
+    /// Calls `keep` on every waiter, and removes the waiters that need no turn afterwards.
     pub fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
         self.senders.retain(|all| all.retain(&mut keep));
     }

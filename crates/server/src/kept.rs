@@ -1,4 +1,4 @@
-//! Translated files and glossaries that clients come back for.
+//! Translated files and glossaries, which clients fetch later.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -12,7 +12,7 @@ use crate::language::LanguagePair;
 use crate::lock::locked;
 use crate::sender::{Room, Sender, Share};
 
-/// The most bytes of translated files that are kept, and of glossaries.
+/// The largest number of bytes of translated files that are kept, and of glossaries.
 pub(crate) const MOST_KEPT: usize = 64 << 20;
 
 /// The time for which a translated file can be fetched, and for which it is safe from the files of
@@ -28,7 +28,7 @@ pub(crate) struct KeptGlossary {
     pub name: String,
     /// The time at which it was made.
     pub time: String,
-    /// The terms of each pair of languages, of which there is at least one.
+    /// The terms of each pair of languages; at least one pair.
     pub terms: Vec<(LanguagePair, Arc<Glossary>)>,
 }
 
@@ -50,29 +50,30 @@ pub(crate) enum FileState {
     Failed(String),
 }
 
-/// Values that clients come back for, by identifiers that cannot be guessed. A sender's oldest
-/// values make room for its newer ones; values of others do so after a while, and before that no
-/// other is taken.
-pub(crate) struct Kept<T> {
+/// Values that clients fetch later, by identifiers that cannot be guessed. A sender's oldest values
+/// are removed to make room for its newer ones. Values of other senders are removed only after a
+/// while; until then, a value without room is refused.
+pub(crate) struct Store<T> {
     room: Arc<Room>,
-    /// The time for which a value is kept, and for which it is safe from those of other senders.
+    /// The time for which a value is kept, and the time for which it is not removed for the values
+    /// of other senders.
     times: [Duration; 2],
     inner: Mutex<Inner<T>>,
 }
 
 struct Inner<T> {
-    values: LruCache<String, Stored<T>>,
+    values: LruCache<String, Entry<T>>,
     random: RandomState,
     count: u64,
 }
 
-struct Stored<T> {
+struct Entry<T> {
     room: Share,
     since: Instant,
     value: T,
 }
 
-impl<T: Clone> Kept<T> {
+impl<T: Clone> Store<T> {
     /// Room for values of `most` bytes together.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         let (values, random) = (LruCache::unbounded(), RandomState::default());
@@ -99,10 +100,10 @@ impl<T: Clone> Kept<T> {
         let mut inner = locked(&self.inner);
         inner.values.pop(id);
         let mut room = self.room.share(sender);
-        // An estimate for the parts beside the text.
+        // An estimate for the parts besides the text.
         while !room.grow(bytes + 512) {
             let is = |of_sender: bool, longest| {
-                let is_out = |stored: &Stored<T>| {
+                let is_out = |stored: &Entry<T>| {
                     (of_sender && stored.room.sender == *sender)
                         || stored.since.elapsed() >= longest
                 };
@@ -113,7 +114,7 @@ impl<T: Clone> Kept<T> {
             let Some(out) = is(true, kept).or_else(|| is(false, safe)) else { return false };
             inner.values.pop(&out);
         }
-        inner.values.put(id.into(), Stored { room, since: Instant::now(), value });
+        inner.values.put(id.into(), Entry { room, since: Instant::now(), value });
         true
     }
 
@@ -145,11 +146,11 @@ mod tests {
         Sender::Address([127, 0, 0, number].into())
     }
 
-    fn kept(most: usize) -> Kept<Vec<u8>> {
-        Kept::new(most, FETCHED)
+    fn kept(most: usize) -> Store<Vec<u8>> {
+        Store::new(most, FETCHED)
     }
 
-    fn put(files: &Kept<Vec<u8>>, number: u8, bytes: &[u8]) -> Option<String> {
+    fn put(files: &Store<Vec<u8>>, number: u8, bytes: &[u8]) -> Option<String> {
         let id = files.new_id();
         files.put(&sender(number), &id, bytes.to_vec(), bytes.len()).then_some(id)
     }

@@ -1,7 +1,7 @@
 //! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
 //!
 //! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
-//! stop. Three interfaces are served beside a web page: LibreTranslate's (`/translate`,
+//! stop. Besides a web page, three interfaces are served: LibreTranslate's (`/translate`,
 //! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
 //! clients work unchanged, and `/v1/translate` and `/v1/sentences` with scores, alternatives,
 //! forced prefixes and glossaries. `/openapi.json` describes them.
@@ -9,7 +9,7 @@
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
 //! as many as make a good batch. Since a translation depends on its sentence alone (not on the
-//! batch), nobody's answer depends on who else asks. Senders take turns in the queue, and the
+//! batch), no answer depends on the requests of others. Senders take turns in the queue, and the
 //! requests of each, sentence by sentence and by what each costs, so neither a document nor a
 //! client of many requests keeps a short request waiting. The queue is bounded: beyond its length
 //! the answer is 503 with `Retry-After`. A search whose client has left ends before its next step,
@@ -23,7 +23,7 @@
 //! | requests that share batches | [`QueueSettings`] |
 //! | the language of a text | [`detect`] |
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod api;

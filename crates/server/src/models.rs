@@ -29,7 +29,7 @@ pub struct ModelSource {
     pub pair: LanguagePair,
     /// The name of the model in messages: its folder.
     pub name: PathBuf,
-    /// About the bytes that it takes when it is loaded.
+    /// The approximate memory of the loaded model, in bytes.
     pub bytes: u64,
     /// The prescribed translations of terms in every text, unless a request has others.
     pub glossary: Option<Arc<Glossary>>,
@@ -59,14 +59,15 @@ struct Slot {
     failed: AtomicBool,
 }
 
-/// Loading a model, for which any number of requests wait. It goes on if they leave.
-type Loading = Shared<BoxFuture<'static, Result<Arc<Queue>, String>>>;
+/// A model that is being loaded. Any number of requests may wait for it, and it is loaded even if
+/// they are cancelled.
+type LoadingModel = Shared<BoxFuture<'static, Result<Arc<Queue>, String>>>;
 
 #[derive(Default)]
 enum State {
     #[default]
     Unloaded,
-    Loading(Loading),
+    Loading(LoadingModel),
     Loaded(Arc<Queue>),
 }
 
@@ -121,7 +122,7 @@ impl Models {
         self.slots.values().map(|slot| slot.source.bytes).sum::<u64>() <= self.memory
     }
 
-    /// The pairs that are loaded.
+    /// The number of loaded models.
     pub fn loaded(&self) -> usize {
         self.queues().count()
     }
@@ -130,19 +131,19 @@ impl Models {
         self.slots.values().filter_map(Slot::queue)
     }
 
-    /// The sentences that wait in all queues.
+    /// The number of sentences that wait in all queues.
     pub fn waiting(&self) -> usize {
         self.queues().map(|queue| queue.waiting()).sum()
     }
 
-    /// The pair whose model could not be loaded when it was last asked for.
+    /// The pair whose model could not be loaded at the last attempt.
     pub fn failed(&self) -> Option<&LanguagePair> {
         let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
         self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
     }
 
     /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such
-    /// model. Whoever asks while it is loaded waits for the same load.
+    /// model. All requests that come while it is being loaded wait for the same load.
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,
@@ -210,8 +211,8 @@ impl Models {
         }
     }
 
-    /// Unloads a model, and waits until nobody has it any more. Requests that take too long wait
-    /// for it again.
+    /// Unloads a model, and waits until no request uses it any more. Requests that take too long
+    /// wait for it again.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
         let lives = queue.lives();

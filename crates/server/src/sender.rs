@@ -31,11 +31,11 @@ impl Sender {
     }
 }
 
-/// The address of a client whose connection comes from `peer`, of which the network of 64 bits
-/// counts in IPv6. The `trusted` proxies tell it: each adds the one that it sees to
-/// `X-Forwarded-For`, so the last one that is none of them is right, whatever the client itself has
-/// written before. Beside `Forwarded` none is believed: a proxy that writes that one may leave the
-/// other as the client sent it.
+/// The address of a client whose connection comes from `peer`; in IPv6 its network of 64 bits. Each
+/// of the `trusted` proxies appends the address that it sees to `X-Forwarded-For`, so the last
+/// address that is not a trusted proxy is right, whatever the client itself wrote before it. If
+/// there is a header `Forwarded`, `X-Forwarded-For` is ignored: a proxy that writes the former may
+/// pass on the latter as the client sent it.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let parts = headers.get_all("x-forwarded-for").iter().rev();
@@ -88,7 +88,7 @@ impl Room {
         Arc::new(Self { most, taken: Mutex::default() })
     }
 
-    /// Nothing yet, for `sender` to take more.
+    /// An empty share of `sender`, which can grow.
     pub fn share(self: &Arc<Self>, sender: &Sender) -> Share {
         Share { room: self.clone(), sender: sender.clone(), amount: 0 }
     }
@@ -100,7 +100,7 @@ impl Share {
         2 * locked(&self.room.taken).values().sum::<usize>() > self.room.most
     }
 
-    /// Takes `more`, and tells whether there is room.
+    /// Takes `more` if there is room, and returns whether there was.
     pub fn grow(&mut self, more: usize) -> bool {
         let mut taken = locked(&self.room.taken);
         let free = self.room.most - taken.values().sum::<usize>();
@@ -113,7 +113,7 @@ impl Share {
         grows
     }
 
-    /// Takes `more` when there is room.
+    /// Waits until there is room, and takes `more`.
     pub async fn wait(&mut self, more: usize) {
         while !self.grow(more) {
             sleep(AGAIN).await;

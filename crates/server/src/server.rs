@@ -1,4 +1,4 @@
-//! The life of a server, and what surrounds every answer.
+//! The server: its start, its end, and the layers around every answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::api::files::is_prefix;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
 use crate::cache::Cache;
 use crate::error::ServerError;
-use crate::kept::{FETCHED, Kept, MOST_KEPT, USED};
+use crate::kept::{FETCHED, MOST_KEPT, Store, USED};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room};
@@ -39,7 +39,7 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError`] if there are no models or two for one pair, if the address cannot be
-    /// listened at, or if the origin is none.
+    /// listened at, or if the origin is not valid.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
         let ServerSettings { listen, models, queue, limits, memory, .. } = settings;
@@ -49,8 +49,8 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: Kept::new(MOST_KEPT, FETCHED),
-            glossaries: Kept::new(MOST_KEPT, USED),
+            files: Store::new(MOST_KEPT, FETCHED),
+            glossaries: Store::new(MOST_KEPT, USED),
             bodies: bodies::room(limits.body),
             work: Room::new(ALL_WORK),
             requests: connections::room_for_requests(),
@@ -69,14 +69,14 @@ impl Server {
     /// The address on which it listens.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Answers requests until `stop` is done. Then it takes no new connection, and returns when the
-    /// requests that were accepted have been answered, or when their time is over; the log says
-    /// what is cut off. The longest that it takes is [`drain`](ServerSettings::drain).
+    /// requests that were accepted have been answered, or when their time is over; the log names
+    /// the requests that are cut off. This takes at most [`drain`](ServerSettings::drain).
     ///
     /// Threads that compute may go on for a moment, so shut the runtime down with a timeout.
     ///

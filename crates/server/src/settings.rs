@@ -9,15 +9,15 @@ use crate::queue::QueueSettings;
 /// Bounds on what one request may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes of a request's body.
+    /// The largest number of bytes of a request's body.
     pub body: usize,
-    /// The most characters of a request's texts together.
+    /// The largest number of characters of a request's texts together.
     pub characters: usize,
-    /// The most texts, or sentences, of a request.
+    /// The largest number of texts, or sentences, of a request.
     pub texts: usize,
-    /// The most alternatives, and the widest beam.
+    /// The largest number of alternatives, and the widest beam.
     pub alternatives: usize,
-    /// The most terms of a request's glossary.
+    /// The largest number of terms of a request's glossary.
     pub terms: usize,
     /// The longest time for the body of a request, and from then on until the answer.
     pub time: Duration,
@@ -40,7 +40,7 @@ impl Default for Limits {
     }
 }
 
-/// The networks of a machine for itself.
+/// The loopback networks.
 pub const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1/128"];
 
 /// The settings of a [`Server`](crate::Server).
@@ -54,24 +54,25 @@ pub struct ServerSettings {
     pub queue: QueueSettings,
     /// Bounds on requests.
     pub limits: Limits,
-    /// The most bytes of translations that are kept for sentences that come again; 0 keeps none.
+    /// The largest number of bytes of translations that are kept for sentences that come again; 0
+    /// keeps none.
     pub cache: usize,
-    /// The most bytes of model files that are loaded at the same time. A model beyond it waits
-    /// until others, the least recently used first, are unloaded.
+    /// The largest number of bytes of model files that are loaded at the same time. A model beyond
+    /// it waits until others, the least recently used first, are unloaded.
     pub memory: u64,
     /// If true, all models are loaded before the first request; otherwise each is loaded at its
     /// first request.
     pub preload: bool,
-    /// The keys of which a request has to name one; empty where everybody may ask.
+    /// The accepted keys; empty if requests need no key.
     pub keys: Vec<String>,
     /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all);
     /// `None` allows none but the server's own page.
     pub cors: Option<String>,
-    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty where it
-    /// is the root. Requests may have it or not, since proxies take it away or leave it. A proxy
-    /// may also tell it as `X-Forwarded-Prefix`.
+    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty for the
+    /// root. Requests are accepted with and without it, since some proxies remove it. A proxy may
+    /// also send it as `X-Forwarded-Prefix`.
     pub prefix: String,
-    /// The proxies whose `X-Forwarded-For` or `Forwarded` tells the address of a client.
+    /// The trusted proxies: their `X-Forwarded-For` or `Forwarded` gives the address of a client.
     pub proxies: Vec<IpNet>,
     /// The text of the page about the models, such as the source of their training text; may be
     /// empty.
@@ -82,7 +83,7 @@ pub struct ServerSettings {
 }
 
 impl ServerSettings {
-    /// `models` at `listen`, open to everybody, all else as by default.
+    /// Settings that serve `models` at `listen` without keys, with defaults for everything else.
     pub fn new(listen: SocketAddr, models: Vec<ModelSource>) -> Self {
         Self {
             listen,

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
-use burnformer_glossary::{Glossary, Wanted, longest, wanted};
+use burnformer_glossary::{Glossary, Term, longest, wanted};
 
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::compute::{Waits, compute};
+use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
 use crate::queue::Queue;
@@ -18,7 +18,7 @@ pub(crate) struct Path<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
     pub choice: Choice,
-    /// Prescribed translations of terms, the first glossary before the others.
+    /// Prescribed translations of terms; earlier glossaries take precedence.
     pub glossaries: Vec<Arc<Glossary>>,
 }
 
@@ -49,7 +49,7 @@ impl Client {
 
     /// Translates `texts`, each whole, by the pair of the same index, within the time that the
     /// limits allow, with the terms of `glossaries` and of the model. A text whose language is the
-    /// target stays as it is.
+    /// target stays unchanged.
     pub async fn translate(
         &self,
         texts: Vec<String>,
@@ -105,9 +105,9 @@ impl Path<'_> {
 
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
     ///
-    /// An alternative takes for every sentence its next best translation, or the best where there
-    /// are no more. The sentences of all texts wait together, so that a request of many texts has
-    /// one turn in the queue.
+    /// An alternative consists of the next best translation of every sentence, or of the best one
+    /// if there are no more. The sentences of all texts wait together, so that a request of many
+    /// texts has one turn in the queue.
     ///
     /// # Errors
     /// [`ApiError`].
@@ -122,7 +122,7 @@ impl Path<'_> {
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
         let writing = engine.writing();
-        let parse = move |waits: &Waits| {
+        let parse = move |waits: &Cancel| {
             let fits = |sentence: &str| {
                 waits.or_end();
                 engine.fits(sentence)
@@ -144,7 +144,7 @@ impl Path<'_> {
         loop {
             let found = self.rounds(&work).await?;
             let glossaries = self.glossaries.clone();
-            let take = move |waits: &Waits| {
+            let take = move |waits: &Cancel| {
                 let mut all = Vec::with_capacity(documents.len() * copies);
                 for (document, found) in documents.into_iter().zip(found) {
                     for _ in 0..copies {
@@ -171,8 +171,8 @@ impl Path<'_> {
         Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
     }
 
-    /// The candidates of each sentence, from the cache or the queue, which each different sentence
-    /// has once.
+    /// The candidates of each sentence, from the cache or the queue. Equal sentences are translated
+    /// once.
     ///
     /// # Errors
     /// [`ApiError`].
@@ -209,7 +209,7 @@ fn round(
     documents: Vec<Document>,
     glossaries: &[Arc<Glossary>],
     most: usize,
-    waits: &Waits,
+    waits: &Cancel,
 ) -> Result<Round, ApiError> {
     let mut left = most;
     let mut work = |PendingSentence { text, links }: PendingSentence| {
@@ -234,7 +234,7 @@ pub(crate) fn with_terms(
 ) -> Result<Work, ApiError> {
     let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
     let terms = longest(wanted(&glossaries, &work.text));
-    let needed = terms.iter().map(Wanted::size).sum();
+    let needed = terms.iter().map(Term::size).sum();
     *left = left.checked_sub(needed).ok_or_else(|| {
         let message = "the terms in all sentences together are too long";
         ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time")

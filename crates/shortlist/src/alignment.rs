@@ -1,14 +1,14 @@
 //! IBM Model 1: the probability of each target token as a translation of each source token, by
 //! expectation maximisation.
 //!
-//! Sentences as sets of counted tokens.
+//! Sentences are sets of counted tokens.
 
 use rayon::prelude::*;
 
 /// The number of iterations, as in fast_align and GIZA++.
 const ITERATIONS: usize = 5;
-/// The most target tokens that are considered as translations of a source token. It bounds the
-/// memory of the tables: those of 32,000 source tokens take at most 260 MB.
+/// The largest number of target tokens that are considered as translations of a source token. It
+/// bounds the memory of the tables: those of 32,000 source tokens take at most 260 MB.
 const CANDIDATES: usize = 1000;
 /// A translation that is less probable than this is no longer considered.
 const LEAST: f32 = 1e-7;
@@ -183,8 +183,8 @@ impl Sums {
     }
 }
 
-/// The most tokens on a side of a pair; longer pairs are left out, because they are seldom
-/// translations of each other sentence by sentence.
+/// The largest number of tokens on a side of a pair; longer pairs are left out, because they are
+/// seldom translations of each other sentence by sentence.
 pub const LONGEST: usize = 256;
 
 /// A token of a sentence, and the number of its occurrences there.
@@ -221,7 +221,7 @@ impl Bags {
         self.starts.push(self.tokens.len());
     }
 
-    /// Leaves every second sentence, from the first on.
+    /// Keeps every second sentence, beginning with the first.
     pub fn halve(&mut self) {
         let mut kept = Self::new();
         for sentence in (0..self.len()).step_by(2) {

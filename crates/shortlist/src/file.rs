@@ -8,8 +8,8 @@
 //! | `tokens` | the translations of one source token after the other |
 //!
 //! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
-//! rest. It is one entry because a hash map would order several, and the same shortlist must give
-//! the same bytes.
+//! rest. There is only one entry because several would be written in the order of a hash map, and
+//! the same shortlist must give the same bytes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Shortlist {
     /// Reads a file that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// [`ShortlistError::Unreadable`], and those of [`from_bytes`](Self::from_bytes).
+    /// [`ShortlistError::Unreadable`], and the errors of [`from_bytes`](Self::from_bytes).
     pub fn load(path: &Path) -> Result<Self, ShortlistError> {
         let bytes =
             std::fs::read(path).map_err(|cause| ShortlistError::Unreadable(path.into(), cause))?;
@@ -200,14 +200,15 @@ mod tests {
             bytes[index] ^= 1 << (index % 8);
             match parse(&bytes) {
                 Err(error) => assert!(error.to_string().contains("s.safetensors"), "{error}"),
-                // White space made other white space, or a name that nobody reads.
+                // The change turned white space into other white space, or is in a name that is
+                // ignored.
                 Ok(same) => assert_eq!(same, shortlist(), "byte {index}"),
             }
         }
     }
 
     #[test]
-    fn what_a_hash_vouches_for_is_checked_all_the_same() {
+    fn a_file_with_a_matching_hash_is_still_checked() {
         let refused = |change: fn(&mut Shortlist)| {
             let error = parse(&sealed(change)).unwrap_err();
             assert!(matches!(error, ShortlistError::Damaged(..)));

@@ -103,8 +103,8 @@ impl Shortlist {
         &self.frequent
     }
 
-    /// The likely translations of the source token `id`, in ascending order; none for an id outside
-    /// the vocabulary.
+    /// The likely translations of the source token `id`, in ascending order; empty for an id
+    /// outside the vocabulary.
     pub fn translations(&self, id: u32) -> &[u32] {
         let id = id as usize;
         match self.offsets.get(id..id + 2) {

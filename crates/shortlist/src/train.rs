@@ -2,10 +2,10 @@ use crate::alignment::{Bags, LONGEST, align};
 use crate::error::ShortlistError;
 use crate::shortlist::{Shortlist, Vocabularies};
 
-/// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken,
-/// which bounds the memory: pairs of 25 tokens take about 1 GB.
+/// The largest number of pairs that are learned from. Of a larger text every second, fourth … pair
+/// is taken, which bounds the memory: pairs of 25 tokens take about 1 GB.
 pub const MOST_PAIRS: usize = 1_000_000;
-/// The most translations of a source token, and the most frequent tokens.
+/// The largest number of translations of a source token, and the most frequent tokens.
 const MOST_TOKENS: usize = 100_000;
 
 /// The settings for the length of the lists.
@@ -13,7 +13,7 @@ const MOST_TOKENS: usize = 100_000;
 pub struct Settings {
     /// The number of most frequent target tokens that belong to every sentence.
     pub first: usize,
-    /// The most translations of a source token; at least 1.
+    /// The largest number of translations of a source token; at least 1.
     pub best: usize,
     /// The least probability of a translation, from 0 to 1.
     pub threshold: f64,
@@ -52,7 +52,7 @@ pub struct Trainer {
     vocabularies: Vocabularies,
     source: Bags,
     target: Bags,
-    /// One of so many pairs is taken.
+    /// One pair of every `stride` is taken.
     stride: usize,
     most: usize,
     offered: usize,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learned_from_is_refused() {
+    fn pairs_that_cannot_be_learned_from_are_refused() {
         let trainer = || Trainer::new(Vocabularies::of_sizes([5, 6]));
         let finish = |trainer: Trainer| trainer.finish(&Settings::default()).unwrap_err();
         let mut empty = trainer();

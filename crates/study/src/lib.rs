@@ -7,7 +7,7 @@
 //! with the measured values once it is finished. A study that is started again skips what is
 //! finished and resumes what is not.
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod error;

@@ -19,7 +19,7 @@ pub struct Study {
     pub texts: Texts,
     /// The devices on which to train and decode.
     pub device: Device,
-    /// The part of each row's log that is printed.
+    /// Determines how much of each row's log is printed.
     pub verbosity: Verbosity,
 }
 
@@ -28,7 +28,8 @@ impl Study {
     /// interrupted run. `None` if `interrupted` is set before the row is finished.
     ///
     /// # Errors
-    /// [`StudyError::File`] if the row was run with other settings; those of training and decoding.
+    /// [`StudyError::File`] if the row was run with other settings; the errors of training and
+    /// decoding.
     pub fn run(
         &self,
         row: &Row,

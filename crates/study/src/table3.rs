@@ -1,4 +1,4 @@
-//! Table 3 of the paper at any scale: its variations as ratios of the base that is given.
+//! Table 3 of the paper at any scale: its variations, as ratios of a given base.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ const DEVIATIONS: f64 = 1.96;
 /// Changes the configuration and returns the description of the change.
 type Variation = fn(&mut TrainConfig) -> String;
 
-/// The rows of the paper beside its base: a name, the change, and the paper's perplexity and BLEU.
+/// The rows of the paper besides its base: a name, the change, and the paper's perplexity and BLEU.
 /// Each change returns its description.
 const CHANGES: [(&str, Variation, (f64, f64)); 18] = [
     // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.

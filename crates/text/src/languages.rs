@@ -1,10 +1,10 @@
-//! The languages that codes name.
+//! Languages by their codes.
 
 use isolang::Language;
 
-/// The one of the codes `known` that `code` names, however both are written: German is `de` (ISO
-/// 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and `deu_Latn` (with a
-/// script). A region or a script decides only among codes that have one.
+/// The code in `known` that means the same language as `code`, in any notation of both: German is
+/// `de` (ISO 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and
+/// `deu_Latn` (with a script). A region or a script decides only among codes that have one.
 ///
 /// ```
 /// use burnformer_text::find_language;
@@ -16,7 +16,7 @@ use isolang::Language;
 /// ```
 ///
 /// # Errors
-/// The codes that `code` could name, if they are several or none.
+/// The codes that `code` could mean, if there is not exactly one.
 pub fn find_language<'a>(
     code: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -80,7 +80,7 @@ fn language_of(code: &str) -> String {
     entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
 }
 
-/// The language that `code` names by two letters or three, in any part of ISO 639: `de`, `deu` and
+/// The language with the two-letter or three-letter `code`, in any part of ISO 639: `de`, `deu` and
 /// `ger`.
 pub fn language(code: &str) -> Option<Language> {
     let code = code.to_ascii_lowercase();

@@ -1,10 +1,10 @@
 //! The rule for invisible characters, which every text follows on its way to a tokeniser or a
 //! glossary.
 //!
-//! Invisible are Unicode's default-ignorable, format and control characters (white space is none of
-//! them). A model would read each as a word, and nobody would see why. The trade-off taken: *a
-//! character stays only where it is known to mean something*, in [`visible`]'s list. Signs that
-//! Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
+//! Unicode's default-ignorable, format and control characters are invisible (white space is not
+//! among them). A model would read each of them as a word, and the reason could not be seen. The
+//! trade-off taken: *a character stays only where it is known to mean something*, in [`visible`]'s
+//! list. Signs that Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
 
 #![forbid(unsafe_code)]
 
@@ -41,8 +41,8 @@ pub fn is_invisible(c: char) -> bool {
 /// These stay: the tags after a black flag, layout controls after a hieroglyph, Mongolian selectors
 /// after a Mongolian letter, a variation selector after an emoji; a non-joiner and a joiner between
 /// two letters of an Indic, Arabic-like or Mongolian script, a joiner after a virama, and one
-/// between two emoji. They are judged in this order, so that each stands behind what stays. The
-/// time is linear in the text.
+/// between two emoji. The rules are applied in this order, so that "after" refers to characters
+/// that stay. The time is linear in the text.
 pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }
@@ -123,9 +123,9 @@ pub fn character_offsets(text: &str) -> Vec<usize> {
     widths.flat_map(each).chain([text.chars().count()]).collect()
 }
 
-/// The rule as regular expressions, for readers that do not have this crate: a text is [visible] if
-/// U+2800 is replaced by a space, and then what each expression finds, one after the other, by
-/// nothing. Their syntax is what Oniguruma and `fancy-regex` share.
+/// The rule as regular expressions, for programs in other languages: replace U+2800 by a space, and
+/// then remove the matches of each expression in turn; the result is the [visible] text. The syntax
+/// is common to Oniguruma and `fancy-regex`.
 pub fn patterns() -> impl Iterator<Item = &'static str> {
     include_str!("patterns.txt").lines()
 }

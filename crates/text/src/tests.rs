@@ -109,7 +109,7 @@ fn nothing_is_left_of_a_line_without_visible_characters() {
 }
 
 #[test]
-fn what_is_asked_to_stay_stays() {
+fn characters_that_are_asked_to_stay_stay() {
     assert_eq!(visible_but("a\u{200B}b\u{AD}", |c| c == '\u{200B}'), "a\u{200B}b");
 }
 

@@ -1,12 +1,12 @@
 //! Training a translation model: from a configuration to a run directory.
 //!
-//! This crate contains the training loop and what belongs to it: the update (the loss over all real
-//! tokens of all its batches, one step of the schedule, clipping by the global norm, Adam),
-//! validation by real decoding, checkpoints, averaging, early stopping, and the files of a run. The
-//! trade-off: the loop is our own, with Burn's tensors and autodiff, rather than Burn's `Learner`.
-//! The results of a paper depend on numbers of updates and tokens, and `Learner` counts epochs and
-//! batches (`docs/decisions/training.md`). The crate names no backend: its caller passes
-//! a device, or several that share the batches of each update (`docs/decisions/devices.md`).
+//! This crate contains the training loop with its parts: the update (the loss over all real tokens
+//! of all its batches, one step of the schedule, clipping by the global norm, Adam), validation by
+//! real decoding, checkpoints, averaging, early stopping, and the files of a run. The trade-off:
+//! the loop is our own, with Burn's tensors and autodiff, rather than Burn's `Learner`. The results
+//! of a paper depend on numbers of updates and tokens, and `Learner` counts epochs and batches
+//! (`docs/decisions/training.md`). The crate names no backend: its caller passes a device, or
+//! several that share the batches of each update (`docs/decisions/devices.md`).
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | [`checkpoint`] | all a run needs to go on |
 //! | [`report`] | log lines, `metrics.jsonl`, the bar |
 
-// Programs on pages are compiled and run as they stand there.
+// The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 // Lines of a run go through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -44,7 +44,7 @@ pub use run::average::average_models;
 pub use run::best_model::{BestModel, EarlyStopping};
 pub use run::checkpoint;
 pub use run::corpora::{Corpora, cache_folder, user_cache};
-pub use run::dir::Finished;
+pub use run::dir::RunEnd;
 pub use run::dir::{RunDir, RunMode, TEST_SCORE_FILE};
 pub use run::folder::copy_files;
 pub use run::log_interval::LogInterval;

@@ -8,13 +8,13 @@ use burnformer_infer::{
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
-use crate::config::{EarlyStoppingMetric, Standing, TrainConfig, ValidationSettings};
+use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings};
 use crate::error::TrainError;
 use crate::run::corpora::Corpora;
 use crate::update::recipe::Recipe;
 
-/// One sentence in so many may be searched for again in a validation: that takes up to five times
-/// the time of a sentence.
+/// A validation may search again for one of this many sentences; the second search takes up to five
+/// times as long as the first.
 const SHARE: usize = 48;
 /// The number of sentences that are always searched for again, which takes a second.
 const FEW: usize = 16;
@@ -41,14 +41,14 @@ pub struct Validation {
 impl Validation {
     /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced
     /// by the negative perplexity, so that higher is better.
-    pub fn standing(&self, metric: EarlyStoppingMetric) -> Standing {
+    pub fn standing(&self, metric: EarlyStoppingMetric) -> ValidationScore {
         let value = match metric {
             EarlyStoppingMetric::Auto | EarlyStoppingMetric::Bleu => self.bleu,
             EarlyStoppingMetric::Chrf => self.chrf,
             EarlyStoppingMetric::Ppl => Some(self.perplexity()),
             EarlyStoppingMetric::Loss => Some(self.loss),
         };
-        Standing { value: value.unwrap_or(-self.perplexity()), nll: self.nll }
+        ValidationScore { value: value.unwrap_or(-self.perplexity()), nll: self.nll }
     }
 
     /// The perplexity: e to the negative log-likelihood per token, where tokens are subwords.

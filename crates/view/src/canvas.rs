@@ -15,7 +15,7 @@ pub enum ViewError {
 }
 
 pub(crate) type Area<B> = DrawingArea<B, Shift>;
-pub(crate) type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+pub(crate) type DrawResult<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 /// The style of text with a height of `size` units, in the font that a viewer has.
 pub(crate) fn text(size: f64) -> TextStyle<'static> {
@@ -46,7 +46,7 @@ pub(crate) const SERIES: [RGBColor; 7] = [
 /// The look of a series: colour and dashes. For the first few series, either of them alone tells
 /// the series apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct Pen {
     pub color: RGBColor,
     /// Lengths of dash and gap; a solid line has no gap.
     pub dash: (f64, f64),
@@ -56,14 +56,14 @@ const DASHES: [(f64, f64); 4] = [(1.0, 0.0), (9.0, 4.0), (3.0, 3.0), (15.0, 5.0)
 const WIDTH: f64 = 1.6;
 const RADIUS: f64 = 3.0;
 
-impl Look {
+impl Pen {
     /// The look of series number `index`. Looks repeat after 28 series.
     pub fn of(index: usize) -> Self {
         Self { color: SERIES[index % SERIES.len()], dash: DASHES[index % DASHES.len()] }
     }
 
     /// Draws a line through `points`, which are given in pixels.
-    pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> Drawn<B> {
+    pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> DrawResult<B> {
         let style = self.color.stroke_width(pixels(WIDTH).max(1) as u32);
         let (dash, gap) = (pixels(self.dash.0), pixels(self.dash.1));
         if gap == 0 {
@@ -73,7 +73,7 @@ impl Look {
     }
 
     /// Draws a marker at the point `at`, which is given in pixels.
-    pub fn mark<B: DrawingBackend>(self, area: &Area<B>, at: (i32, i32)) -> Drawn<B> {
+    pub fn mark<B: DrawingBackend>(self, area: &Area<B>, at: (i32, i32)) -> DrawResult<B> {
         area.draw(&Circle::new(at, pixels(RADIUS), self.color.filled()))
     }
 }

@@ -4,8 +4,8 @@ mod tests;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Drawn, Look, SINK, ViewError, pixels, text};
-use crate::ticks::{self, Marked};
+use crate::canvas::{Area, DrawResult, Pen, SINK, ViewError, pixels, text};
+use crate::ticks::{self, Ticks};
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub enum Scale {
     Log,
 }
 
-/// One axis of a chart. Its range is that of the points.
+/// One axis of a chart. Its range covers the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The quantity on the axis, with its unit.
@@ -53,14 +53,14 @@ impl Axis {
     }
 
     /// The range from `low` to `high` with its marks.
-    fn marked(&self, (low, high): (f64, f64)) -> Marked {
+    fn marked(&self, (low, high): (f64, f64)) -> Ticks {
         let marks = match self.scale {
             Scale::Linear => ticks::linear(low, high, 6),
             Scale::Log => {
                 ticks::logarithmic(low.exp(), high.exp()).into_iter().map(f64::ln).collect()
             }
         };
-        Marked { range: low..high, marks, is_logarithmic: self.scale == Scale::Log }
+        Ticks { range: low..high, marks, is_logarithmic: self.scale == Scale::Log }
     }
 }
 
@@ -157,14 +157,14 @@ impl Figure {
         }
     }
 
-    fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>) -> Drawn<B> {
+    fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>) -> DrawResult<B> {
         let columns = self.legend_columns();
         let width = f64::from(self.width()) - 40.0;
         for (index, name) in self.names().into_iter().enumerate() {
             let left = 24.0 + width / columns as f64 * (index % columns) as f64;
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
             let at = |x: f64| (pixels(left + x), pixels(middle));
-            let look = Look::of(index);
+            let look = Pen::of(index);
             look.line(area, &[at(0.0), at(36.0)])?;
             look.mark(area, at(18.0))?;
             let style = text(LABEL_SIZE).pos(Pos::new(HPos::Left, VPos::Center));
@@ -200,7 +200,7 @@ impl Figure {
         Ok((self.width(), self.legend_height() + height * rows))
     }
 
-    fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Drawn<B> {
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> DrawResult<B> {
         let legend = self.legend_height();
         let (above, below) = area.split_vertically(legend as i32);
         if legend > 0 {
@@ -226,7 +226,7 @@ impl Chart {
         series.points.iter().filter_map(|&(x, y)| self.x.position(x).zip(self.y.position(y)))
     }
 
-    fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> Drawn<B> {
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> DrawResult<B> {
         let all = || self.series.iter().flat_map(|series| self.positions(series));
         let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
         let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
@@ -249,7 +249,7 @@ impl Chart {
             .y_desc(&self.y.label)
             .draw()?;
         for series in &self.series {
-            let look = Look::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
+            let look = Pen::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
             // Points are in pixels, so that dashes have the same length whatever the axes are.
             let plot = chart.plotting_area();
             let points = self.positions(series).map(|position| plot.map_coordinate(&position));

@@ -6,13 +6,13 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::coord::types::RangedCoordf64;
 
 /// A range of an axis with its marks. On a logarithmic axis, positions are logarithms of values.
-pub(crate) struct Marked {
+pub(crate) struct Ticks {
     pub range: Range<f64>,
     pub marks: Vec<f64>,
     pub is_logarithmic: bool,
 }
 
-impl Ranged for Marked {
+impl Ranged for Ticks {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
@@ -29,7 +29,7 @@ impl Ranged for Marked {
     }
 }
 
-impl ValueFormatter<f64> for Marked {
+impl ValueFormatter<f64> for Ticks {
     fn format_ext(&self, position: &f64) -> String {
         label(if self.is_logarithmic { position.exp() } else { *position })
     }

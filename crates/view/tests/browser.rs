@@ -188,7 +188,7 @@ fn pointing_and_arrow_keys_say_weights() {
 }
 
 #[test]
-fn what_the_mask_hides_is_not_a_weight() {
+fn hidden_keys_are_not_drawn_as_weights() {
     let steps = "
         const cells = document.querySelectorAll('#map td.masked');
         log(cells.length); log(cells[0].getAttribute('aria-label')); log(at('#masked').hidden);";

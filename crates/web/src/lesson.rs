@@ -34,7 +34,7 @@ struct Choices {
     seed: u64,
     /// The number of sequences in an update.
     batch: u64,
-    /// The most words of a sequence.
+    /// The largest number of words of a sequence.
     longest: usize,
     /// If false, the decoder sees the tokens that it is to predict (paper §3.2.3).
     mask: bool,

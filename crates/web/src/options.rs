@@ -47,8 +47,8 @@ impl Options {
     }
 }
 
-/// The settings of the search: those of the model, but for the ones that are `asked`. A beam that
-/// is not given is at least as wide as the alternatives are many.
+/// The settings of the search: the model's, with the values of `asked` in their place. A beam that
+/// is not given is at least as wide as the number of alternatives.
 pub fn searched(
     of_model: &SearchSettings,
     asked: &Map<String, Value>,

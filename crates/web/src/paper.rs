@@ -21,9 +21,9 @@ use wasm_bindgen::prelude::*;
 use crate::options::searched;
 use crate::{Files, said};
 
-/// The most tokens of either side: tables grow with the square of them.
+/// The largest number of tokens of either side: tables grow with the square of them.
 const LONGEST: usize = 60;
-/// The fewest candidates of a step that are shown.
+/// The smallest number of candidates of a step that are shown.
 const LIKELIEST: usize = 10;
 
 /// A Transformer that shows how it translates.
@@ -52,7 +52,7 @@ impl Paper {
     /// Loads a model directory, checking the hash of every file.
     ///
     /// # Errors
-    /// The errors of [`Translator::load`]; a model that is no Transformer.
+    /// The errors of [`Translator::load`]; a model that is not a Transformer.
     #[wasm_bindgen(constructor)]
     pub fn new(files: Files) -> Result<Paper, JsError> {
         said(Self::load(&files.0))
@@ -96,7 +96,7 @@ impl Paper {
         let model = without(self.model.clone(), &off);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = LIKELIEST.max(2 * settings.beam_size);
-        let watched = Watched { model: &neural, temperature, count, steps: Mutex::default() };
+        let watched = Recorder { model: &neural, temperature, count, steps: Mutex::default() };
         let best = search(&watched, &requests, &settings, &Batching::default())?[0].remove(0);
         let steps = watched.steps.into_inner().unwrap_or_else(PoisonError::into_inner);
         let divisors = (1..=steps.len() + 1).map(|n| settings.length_penalty.divisor(n));
@@ -177,14 +177,14 @@ struct Step {
 }
 
 /// A model whose steps are kept.
-struct Watched<'a> {
+struct Recorder<'a> {
     model: &'a NeuralModel,
     temperature: f64,
     count: usize,
     steps: Mutex<Vec<Step>>,
 }
 
-impl Watched<'_> {
+impl Recorder<'_> {
     /// The likeliest of the tokens with these logits.
     fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
         let tempered = |logit: f32| (f64::from(logit) / self.temperature) as f32;
@@ -200,7 +200,7 @@ impl Watched<'_> {
     }
 }
 
-impl StepModel for Watched<'_> {
+impl StepModel for Recorder<'_> {
     fn source_vocab(&self) -> usize {
         self.model.source_vocab()
     }
@@ -218,18 +218,18 @@ impl StepModel for Watched<'_> {
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        Box::new(WatchedDecoding { inner: self.model.start(sources), watched: self, parents: None })
+        Box::new(Recording { inner: self.model.start(sources), watched: self, parents: None })
     }
 }
 
-struct WatchedDecoding<'a> {
+struct Recording<'a> {
     inner: Box<dyn Decoding + 'a>,
-    watched: &'a Watched<'a>,
+    watched: &'a Recorder<'a>,
     /// The rows that the next ones continue, if they are others than before.
     parents: Option<Vec<usize>>,
 }
 
-impl Decoding for WatchedDecoding<'_> {
+impl Decoding for Recording<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let logits = self.inner.step(tokens);
         let parents = self.parents.take().unwrap_or_else(|| (0..tokens.len()).collect());

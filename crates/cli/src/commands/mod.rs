@@ -69,7 +69,7 @@ impl Computing {
     }
 
     /// The inputs that decide translations by the `models` (without any, by the one inside the
-    /// program) beside the text: the models by their manifests, which hold the hashes of their
+    /// program) besides the text: the models by their manifests, which hold the hashes of their
     /// files, and the options. `languages` are those of the command line.
     fn identity(
         &self,

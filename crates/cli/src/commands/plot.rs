@@ -20,7 +20,7 @@ pub struct Args {
     metric: Vec<Curve>,
     /// The quantity on the horizontal axis
     #[arg(long, default_value = "updates")]
-    against: Against,
+    against: XAxis,
     /// Write the picture to this file, .svg, or its numbers, .csv; may be given several
     /// times
     #[arg(long, short, required = true, value_name = "FILE")]
@@ -43,7 +43,7 @@ enum Curve {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Against {
+enum XAxis {
     /// Updates
     Updates,
     /// Minutes of training
@@ -103,7 +103,7 @@ fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
     Ok(Run { name: name(path, all), records })
 }
 
-/// Why `path` is no run, and what to name instead.
+/// The reason why `path` is not a run, and what to name instead.
 fn no_run(path: &Path) -> String {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> =
@@ -131,7 +131,7 @@ fn name(path: &Path, all: &[PathBuf]) -> String {
     }
 }
 
-fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
+fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
     let (title, y, field) = match curve {
         Curve::Loss => ("Loss", Axis::linear("nats per token"), "loss"),
         Curve::Perplexity => ("Perplexity", Axis::log("perplexity"), "ppl"),
@@ -140,8 +140,8 @@ fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
         Curve::Speed => ("Speed", Axis::linear("target tokens per second"), "tokens_per_second"),
     };
     let x = match against {
-        Against::Updates => Axis::linear("updates"),
-        Against::Minutes => Axis::linear("minutes"),
+        XAxis::Updates => Axis::linear("updates"),
+        XAxis::Minutes => Axis::linear("minutes"),
     };
     let series = runs.iter().flat_map(|run| series(field, against, run));
     let series = series.filter(|series| !series.points.is_empty()).collect();
@@ -150,12 +150,12 @@ fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
 
 /// The training curve and the validation curve of one run by a field of its records; either may be
 /// empty.
-fn series(field: &str, against: Against, run: &Run) -> [Series; 2] {
+fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
     let point = |record: &Record| {
         let fields = json!(record);
         let x = match against {
-            Against::Updates => fields["step"].as_f64()?,
-            Against::Minutes => fields["seconds"].as_f64()? / 60.0,
+            XAxis::Updates => fields["step"].as_f64()?,
+            XAxis::Minutes => fields["seconds"].as_f64()? / 60.0,
         };
         Some((x, fields[field].as_f64()?))
     };
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn training_and_validation_are_two_curves_of_one_run() {
-        let chart = chart(Curve::Loss, Against::Updates, &[run_of(records())]);
+        let chart = chart(Curve::Loss, XAxis::Updates, &[run_of(records())]);
         let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["a", "a, validation"]);
         assert_eq!(chart.series[0].points, [(50.0, 5.0)]);
@@ -195,13 +195,13 @@ mod tests {
 
     #[test]
     fn minutes_are_those_of_training() {
-        let chart = chart(Curve::Bleu, Against::Minutes, &[run_of(records())]);
+        let chart = chart(Curve::Bleu, XAxis::Minutes, &[run_of(records())]);
         assert_eq!(chart.series[0].points, [(1.0, 12.5)]);
     }
 
     #[test]
     fn a_run_without_validation_has_no_curve_of_it() {
-        let chart = chart(Curve::Bleu, Against::Updates, &[run_of(records()[..1].to_vec())]);
+        let chart = chart(Curve::Bleu, XAxis::Updates, &[run_of(records()[..1].to_vec())]);
         assert!(chart.series.is_empty());
     }
 

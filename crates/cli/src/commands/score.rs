@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// The inputs that decide the output, beside the texts.
+/// The inputs that decide the output, besides the texts.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let mut identity = args.computing.identity(&args.model, options, [&None, &None])?;
     identity["form"] = args.json.into();

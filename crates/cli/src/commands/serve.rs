@@ -63,17 +63,17 @@ pub struct Args {
     /// may be given several times
     #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
     trusted_proxy: Vec<IpNet>,
-    /// The most characters of a request
+    /// The largest number of characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     max_characters: usize,
     /// The longest time for a request's body, and then until its answer, in seconds
     #[arg(long, default_value_t = Limits::default().time.as_secs(), value_name = "SECONDS")]
     timeout: u64,
-    /// The most sentences that wait; requests beyond it are answered 503
+    /// The largest number of sentences that wait; requests beyond it are answered 503
     #[arg(long, default_value_t = QueueSettings::default().waiting, value_parser = at_least(1), value_name = "N")]
     max_waiting: usize,
-    /// The most sentences translated together; long ones and wide searches are fewer, since
-    /// together they cost at most 128 times as many tokens × beam
+    /// The largest number of sentences translated together; long ones and wide searches are fewer,
+    /// since together they cost at most 128 times as many tokens × beam
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     batch: usize,
     /// The number of batches translated at the same time [default: the number of processors]
@@ -82,8 +82,8 @@ pub struct Args {
     /// The megabytes of translations kept for sentences that come again; 0 keeps none
     #[arg(long, default_value_t = 64, value_name = "MB")]
     cache: usize,
-    /// The most megabytes of model files loaded at the same time; beyond it, the models that were
-    /// not used for longest are unloaded [default: no limit]
+    /// The largest number of megabytes of model files loaded at the same time; beyond it, the
+    /// models that were not used for longest are unloaded [default: no limit]
     #[arg(long, value_name = "MB")]
     max_memory: Option<u64>,
     /// Load each model when it is first asked for, not before the first request
@@ -135,7 +135,8 @@ fn file_of_pair(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     Ok((pair.parse()?, file.into()))
 }
 
-/// Checks that the `files` of the option `name` are for `pairs`, and one for each but for memories.
+/// Checks that the `files` of the option `name` are for `pairs`, and that no pair has two of them
+/// unless they are memories.
 fn check_files(
     name: &str,
     files: &[(LanguagePair, PathBuf)],
@@ -271,8 +272,8 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
     Ok(keys)
 }
 
-/// The lines of the log that wait for whoever reads it. More are dropped: no request waits for a
-/// reader.
+/// The largest number of log lines that are buffered. Further ones are dropped, so that no request
+/// waits for a reader of the log.
 const MOST_LINES: usize = 4096;
 
 /// A writer of lines of the log, which never blocks.
@@ -283,7 +284,7 @@ impl Lines {
         let (sender, lines) = sync_channel::<Vec<u8>>(MOST_LINES);
         std::thread::spawn(move || {
             for line in lines {
-                // A reader that has gone is no fault of the server.
+                // A reader that has gone is not an error of the server.
                 let _ = std::io::stderr().write_all(&line);
             }
         });

@@ -52,7 +52,8 @@ pub fn run(args: Args) -> Result<()> {
     print(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// `settings` with the change of `set`, which is `KEY=VALUE`; a value that is no JSON is text.
+/// `settings` with the change `set`, which is `KEY=VALUE`; a value that is not JSON is taken as
+/// text.
 fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
     let form = || wrong_usage(format_args!("--set {set}: write KEY=VALUE, such as beam_size=6"));
     let (key, text) = set.split_once('=').ok_or_else(form)?;
@@ -75,7 +76,7 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
 /// The path of the setting `key` in `all` settings.
 ///
 /// # Errors
-/// If there is none, with the one that may be meant.
+/// If there is no such setting, with the one that may be meant.
 fn path_of(key: &str, all: &Value) -> Result<String, String> {
     if all.get(key).is_some() || key.starts_with("length_penalty.") {
         return Ok(key.into());
@@ -91,7 +92,7 @@ fn path_of(key: &str, all: &Value) -> Result<String, String> {
     }
 }
 
-/// The one of `models` whose settings are to be changed, if they can be.
+/// The only one of `models`, if its settings can be changed.
 pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let [model] = models else {
         bail!("the settings of one model can be changed, not of {}; name one", models.len())

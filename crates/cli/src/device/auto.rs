@@ -1,6 +1,6 @@
 //! `--device auto`: the fastest device whose results agree with those of the CPU.
 //!
-//! Opens devices by their names.
+//! Devices are also opened by their names here.
 
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::auto;
 use super::found::Found;
-use super::name::{Backend, DeviceName, DeviceNames, Several};
+use super::name::{Backend, DeviceName, DeviceNames, Selection};
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 
@@ -113,8 +113,8 @@ impl DeviceNames {
         let mut devices = Vec::new();
         for name in &self.0 {
             match name {
-                Several::One(name) => devices.push(name.open()?),
-                Several::All(backend) => {
+                Selection::One(name) => devices.push(name.open()?),
+                Selection::All(backend) => {
                     let all = backend.devices()?.into_iter().map(Found::open);
                     devices.extend(all.collect::<Result<Vec<_>>>()?);
                 }

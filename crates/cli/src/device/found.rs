@@ -1,5 +1,3 @@
-//! Devices that are there.
-//!
 //! The devices of this build and this machine.
 
 use anyhow::{Result, bail, ensure};
@@ -67,7 +65,7 @@ impl Backend {
         Ok(found)
     }
 
-    /// The devices of the backend on this machine; none if the build lacks the backend.
+    /// The devices of the backend on this machine; empty if the build lacks the backend.
     pub fn found(self) -> Vec<Found> {
         match self {
             Self::Cpu => vec![cpu(self, Device::flex())],

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_without_a_panic_is_left_as_it_is() {
+    fn errors_without_a_panic_are_returned_unchanged() {
         let work = || Err::<(), _>(anyhow!("no such file"));
         let error = guarded("lower the budget", work).unwrap_err();
         assert_eq!(error.to_string(), "no such file");

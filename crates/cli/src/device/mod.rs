@@ -29,7 +29,7 @@ pub fn prepare() {
 }
 
 /// The same for a process that is not this program, such as an interpreter: `program` is the
-/// command that starts it, for the devices that are tested in a process of their own.
+/// command that starts it, for the devices that are tested in a separate process.
 pub fn prepare_within(program: Vec<std::ffi::OsString>) {
     #[cfg(feature = "gpu")]
     gpu::keep_tuning();

@@ -36,10 +36,10 @@ impl FromStr for DeviceName {
 /// The names of several devices, separated by commas; `BACKEND:all` names every device of a
 /// backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceNames(pub(super) Vec<Several>);
+pub struct DeviceNames(pub(super) Vec<Selection>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Several {
+pub(super) enum Selection {
     One(DeviceName),
     All(Backend),
 }
@@ -48,14 +48,14 @@ impl DeviceNames {
     /// Returns whether `backend` is one of the named backends, or may be chosen by `auto`.
     pub fn names(&self, backend: Backend) -> bool {
         self.0.iter().any(|name| match name {
-            Several::One(DeviceName::Auto) => true,
-            Several::One(DeviceName::Of(named, _)) | Several::All(named) => *named == backend,
+            Selection::One(DeviceName::Auto) => true,
+            Selection::One(DeviceName::Of(named, _)) | Selection::All(named) => *named == backend,
         })
     }
 
     /// Returns whether a backend is named.
     pub fn are_explicit(&self) -> bool {
-        !self.0.contains(&Several::One(DeviceName::Auto))
+        !self.0.contains(&Selection::One(DeviceName::Auto))
     }
 }
 
@@ -64,8 +64,8 @@ impl FromStr for DeviceNames {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |text: &str| match text.split_once(':') {
-            Some((backend, "all")) => Ok(Several::All(backend.parse()?)),
-            _ => Ok(Several::One(text.parse()?)),
+            Some((backend, "all")) => Ok(Selection::All(backend.parse()?)),
+            _ => Ok(Selection::One(text.parse()?)),
         };
         text.split(',').map(one).collect::<Result<_, _>>().map(Self)
     }
@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn several_devices_stand_between_commas() {
         let names: DeviceNames = "cpu,cuda:all,cpu:0".parse().unwrap();
-        let cpu = || Several::One(DeviceName::Of(Backend::Cpu, 0));
-        assert_eq!(names.0, [cpu(), Several::All(Backend::Cuda), cpu()]);
+        let cpu = || Selection::One(DeviceName::Of(Backend::Cpu, 0));
+        assert_eq!(names.0, [cpu(), Selection::All(Backend::Cuda), cpu()]);
         assert!(names.names(Backend::Cuda) && !names.names(Backend::Wgpu));
         assert!("cpu,,cpu".parse::<DeviceNames>().is_err());
     }

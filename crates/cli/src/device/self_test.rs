@@ -73,7 +73,7 @@ fn program() -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs the self-test of the device `name` in a process of its own, because a driver may crash the
+/// Runs the self-test of the device `name` in a separate process, because a driver may crash the
 /// process.
 ///
 /// # Errors

@@ -50,8 +50,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[place], &user_cache())
 }
 
-/// Returns whether `folder` is one into which a model inside the binary is unpacked, and in which
-/// no change lasts.
+/// Returns whether `folder` is one into which a model inside the binary is unpacked. Changes in it
+/// do not last.
 pub fn is_unpacked(folder: &Path) -> bool {
     folder.starts_with(user_cache().join("models"))
 }

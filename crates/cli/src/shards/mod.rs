@@ -1,13 +1,13 @@
-//! A text in several parts of consecutive lines, each of which is the work of a process of its own,
-//! on any machine.
+//! A text in several parts of consecutive lines (shards), each translated by a separate process, on
+//! any machine.
 //!
-//! Every process finds its lines by counting those of the text, so that the processes need nothing
-//! of each other. The outputs of all shards, one behind the other, are the output of one process.
-//! For that, shards consist of the same chunks from which one process makes its batches: sums are
-//! rounded differently in batches of other sizes, and products of 8-bit integers make a difference
-//! in the last digit one in the second, which gave one of 20,000 lines another translation. Text of
-//! megabytes per chunk, which is read in smaller ones, has no such promise; its lines are no
-//! sentences.
+//! Every process finds its lines by counting the lines of the text, so that the processes need not
+//! communicate. The outputs of all shards in order equal the output of a single process. For that,
+//! shards consist of the same chunks from which a single process makes its batches: sums are
+//! rounded differently in batches of other sizes, and products of 8-bit integers can turn a
+//! difference in the last digit into one in the second digit, which gave one of 20,000 lines
+//! another translation. This does not hold for chunks of many megabytes, which are read in smaller
+//! pieces; such lines are not sentences.
 
 mod shard;
 mod stamp;
@@ -30,7 +30,7 @@ use stamp::{TEXT, trusted, what_differs, write_stamp};
 
 /// The part of the text that a process translates: all of it, or a shard.
 pub struct Part {
-    /// The lines, counted from 0. Those of a whole text have no known end.
+    /// The lines, counted from 0. The end is not known for a whole text.
     pub lines: Range<u64>,
     /// The output; `None` is standard output.
     pub output: Option<PathBuf>,
@@ -39,9 +39,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part that the options ask for; `None` if its output is there already and is made from
-    /// the same. `texts` are read line by line together, in chunks of `chunk` lines. The `identity`
-    /// is what decides the output beside the texts.
+    /// The part that the options ask for; `None` if its output exists already and was made from the
+    /// same inputs. `texts` are read line by line together, in chunks of `chunk` lines. `identity`
+    /// describes everything that determines the output besides the texts.
     ///
     /// # Errors
     /// If a text of a shard can be read only once, or not at all.
@@ -92,7 +92,7 @@ impl Part {
         self.made_from.as_ref().map(|_| length(&self.lines))
     }
 
-    /// Opens the output: that of a shard appears when it is [finished](Self::finish).
+    /// Opens the output. The output of a shard appears when it is [finished](Self::finish).
     ///
     /// # Errors
     /// The errors of [`Output::create`].
@@ -103,8 +103,8 @@ impl Part {
         }
     }
 
-    /// Completes the `output` that has a result for every line before line `end`. That of a shard
-    /// gets its name, and then a stamp with what it was made from.
+    /// Completes the `output`, which has a result for every line before line `end`. The output of a
+    /// shard is renamed to its final name, and then gets a stamp that describes its inputs.
     ///
     /// # Errors
     /// The errors of [`complete`](Self::complete); if the output cannot be written.
@@ -120,8 +120,9 @@ impl Part {
         })
     }
 
-    /// Lets `publish` write the output, to its path, that has a result for every line before line
-    /// `end`, and return its hash, which a shard needs for its stamp.
+    /// Calls `publish` with the path to which it writes the output, which has a result for every
+    /// line before line `end`. `publish` returns the hash of the output, which a shard needs for
+    /// its stamp.
     ///
     /// # Errors
     /// The errors of `publish`; if the text has become shorter since its lines were counted, or the
@@ -155,8 +156,8 @@ pub fn length(lines: &Range<u64>) -> usize {
 /// The outputs of the `count` shards of `out`, in order.
 ///
 /// # Errors
-/// If one is missing or not as its stamp says, or if they are not the parts of one text, made in
-/// one way.
+/// If one is missing or does not match its stamp, or if they are not the parts of one text, made
+/// with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
     let missing: Vec<_> =
@@ -208,7 +209,7 @@ fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
     Ok(counts[0].0)
 }
 
-/// SHA-256 of what is read of `lines` of the `texts`.
+/// SHA-256 of the given `lines` of the `texts`.
 fn digest_of_lines(texts: &[(&Path, Side)], lines: &Range<u64>) -> Result<String> {
     let mut digest = Sha256::new();
     for &(path, side) in texts {

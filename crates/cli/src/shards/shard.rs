@@ -72,8 +72,8 @@ impl Shard {
         }
     }
 
-    /// The lines of this shard among `all` lines, counted from 0: whole chunks of `chunk` lines, of
-    /// which each shard has as many as the others, or one more.
+    /// The lines of this shard among `all` lines, counted from 0. They are whole chunks of `chunk`
+    /// lines; the numbers of chunks of two shards differ by at most one.
     pub(super) fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
         let chunks = u128::from(all.div_ceil(chunk));
         let end = |number: u64| {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_shard_is_refused_with_a_remedy() {
+    fn a_text_that_names_no_shard_is_refused_with_a_remedy() {
         assert_eq!(parse("1/1", &[]), Ok((1, 1)));
         assert_eq!(parse("12/12", &[]), Ok((12, 12)));
         for (text, remedy) in [

@@ -1,4 +1,4 @@
-//! The stamp of a shard: what its output was made from, in a hidden file beside it.
+//! The stamp of a shard: a description of the inputs of its output, in a hidden file beside it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,11 +10,11 @@ use burnformer_files::Temporary;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The key of what tells the whole text from others: a shard of the same lines of it need not be
-/// done again.
+/// The key of the description of the whole text. If only this differs, a shard of the same lines
+/// need not be done again.
 pub(super) const TEXT: &str = "whole text";
 
-/// The file that says what the output at `path` was made from. It is hidden, so that `OUT.*` names
+/// The path of the stamp of the output at `path`. The file is hidden, so that `OUT.*` matches
 /// outputs only.
 fn stamp_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
@@ -23,8 +23,9 @@ fn stamp_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The difference between the inputs of the output at `path` and `made_from`: empty if the output
-/// can be used, whose stamp then says so of the whole text too. `None` if there is none.
+/// The difference between the inputs of the output at `path` and `made_from`. It is empty if the
+/// output can be used; the stamp is then updated to the present whole text. `None` if there is no
+/// output.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);

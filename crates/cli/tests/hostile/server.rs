@@ -72,7 +72,7 @@ impl Server {
         Duration::from_millis(ticks * 10)
     }
 
-    /// The most bytes of memory that the process has had.
+    /// The largest number of bytes of memory that the process has had.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -117,7 +117,7 @@ fn without_a_general_text_the_model_translates_the_sources_of_the_memory() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
+fn impossible_values_are_refused_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (memory, out) = (catalogue(folder.path(), 100, 0), folder.path().join("new"));
     for (option, value, code, needle) in [

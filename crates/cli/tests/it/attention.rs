@@ -69,7 +69,7 @@ fn a_page_is_written() {
 }
 
 #[test]
-fn what_the_model_lacks_is_refused_with_what_it_has() {
+fn a_layer_or_head_that_the_model_lacks_is_refused_with_the_range() {
     let refusal = |more: &[&str]| {
         let output = attention(&[&["eins"], more].concat());
         assert_eq!(output.status.code(), Some(1));

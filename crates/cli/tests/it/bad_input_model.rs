@@ -44,7 +44,7 @@ fn replaced(file: &str, from: &str, to: &str, needles: &[&str]) {
 }
 
 #[test]
-fn what_is_no_model_directory_is_named() {
+fn a_path_that_is_not_a_model_directory_is_named() {
     let folder = tempfile::tempdir().unwrap();
     refused_by_all(&folder.path().join("nowhere"), &["nowhere: no such folder", "runs/NAME/best"]);
     refused_by_all(folder.path(), &["holds no manifest.json", "best/"]);

@@ -253,7 +253,7 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
 }
 
 #[test]
-fn what_is_done_is_told_with_what_goes_on() {
+fn an_existing_run_and_the_columns_of_scores_are_explained() {
     let said = stderr(&run(&[
         "train",
         "--out",

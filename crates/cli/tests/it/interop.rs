@@ -125,7 +125,7 @@ fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
 
 /// The default preset has normalised queries and keys, which CTranslate2 alone has.
 #[test]
-fn what_a_model_can_be_exported_to_is_said_before_it_is_trained() {
+fn a_dry_run_names_the_formats_to_which_the_model_can_be_exported() {
     let said = |preset: &str| stdout(&run(&["train", "--preset", preset, "--dry-run"]));
     let default = said("speedrun");
     assert!(default.contains("# can be exported to: ctranslate2, ctranslate2-int8\n"), "{default}");
@@ -138,7 +138,7 @@ fn what_a_model_can_be_exported_to_is_said_before_it_is_trained() {
 }
 
 #[test]
-fn what_cannot_be_imported_or_exported_says_why_and_leaves_nothing() {
+fn a_failed_import_or_export_says_why_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("model").display().to_string();
     let empty = folder.path().display().to_string();

@@ -37,7 +37,7 @@ fn a_quantised_model_is_a_quarter_as_large_and_translates_alike_in_every_batch()
 }
 
 #[test]
-fn what_is_there_already_and_what_is_quantised_already_is_refused() {
+fn an_existing_output_and_a_quantised_model_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [once, twice] =
         ["once", "twice"].map(|name| folder.path().join(name).display().to_string());

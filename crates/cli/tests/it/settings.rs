@@ -14,7 +14,7 @@ fn settings(model: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_set_is_what_the_model_does_from_then_on() {
+fn a_changed_setting_is_used_from_then_on() {
     let copy = Untrained::get().copy();
     let model = copy.path().to_str().unwrap();
     let n_best = |json: &str| serde_json::from_str::<Value>(json).unwrap()["tokens"].clone();

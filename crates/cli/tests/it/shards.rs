@@ -246,7 +246,7 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
 }
 
 #[test]
-fn what_are_not_the_parts_of_one_text_is_not_gathered() {
+fn shards_of_different_texts_are_not_gathered() {
     let fixture = Fixture::of(20);
     assert_refused(&fixture.gather(4), 1, &["out.1-of-4: is missing (4 of 4 shards)"]);
     assert_refused(&fixture.gather(0), 2, &["--shards"]);
@@ -292,7 +292,7 @@ fn what_are_not_the_parts_of_one_text_is_not_gathered() {
 }
 
 #[test]
-fn what_is_no_shard_is_refused_with_a_remedy() {
+fn a_wrong_shard_is_refused_with_a_remedy() {
     let fixture = Fixture::of(3);
     for (shard, remedy) in [
         ("0/4", "--array=1-4"),

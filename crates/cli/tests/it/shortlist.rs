@@ -76,7 +76,7 @@ fn the_same_text_gives_the_same_file_on_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_no_shortlist_of_the_model_is_refused_by_name() {
+fn a_file_that_is_not_a_shortlist_of_the_model_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (list, _) = made(folder.path(), &[]);
     let model = Trained::get().model();

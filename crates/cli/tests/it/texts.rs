@@ -1,5 +1,5 @@
-//! Texts that are no files of the user's, and runs that are moved: a run knows its texts wherever
-//! it lies.
+//! Texts that are not files of the user, and runs that are moved: a run finds its texts wherever
+//! its folder is.
 #![cfg(unix)]
 
 use crate::common;
@@ -311,7 +311,7 @@ fn temporaries(home: &Home) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_a_kill_while_a_pipe_is_read_leaves_is_removed_by_the_next_run() {
+fn leftovers_of_a_kill_while_a_pipe_is_read_are_removed_by_the_next_run() {
     use std::io::Write;
     let home = Home::new();
     fs::write(home.path("train.tsv"), "eins zwei\tone two\n".repeat(100)).unwrap();
@@ -342,7 +342,7 @@ fn what_a_kill_while_a_pipe_is_read_leaves_is_removed_by_the_next_run() {
 }
 
 #[test]
-fn what_a_run_and_its_cache_hold_is_as_private_as_the_umask_says() {
+fn the_files_of_a_run_and_its_cache_have_the_permissions_of_the_umask() {
     use std::os::unix::fs::PermissionsExt;
     for (umask, expected) in [("077", 0o600), ("022", 0o644)] {
         let home = Home::new();

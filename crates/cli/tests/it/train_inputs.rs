@@ -28,7 +28,7 @@ fn a_dry_run_prints_a_configuration_that_can_be_used() {
     assert!(!of(&short, "time").contains(" for 800 updates"), "{short}");
 }
 
-/// The lines of a dry run that are no comments.
+/// The lines of a dry run that are not comments.
 fn settings(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#')).collect()
 }

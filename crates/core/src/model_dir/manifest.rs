@@ -70,8 +70,8 @@ pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
     verify_all(source.into(), |_| true)
 }
 
-/// Checks what [`verify`] checks but for the weights, which [`load`](super::load) checks when it
-/// reads them: each file is read once.
+/// Checks every file except the weights, which [`load`](super::load) checks when it reads them, so
+/// that each file is read once.
 ///
 /// # Errors
 /// The errors of [`verify`].

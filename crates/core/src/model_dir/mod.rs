@@ -117,7 +117,7 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
     }
 }
 
-/// The numbers in which the model in `source` multiplies by default.
+/// The compute type in which the model in `source` multiplies by default.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -195,9 +195,9 @@ fn build(
     loaded.map_err(|error| ModelDirProblem::Parameters(error).at(files.join(WEIGHTS)))
 }
 
-/// Configuration and parameters of the model in `dir`, as they stand in the files: for programs
-/// that need no device. The parameters are as many numbers as the configuration says; their names
-/// and shapes are not checked.
+/// The configuration and the parameters of the model in `dir`, read from the files without building
+/// the model: for programs that need no device. The total number of parameters is checked against
+/// the configuration; their names and shapes are not.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.

@@ -13,9 +13,9 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 
 use super::error::ModelDirError;
 
-/// The number of bytes that say how long the header is.
+/// The number of bytes of the length of the header.
 const LENGTH: u64 = 8;
-/// The number of bytes from which on a tensor is hashed while the next one is read.
+/// Tensors of at least this many bytes are hashed while the next one is read.
 const PARALLEL: usize = 1 << 16;
 /// The number of bytes that are read at a time.
 const PIECE: usize = 1 << 18;
@@ -33,8 +33,8 @@ pub fn read_tensors(
     read_from(path, &mut &*bytes, bytes.len() as u64, |_| ())
 }
 
-/// Does what [`read_tensors`] does with the `size` bytes that `file` yields. `seen` is given every
-/// byte that is read, in order, while the next ones are read.
+/// Reads tensors as [`read_tensors`] does, from the `size` bytes of `file`. Calls `seen` with all
+/// bytes, in order, while the next ones are read.
 ///
 /// # Errors
 /// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
@@ -99,14 +99,14 @@ fn is_known(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::F32 | Dtype::I8)
 }
 
-/// The numbers of one tensor as they stand in the file, and its shape.
+/// The numbers of one tensor in the type of the file, and its shape.
 struct Stored {
     numbers: Numbers,
     shape: Vec<usize>,
 }
 
 enum Numbers {
-    /// In the order of bytes of the file, which is that of most machines.
+    /// Little-endian, as in the file.
     Float32(Vec<f32>),
     Int8(Vec<u8>),
 }
@@ -129,8 +129,8 @@ impl Stored {
     }
 }
 
-/// Reads `count` elements, a piece at a time: what is set to zero is still in the cache when it is
-/// written again.
+/// Reads `count` elements, a piece at a time, so that the zeroed memory is still in the cache when
+/// it is overwritten.
 fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<Vec<T>> {
     let mut elements = Vec::with_capacity(count);
     while elements.len() < count {
@@ -202,9 +202,9 @@ pub fn write_tensors(
     write_stored(path, tensors.iter().map(|(name, data)| as_float32(name, data)).collect())
 }
 
-/// Does what [`write_tensors`] does, with the matrices that models multiply with in 8 bits: the
-/// integers of [`quantize_rows`] under their name, and the scales of their rows under their name
-/// and `.scale`.
+/// Writes named tensors to `path` as [`write_tensors`] does, but the matrices of products in 8
+/// bits: the integers of [`quantize_rows`] under the name of the matrix, and the scales of the rows
+/// under that name and `.scale`.
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
@@ -219,7 +219,8 @@ pub fn write_quantized(
     write_stored(path, tensors.iter().flat_map(stored).collect())
 }
 
-/// Returns whether models multiply with a parameter: a matrix that is no table of positions.
+/// Returns whether models multiply by a parameter: whether it is a matrix other than a table of
+/// positions.
 fn is_multiplied(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && !name.contains("position")
 }

@@ -81,8 +81,9 @@ impl RnnDecoder {
         }
     }
 
-    /// Computes what decoding needs of the source, from the encoder states of both directions
-    /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
+    /// Computes the parts of the encoded source that decoding needs, from the encoder states of
+    /// both directions (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true`
+    /// hides).
     pub fn remember(
         &self,
         [forward, backward]: [Tensor<3>; 2],

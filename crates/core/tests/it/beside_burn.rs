@@ -257,8 +257,8 @@ fn peak() -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) / 1e3
 }
 
-/// One side in a process of its own: milliseconds forward, and forward and backward, and its peak
-/// of memory.
+/// One side in a separate process: milliseconds forward, and forward and backward, and its peak of
+/// memory.
 fn measure(name: &str, side: &str) -> [f64; 3] {
     let device = Device::default().autodiff();
     let pass = pass(name, side, &device);

@@ -1,5 +1,5 @@
-//! Vectors in the place of token ids: a Transformer hears words, sequences of feature vectors as
-//! speech gives them, and writes their letters.
+//! Vectors in place of token ids: a Transformer hears words, sequences of feature vectors as speech
+//! gives them, and writes their letters.
 
 use std::error::Error;
 
@@ -16,7 +16,7 @@ const LETTERS: usize = 12;
 const FEATURES: usize = 16;
 /// The number of letters of a word.
 const LEN: usize = 5;
-/// The most frames of a word: each letter sounds for two to four frames.
+/// The largest number of frames of a word: each letter sounds for two to four frames.
 const FRAMES: usize = 4 * LEN;
 const BATCH: usize = 32;
 /// The id that opens a word.

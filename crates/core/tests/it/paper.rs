@@ -240,7 +240,7 @@ fn the_costs_of_the_base_model_are_those_by_hand() {
     let source = 6 * (4 * square + 2 * 512 * 20 + network) + 6 * 2 * square;
     let target = 6 * (6 * square + 2 * 512 * (20 + 30) + network);
     assert_eq!(costs(Precision::Float32).map(|cost| cost.multiplications), [source, target]);
-    // A window bounds the products of self-attention: 2·3 + 1 keys in the place of 20 and 30.
+    // A window bounds the products of self-attention: 2·3 + 1 keys in place of 20 and 30.
     let config = TransformerConfig { attention_window: Some(3), ..config };
     let windowed = config.cost(20, 30, Precision::Float32).map(|cost| cost.multiplications);
     assert_eq!(windowed, [source - 6 * 2 * 512 * 13, target - 6 * 2 * 512 * 23]);

@@ -15,7 +15,7 @@
 //! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in
 //! memory: lengths and pairs are read where they are needed.
 //!
-//! Files of the cache folder, which several processes may use at the same time.
+//! Several processes may use the cache folder at the same time.
 
 mod build;
 mod header;

@@ -120,7 +120,7 @@ impl TokenizedCorpus {
         Self { tokens, pairs, hash: hex(&key_of(&[b"mixture", &hashes])), report, parts }
     }
 
-    /// The corpora of a mixture; empty for a corpus of its own.
+    /// The corpora of a mixture; empty for a single corpus.
     pub fn parts(&self) -> &[MixedPart] {
         &self.parts
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cache_is_damaged_and_says_so() {
+    fn a_file_that_is_not_a_cache_is_reported_as_damaged() {
         for content in [&b""[..], b"short", &[0; 2000]] {
             let error = error(content);
             assert!(matches!(error, DataError::DamagedCache(..)), "{error:?}");

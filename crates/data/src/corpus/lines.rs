@@ -3,7 +3,7 @@
 use std::io::{BufRead, Cursor, Read, empty};
 use std::path::{Path, PathBuf};
 
-use super::open::{Opened, check_encoding, decompress, open};
+use super::open::{OpenText, check_encoding, decompress, open};
 use super::{Side, Utf8Policy, is_standard_input, is_tsv};
 use crate::error::{DataError, Result};
 
@@ -37,7 +37,7 @@ pub struct Repair {
 /// A streaming reader of lines: exactly one [`Line`] for every line of the input.
 pub struct LineReader {
     path: PathBuf,
-    input: Opened,
+    input: OpenText,
     policy: Utf8Policy,
     cut_long_lines: bool,
     /// The column that is read of TSV.
@@ -81,7 +81,7 @@ impl LineReader {
         Ok(Self::over(Path::new(name), decompress(Path::new(name), Box::new(reader))?, policy))
     }
 
-    fn over(path: &Path, input: Opened, policy: Utf8Policy) -> Self {
+    fn over(path: &Path, input: OpenText, policy: Utf8Policy) -> Self {
         let path =
             if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() };
         Self {

@@ -1,7 +1,7 @@
 //! Opens a file with or without compression. Compression is recognised by the first bytes, not by
 //! the name.
 //!
-//! Texts that can be read only once: standard input, pipes, and the files under `/dev/fd` that a
+//! Some texts can be read only once: standard input, pipes, and the files under `/dev/fd` that a
 //! shell provides.
 
 use std::cmp::Ordering;
@@ -18,13 +18,13 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const BUFFER: usize = 1 << 16;
 
 /// An open text, and whether it is decompressed while it is read.
-pub(super) struct Opened {
+pub(super) struct OpenText {
     pub reader: Box<dyn BufRead + Send>,
     pub compressed: bool,
 }
 
 /// Opens `path`, or standard input for `-`.
-pub(super) fn open(path: &Path) -> Result<Opened> {
+pub(super) fn open(path: &Path) -> Result<OpenText> {
     if is_standard_input(path) {
         return decompress(path, Box::new(io::stdin()));
     }
@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     decompress(path, Box::new(file))
 }
 
-/// The whole of `path` (`-` is standard input), decompressed, with every character as it is. Bytes
+/// The whole text of `path` (`-` is standard input), decompressed, with all its characters. Bytes
 /// that are not UTF-8 become U+FFFD. Returns whether there were any.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 }
 
 /// Wraps `raw` in the decoder for its first bytes.
-pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
+pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<OpenText> {
     let head = read_head(&mut raw).map_err(|cause| DataError::Unreadable(path.into(), cause))?;
     let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
     check_name(path, &head, gzip, zstd)?;
@@ -78,7 +78,7 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     } else {
         Box::new(whole)
     };
-    Ok(Opened { reader, compressed: gzip || zstd })
+    Ok(OpenText { reader, compressed: gzip || zstd })
 }
 
 /// Reads from `raw` until plain text can be told from compressed text, and waits for no more: a

@@ -117,7 +117,8 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
     }
 }
 
-/// Checks that texts have equally many lines, of which each has the number and the path.
+/// Checks that texts have equally many lines. `texts` has the number of lines and the path of each
+/// text.
 ///
 /// # Errors
 /// [`DataError::LineCountMismatch`] of the shortest and the longest.

@@ -48,19 +48,19 @@ pub struct SamplerState {
 pub struct BatchSampler {
     corpus: Arc<TokenizedCorpus>,
     settings: SamplerSettings,
-    /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a corpus
-    /// of its own.
+    /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a single
+    /// corpus.
     mixture: Arc<Vec<Entry>>,
     /// Number of pairs that fit the budget.
     fitting: usize,
-    /// The most source and target tokens of such a pair.
+    /// The largest numbers of source and target tokens of such a pair.
     longest: [u32; 2],
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<PlanCache>>,
 }
 
-/// The last plan.
+/// The plans that were computed last.
 #[derive(Default)]
-struct Known {
+struct PlanCache {
     /// A window by seed, epoch and number.
     window: Option<([u64; 3], Arc<EpochPlan>)>,
     /// The ends of the windows of an epoch by its seed and number.
@@ -150,7 +150,7 @@ impl BatchSampler {
         Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
 
-    /// The most source and target columns, `</s>` and padding to
+    /// The largest numbers of source and target columns, `</s>` and padding to
     /// [`multiple`](SamplerSettings::multiple) included, that a batch of any epoch can have.
     pub fn most_columns(&self) -> [usize; 2] {
         columns(self.longest, self.settings.multiple)
@@ -205,7 +205,7 @@ impl BatchSampler {
         Ok(plan)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, PlanCache> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

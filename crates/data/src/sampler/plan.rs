@@ -20,8 +20,8 @@ pub struct SamplerSettings {
     pub seed: u64,
     /// The special ids of the batches.
     pub special: SpecialIds,
-    /// The most pairs that are planned together. A larger corpus is divided into windows, and a
-    /// batch has pairs of one.
+    /// The largest number of pairs that are planned together. A larger corpus is divided into
+    /// windows, and a batch has pairs of one.
     pub window: usize,
 }
 

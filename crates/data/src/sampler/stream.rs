@@ -1,6 +1,6 @@
-//! The batches of one epoch after another, each with its position.
+//! Streams of batches, one epoch after another, each batch with its position.
 //!
-//! The batches of whole updates, of which each process makes its share.
+//! An [`UpdateStream`] yields the batches of whole updates; each process reads its share of them.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// A process that is alone.
+    /// The only process.
     pub const ALONE: Self = Self { number: 0, count: 1 };
 
     /// Returns whether the batch with number `index` of an update belongs to this process.
@@ -130,8 +130,8 @@ impl Rank {
 /// The batches of one update that a process makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedUpdate {
-    /// The batches with the numbers `number`, `number + count`, … of the update, where these are
-    /// those of the [`Rank`].
+    /// The batches of the update with the indices `number`, `number + count`, …, by the fields of
+    /// [`Rank`].
     pub batches: Vec<Batch>,
     /// The position before the update.
     pub from: SamplerState,

@@ -16,7 +16,7 @@ type Pair = (u32, u32);
 
 /// The result of training: tokens in the order of their ids, and merges in the order of their
 /// ranks.
-pub(super) struct Learnt {
+pub(super) struct Merges {
     pub tokens: Vec<String>,
     pub merges: Vec<(String, String)>,
 }
@@ -32,7 +32,7 @@ pub(super) fn learn(
     alphabet: &[char],
     vocab_size: usize,
     max_piece_chars: usize,
-) -> Learnt {
+) -> Merges {
     let mut learner = Learner::new(words, fixed, alphabet, max_piece_chars);
     while learner.tokens.len() < vocab_size {
         let Some(pair) = learner.most_frequent() else {
@@ -42,7 +42,7 @@ pub(super) fn learn(
     }
     let text = |id: u32| learner.tokens[id as usize].clone();
     let merges = learner.merges.iter().map(|&(a, b)| (text(a), text(b))).collect();
-    Learnt { tokens: learner.tokens, merges }
+    Merges { tokens: learner.tokens, merges }
 }
 
 /// Marks a gap between two words.
@@ -333,7 +333,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_learnt_is_what_the_definition_gives(
+        fn learnt_merges_are_those_of_the_definition(
             text in proptest::collection::vec(("[abc]{1,20}", 1u64..4), 1..12),
             size in 3usize..60,
             longest in 1usize..12,

@@ -47,11 +47,12 @@ pub struct Tokenizer {
     keeps_invisible: bool,
     /// If true, its `tokenizer.json` tells other readers to leave them out.
     tells_rule: bool,
-    /// The words of texts that came in large numbers, if the tokeniser allows it.
+    /// The ids of words that occurred in large batches of texts, if the tokeniser can be cached by
+    /// words.
     words: Arc<OnceLock<Option<WordCache>>>,
 }
 
-/// The number of texts from which on their words are remembered, and of those that are encoded
+/// The words of at least this many texts are cached, and the number of texts that are encoded
 /// together.
 const MANY: usize = 1024;
 const TOGETHER: usize = 256;
@@ -151,9 +152,9 @@ impl Tokenizer {
         }
     }
 
-    /// `text` as [`encode`](Self::encode) reads it: without its
-    /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's own
-    /// normaliser replaces, as some make spaces of zero-width spaces.
+    /// `text` as [`encode`](Self::encode) reads it: without [invisible](burnformer_text::visible)
+    /// characters, except for those that the tokeniser's normaliser replaces (some normalisers turn
+    /// zero-width spaces into spaces).
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.keeps_invisible {
             true => Cow::Borrowed(text),
@@ -161,9 +162,9 @@ impl Tokenizer {
         }
     }
 
-    /// The tokeniser for texts as people give them: one [of a SentencePiece
-    /// model](Self::from_sentencepiece) encodes every character as the library does, and then
-    /// leaves out [invisible](Self::visible) ones.
+    /// This tokeniser, which leaves out [invisible](Self::visible) characters from now on. By
+    /// default, a tokeniser [of a SentencePiece model](Self::from_sentencepiece) encodes every
+    /// character as the library does.
     #[must_use]
     pub fn without_invisible(self) -> Self {
         Self { keeps_invisible: false, ..self }
@@ -202,7 +203,7 @@ impl Tokenizer {
         self.decode_copying(ids, &[])
     }
 
-    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in the place of each
+    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in place of each
     /// unknown token.
     pub fn decode_copying(&self, ids: &[u32], copies: &[String]) -> String {
         match &self.kind {

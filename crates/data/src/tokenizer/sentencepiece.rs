@@ -22,10 +22,10 @@ pub(super) struct SentencePieceTokenizer {
     model_bytes: Vec<u8>,
     vocab_bytes: Vec<u8>,
     ids: HashMap<String, u32>,
-    /// The tokens by their ids; empty where there is none.
+    /// The tokens by their ids; an id without a token has an empty text.
     tokens: Vec<String>,
-    /// Tokens that name languages and are no pieces, as M2M100 (`__fr__`) and NLLB (`fra_Latn`)
-    /// have them.
+    /// Ids of tokens that name languages and are not pieces, as in M2M100 (`__fr__`) and NLLB
+    /// (`fra_Latn`).
     languages: HashSet<u32>,
     pub special: TokenizerSpecialIds,
 }
@@ -172,7 +172,7 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-/// The ids of the tokens of `ids` that name languages as M2M100 and NLLB do, and are no pieces of
+/// The ids of the tokens of `ids` that name languages as in M2M100 and NLLB, and are not pieces of
 /// `model`.
 fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> {
     let pieces: HashSet<&str> = (0..model.len() as u32).filter_map(|id| model.piece(id)).collect();

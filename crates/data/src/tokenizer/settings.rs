@@ -24,9 +24,9 @@ pub struct TokenizerSettings {
     /// The share of the text's characters that get a token of their own, above 0 and at most 1; the
     /// rarest others are spelt in bytes. Lower it to 0.9995 for Chinese or Japanese.
     pub character_coverage: f64,
-    /// The most characters of text that the tokeniser is trained on; from 1 to 1,000,000,000. Of
-    /// longer text a sample is taken over its whole length, pair by pair. This bounds memory and
-    /// time; more text changes little.
+    /// The largest number of characters of text that the tokeniser is trained on; from 1 to
+    /// 1,000,000,000. Of longer text a sample is taken over its whole length, pair by pair. This
+    /// bounds memory and time; more text changes little.
     pub max_training_chars: usize,
     /// If true, a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead
     /// of an error.

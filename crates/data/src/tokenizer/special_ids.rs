@@ -26,7 +26,7 @@ impl Default for SpecialIds {
     }
 }
 
-/// The ids of tokens that no text holds, as a tokeniser's files have them.
+/// The ids of the special tokens in a tokeniser's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenizerSpecialIds {
     /// Fills the short rows of a batch.

@@ -1,9 +1,9 @@
 //! Trains a tokeniser from lines of text.
 //!
-//! The words of a training sample with their counts. The rarest characters are left to bytes.
+//! The lines are read once. A sample of bounded size is taken from a text of unknown length, and
+//! the same text gives the same sample.
 //!
-//! A sample of bounded size from a text of unknown length, taken in one pass. The same text gives
-//! the same sample.
+//! The words of the sample are counted. The rarest characters are left to bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_turns_is_sampled_evenly() {
+    fn alternating_lines_are_sampled_evenly() {
         for period in 2..9 {
             let mut sample = Sample::new(10_000);
             (0..10_000).for_each(|i| sample.push(&[&(i % period).to_string().repeat(10)]));

@@ -1,5 +1,5 @@
-//! The ids of words that came before. Most words of a text come again, and to look one up takes a
-//! tenth of the time in which the `tokenizers` library normalises, splits and merges it.
+//! A cache of the ids of words. Most words of a text are repeated, and a look-up takes a tenth of
+//! the time in which the `tokenizers` library normalises, splits and merges a word.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

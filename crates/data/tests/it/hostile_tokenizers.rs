@@ -37,7 +37,7 @@ fn is_refused(json: &Value, expected: &str, parts: &[&str]) {
     }
 }
 
-/// Asserts what [`is_refused`] does, for a value in the place of a part of a BPE file.
+/// Asserts what [`is_refused`] does, for a value in place of a part of a BPE file.
 #[track_caller]
 fn is_refused_at(pointer: &str, value: Value, expected: &str, parts: &[&str]) {
     is_refused(&with(pointer, value), expected, parts);
@@ -222,7 +222,7 @@ fn added_tokens_that_fill_the_memory_are_refused() {
 }
 
 #[test]
-fn what_only_a_trial_finds_is_refused_by_its_part() {
+fn problems_that_only_a_trial_finds_are_refused_by_their_part() {
     // An empty prefix makes the library lose count of its first character, on which the next step
     // trips.
     let steps = vec![json!({"type": "Prepend", "prepend": ""}), json!({"type": "Lowercase"})];
@@ -233,7 +233,7 @@ fn what_only_a_trial_finds_is_refused_by_its_part() {
 }
 
 #[test]
-fn what_cannot_be_parsed_without_a_panic_is_invalid() {
+fn a_file_whose_parsing_panics_is_invalid() {
     let map = json!({"type": "Precompiled", "precompiled_charsmap": 7});
     let decoder = json!({"type": 7});
     let mut merges = good();

@@ -101,7 +101,7 @@ impl File<'_> {
     }
 }
 
-/// The text of lines that a reader sees as one, with its paragraphs; none if it has a placeable
+/// The text of lines that a reader sees as one, with its paragraphs; `None` if it has a placeable
 /// that is not known to be a part of a text.
 fn joined(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {

@@ -76,7 +76,7 @@ impl Keys {
         }
     }
 
-    /// Takes the key of the next value, and whether it stays as it is: keys that begin with `@` or
+    /// Takes the key of the next value, and whether it stays unchanged: keys that begin with `@` or
     /// `$` tell about others, and so do those below an empty key.
     fn next(&mut self) -> (String, bool) {
         let Some(container) = self.open.last_mut() else { return Default::default() };
@@ -93,7 +93,7 @@ impl Keys {
         self.open.push(Container { name, start, is_kept, ..Container::default() });
     }
 
-    /// Ends an object or a list. Notes in an entry of the file stay as they are.
+    /// Ends an object or a list. Notes in an entry of the file stay unchanged.
     pub(super) fn close(&mut self) {
         let Some(Container { name, start, is_entry, notes, .. }) = self.open.pop() else { return };
         if is_entry && self.open.len() == 1 {
@@ -109,7 +109,7 @@ impl Keys {
         container.notes.extend(NOTES.contains(&key).then_some(start..self.texts.len()));
     }
 
-    /// A value at `range`; without a text, it stays as it is.
+    /// A value at `range`; without a text, it stays unchanged.
     pub(super) fn value(&mut self, range: Range<usize>, text: Option<String>, spelling: Spelling) {
         let ((key, is_kept), start) = (self.next(), self.texts.len());
         let source = text.filter(|_| !is_kept);

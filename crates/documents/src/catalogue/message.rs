@@ -14,7 +14,7 @@ use crate::xml_text::text_of;
 pub struct Message {
     /// The line of the file at which the message begins, from 1.
     pub line: usize,
-    /// The context that tells it from others of the same source: PO's `msgctxt`, a unit's id.
+    /// The context that distinguishes messages with the same source: PO's `msgctxt`, a unit's id.
     pub context: String,
     /// The source text. It may have tags.
     pub source: String,
@@ -51,9 +51,8 @@ impl Message {
     }
 }
 
-/// Values that are no language, though they have letters: names of programs with a sign, a capital
-/// or a digit within, codes of languages, switches, rules of plurals, choices of Java, single
-/// letters.
+/// Values with letters that are not text to translate: identifiers with a sign, a capital or a
+/// digit within, language codes, switches, plural rules, choice formats of Java, single letters.
 static CODE: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"^(?:true|false|null|[A-Za-z]|nplurals\s*=.*|[^\s{}%<>$]*(?:[a-z][A-Z]|[a-zA-Z][0-9]|\w[_.:=+]\w)[^\s{}%<>$]*|",
@@ -69,9 +68,9 @@ fn is_language(text: &str) -> bool {
 /// The state of the translation of a [`Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageState {
-    /// There is none.
+    /// The message has no translation.
     Untranslated,
-    /// It has to be reviewed.
+    /// The translation has to be reviewed.
     Fuzzy,
     /// It is ready for use.
     Translated,
@@ -106,7 +105,7 @@ impl Slot {
     }
 }
 
-/// A file that is no catalogue of its format.
+/// The error for a file that is not a valid catalogue of its format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct BrokenCatalogue {

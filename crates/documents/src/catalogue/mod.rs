@@ -1,5 +1,5 @@
-//! Catalogues: files of messages with their translations, such as PO, XLIFF and TMX. Everything in
-//! them stays byte for byte, except for the slots of what is translated.
+//! Catalogues: files of messages with their translations, such as PO, XLIFF and TMX. All bytes of a
+//! file stay unchanged, except in the slots of translated messages.
 
 mod android;
 mod fluent;
@@ -35,17 +35,18 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?(?:[A-Za-z][^<>]*|\d+\
 pub struct Catalogue {
     /// The messages, in the order of the file.
     pub messages: Vec<Message>,
-    /// The languages from which and into which the file translates, as it writes them, if it does.
+    /// The source and target language, as the file writes them; `None` if it does not name them.
     pub languages: [Option<String>; 2],
 }
 
 impl Catalogue {
-    /// Reads `text`, which must be in the `languages` that are given: codes such as `de`, `pt-BR`.
-    /// A file of more than two languages (TMX) has the messages from one into the other of them.
+    /// Reads `text`. The `languages` that are given, codes such as `de` and `pt-BR`, must be those
+    /// of the file. Of a file with more than two languages (TMX), the messages from the one into
+    /// the other are read.
     ///
     /// # Errors
-    /// If the file is broken, or has not these languages. A format that is none of catalogues has
-    /// no messages.
+    /// If the file is broken, or does not have these languages. A format that is not a catalogue
+    /// has no messages.
     pub fn read(
         text: &str,
         format: Format,
@@ -106,7 +107,7 @@ pub(crate) fn format_of(text: &str) -> Format {
 }
 
 /// `text` with `translations` in their slots. Each has the text and whether it is another one than
-/// the source; a message of which all forms are the source stays as it is.
+/// the source; a message of which all forms are the source stays unchanged.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
     let groups: HashSet<usize> = translations
         .iter()

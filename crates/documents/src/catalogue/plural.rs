@@ -16,7 +16,7 @@ pub(super) struct Form {
     pub(super) has_others: bool,
 }
 
-/// The plural forms that the header field `rule` describes; none if it describes none.
+/// The plural forms that the header field `rule` describes; `None` if it is not a rule.
 pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
     let field = |name: &str| {
         let fields = rule.split(';').filter_map(|field| field.split_once('='));
@@ -33,7 +33,7 @@ pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
     Some(forms)
 }
 
-/// The value of `expression` for the number `n`; none if it is no expression.
+/// The value of `expression` for the number `n`; `None` if it is not an expression.
 fn value(expression: &str, n: u64) -> Option<u64> {
     let mut reader = Reader { rest: expression.trim_start(), n };
     let value = reader.choice()?;

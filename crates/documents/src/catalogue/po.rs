@@ -12,7 +12,7 @@ use super::plural::{Form, forms};
 use super::spelling::{Spelling, unescaped};
 use crate::words::regex;
 
-/// The most strings of an entry; no language has more than six plural forms.
+/// The largest number of strings of an entry; no language has more than six plural forms.
 const MOST_FIELDS: usize = 16;
 
 /// A string of an entry, which may stand on several lines.
@@ -250,7 +250,7 @@ fn index_of(keyword: &str) -> Option<usize> {
 /// The inside of a string.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:\\.|[^"\\])*$"#));
 
-/// The text of a string in quotes; none if it is not one.
+/// The text of a string in quotes; `None` if it is not one.
 fn unquoted(string: &str) -> Option<String> {
     let inside = string.strip_prefix('"')?.strip_suffix('"')?;
     unescaped(inside).filter(|_| STRING.is_match(inside))

@@ -48,7 +48,7 @@ impl Spelling {
             Self::Property { is_ascii, doubles } => {
                 let doubled = if *doubles { text.replace('\'', "''") } else { text.into() };
                 let written = escaped(&doubled, "\\", units(*is_ascii));
-                // White space before a value is no part of it.
+                // White space before a value is not part of it.
                 let begin = if written.starts_with(' ') { "\\" } else { "" };
                 begin.to_string() + &written
             }
@@ -57,7 +57,7 @@ impl Spelling {
 }
 
 /// The text of a value of Java, Android or Apple, in which a backslash stands before characters
-/// that mean something else, their numbers and ends of lines; none if a number is broken.
+/// that mean something else, their numbers and ends of lines; `None` if a number is broken.
 pub(super) fn unescaped(value: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::new();
     let mut chars = value.chars().peekable();

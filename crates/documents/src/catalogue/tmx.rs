@@ -8,17 +8,17 @@ use super::message::{BrokenCatalogue, Message, MessageState, Slot, is_same};
 use super::xliff::content;
 use crate::xml::{Element, elements};
 
-/// The most bytes of a unit, and of everything that is outside of units.
+/// The largest number of bytes of a unit, and of everything that is outside of units.
 const LONGEST: usize = 16 << 20;
-/// The most languages that an error lists.
+/// The largest number of languages that an error lists.
 const MOST_LANGUAGES: usize = 40;
 
-/// Reads a translation memory (TMX) from `file` and gives its messages to `each`, one after the
-/// other, so that a memory may be larger than that of the machine. Returns the languages of the
+/// Reads a translation memory (TMX) from `file` and passes its messages to `each`, one after the
+/// other, so that the file may be larger than the machine's memory. Returns the languages of the
 /// first message.
 ///
-/// `languages` are the codes of the source and of the target. By default, the source is the
-/// language that the file calls so, and the target the first other one of each unit.
+/// `languages` are the codes of the source and of the target. By default, the source is the source
+/// language of the file, and the target is the first other language of each unit.
 ///
 /// # Errors
 /// If the file is broken, is not in UTF-8, cannot be read, or has no text in these languages.
@@ -120,7 +120,7 @@ fn variants<'a>(
     })
 }
 
-/// The message of the unit `text` and its languages; none if it lacks one of `languages`.
+/// The message of the unit `text` and its languages; `None` if it lacks one of `languages`.
 fn message(
     text: &str,
     all: &[Element],

@@ -39,7 +39,7 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// The message of the unit `index`; none if it has no source.
+    /// The message of the unit `index`; `None` if it has no source.
     fn message(&self, index: usize) -> Option<Message> {
         let (text, unit) = (self.text, &self.all[index]);
         let within = self.all[index + 1..].iter().take_while(|it| it.outer.start < unit.outer.end);

@@ -76,7 +76,7 @@ impl File<'_> {
         }
     }
 
-    /// The bytes of a text that a translation replaces, and how it is written there; none if this
+    /// The bytes of a text that a translation replaces, and how it is written there; `None` if this
     /// cannot be told.
     fn scalar(&self, span: Span, style: ScalarStyle) -> Option<(Range<usize>, Spelling)> {
         let [start, end] = [span.start, span.end].map(|it| self.bytes[it.index()]);

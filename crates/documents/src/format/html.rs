@@ -7,7 +7,7 @@ mod tags;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::lexer::{Lexed, Token, TokenKind, lex};
+use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::pieces::{Piece, Pieces};
 use crate::block::Block;
@@ -60,8 +60,8 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     }
 }
 
-/// The name of the tag `raw`, whether it begins an element, and whether this element stays as it
-/// is.
+/// The name of the tag `raw`, whether it begins an element, and whether this element stays
+/// unchanged.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     match lex(raw).tokens.pop()?.kind {
         TokenKind::Start { name, translate, self_closing: false } => {
@@ -73,7 +73,7 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     }
 }
 
-/// The element `raw`, which stays as it is.
+/// The element `raw`, which stays unchanged.
 pub(super) fn inline_element(raw: &str, builder: &mut Builder) {
     let lexed = lex(raw);
     let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
@@ -93,7 +93,7 @@ pub(super) fn divides(raw: &str) -> bool {
 
 struct Parser<'a> {
     text: &'a str,
-    lexed: &'a Lexed,
+    lexed: &'a LexedText,
     entities: Arc<Entities>,
     pieces: Pieces,
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
@@ -194,7 +194,7 @@ impl Parser<'_> {
             || is_break(tokens[..index].iter().rev().find(|token| !is_space(token)))
     }
 
-    /// The last token of the element that begins at `index` and stays as it is. Elements within a
+    /// The last token of the element that begins at `index` and stays unchanged. Elements within a
     /// line that are not closed do not count.
     fn verbatim_end(&self, index: usize, role: Role) -> Option<usize> {
         let last = self.lexed.tokens.len() - 1;
@@ -209,7 +209,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The element of tokens `index..=end` stays as it is.
+    /// The element of tokens `index..=end` stays unchanged.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
         let closed = self.lexed.partner[index].is_some();
         let inline = closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
@@ -263,11 +263,11 @@ impl Parser<'_> {
     }
 }
 
-/// The text of `tokens` with single spaces; none if it is very long.
+/// The text of `tokens` with single spaces; empty if it is very long.
 fn content(text: &str, tokens: &[Token]) -> String {
     let mut all = String::new();
     for Token { range, kind } in tokens {
-        // The code of a tag in XLIFF or TMX is no part of a sentence.
+        // The code of a tag in XLIFF or TMX is not part of a sentence.
         if matches!(kind, TokenKind::Start { name, .. } if ["bpt", "ept", "it", "ut"].contains(&&**name))
         {
             return String::new();
@@ -286,7 +286,7 @@ fn content(text: &str, tokens: &[Token]) -> String {
 }
 
 fn plain_text(text: &str, builder: &mut Builder) {
-    // A closing tag without a name is no text and no element.
+    // A closing tag without a name is neither text nor an element.
     for (number, part) in text.split("</>").enumerate() {
         if number > 0 {
             builder.point("</>");

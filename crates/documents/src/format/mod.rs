@@ -178,7 +178,7 @@ impl FromStr for Format {
     }
 }
 
-/// A name that is none of a [`Format`].
+/// The error for a name that is not the name of a [`Format`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no document format `{0}`; the formats are {names}", names = Format::names())]
 pub struct UnknownFormat(String);

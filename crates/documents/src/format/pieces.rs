@@ -9,7 +9,7 @@ use crate::words::{has_letters, moved};
 /// A part of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
-    /// Bytes of the document that stay as they are.
+    /// Bytes of the document that stay unchanged.
     Verbatim(Range<usize>),
     Block(Box<Block>),
 }
@@ -42,7 +42,7 @@ impl Pieces {
         &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
     }
 
-    /// Ends the block at `end`. A block without letters stays as it is.
+    /// Ends the block at `end`. A block without letters stays unchanged.
     pub(super) fn finish_block(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
         let Some((start, builder)) = self.block.take() else {
             return;

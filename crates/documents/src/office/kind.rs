@@ -74,7 +74,7 @@ impl OfficeKind {
     }
 }
 
-/// Returns whether the element `name` and its text stay as they are.
+/// Returns whether the element `name` and its text stay unchanged.
 pub(super) fn is_kept(name: &str) -> bool {
     has(KEPT, name)
 }

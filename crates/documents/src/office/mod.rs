@@ -1,9 +1,8 @@
 //! Office documents: archives of XML, whose paragraphs are translated in their places.
 //!
 //! A paragraph becomes a paragraph of HTML: its runs and links are elements, and pictures, fields,
-//! notes and whatever else it holds are points. So the words of a bold run are found in a
-//! translation as those of `<b>` are. Everything outside of translated paragraphs stays byte for
-//! byte.
+//! notes and everything else in it are points. The words of a bold run are therefore found in a
+//! translation like the words of `<b>`. All bytes outside of translated paragraphs stay unchanged.
 
 mod kind;
 mod paragraph;
@@ -16,7 +15,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs, written};
 
-/// The most bytes of the XML of a document, which bounds what a hostile archive unpacks.
+/// The largest number of bytes of the XML of a document, which bounds what a hostile archive
+/// unpacks.
 const MOST_BYTES: u64 = 64 << 20;
 /// The first bytes of an encrypted document, and of one from before 2007.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
@@ -51,8 +51,8 @@ impl Office {
     /// Reads the bytes of a document.
     ///
     /// # Errors
-    /// If they are no archive, are encrypted, would unpack to more than 64 MiB of XML, or their XML
-    /// is broken.
+    /// If they are not an archive, are encrypted, would unpack to more than 64 MiB of XML, or their
+    /// XML is broken.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
         if archive.starts_with(&COMPOUND) {
             let fault = "the document is encrypted or of a format from before 2007; save it without a password, and in the format that its name says";
@@ -110,7 +110,7 @@ impl Office {
     /// The document with the paragraphs of `html`, the translation of [`Office::html`].
     ///
     /// # Panics
-    /// If `html` has other paragraphs than the page.
+    /// If the paragraphs of `html` are not those of the page.
     pub fn write(&self, html: &str) -> Vec<u8> {
         let mut lines = html.split_terminator("</p>\n");
         let mut translated = |_: &Paragraph| {

@@ -1,9 +1,9 @@
 //! The places of markup in a translation.
 //!
 //! The children of an element (or of the whole block) share its part of the translation, its
-//! *window*: each gets the longest run of words that are aligned to its own. A run may hold words
-//! that are aligned to nothing, and punctuation, but no word of others. So elements stay within
-//! their parents and never cross, whatever the alignment is.
+//! *window*: each gets the longest run of words that are aligned to its words in the source. A run
+//! may contain words that are aligned to nothing, and punctuation, but no words of other elements.
+//! Elements therefore stay within their parents and never cross, whatever the alignment is.
 
 mod rest;
 

@@ -1,4 +1,4 @@
-//! Elements whose words have no run of their own, elements without text, and points.
+//! Elements whose words are not aligned to a run, elements without text, and points.
 
 use std::ops::Range;
 

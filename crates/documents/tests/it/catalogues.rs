@@ -11,7 +11,7 @@ use burnformer_documents::Translated;
 use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, PendingSentence};
 
 #[test]
-fn what_is_untranslated_goes_into_its_slot() {
+fn untranslated_messages_are_translated_into_their_slots() {
     for (format, [source, expected]) in ALL {
         assert_eq!(translate(source, format, &upper), expected);
         let windows = source.replace('\n', "\r\n");

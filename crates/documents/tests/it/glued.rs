@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_touches_a_part_touches_it_in_the_translation(
+    fn neighbours_that_touch_a_part_touch_it_in_the_translation(
         script in 0..10usize,
         order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle(),
         at in 1..6usize,

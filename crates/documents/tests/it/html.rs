@@ -221,7 +221,7 @@ fn untranslatable_elements_and_their_exceptions_are_honoured() {
 }
 
 #[test]
-fn what_is_not_closed_swallows_no_more_than_in_a_browser() {
+fn an_unclosed_element_swallows_no_more_than_in_a_browser() {
     assert_eq!(html("<p>a <code>b</p><p>c</p>", &upper), "<p>A <code>B</p><p>C</p>");
     assert_eq!(html("a<script>b<p>c</p>", &upper), "A<script>b<p>c</p>");
     assert_eq!(html("<p>a <b>b<p>c", &upper), "<p>A <b>B<p>C");

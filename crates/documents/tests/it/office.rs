@@ -97,7 +97,7 @@ fn the_paragraphs_of_a_text_box_are_translated_within_that_around_it() {
     let preserved = |text: &str| format!(" xml:space=\"preserve\">{text}");
     let found = capitals(OfficeKind::Docx, "word/header2.xml", &xml([">out", ">in"], ""));
     assert_eq!(found, xml([&preserved("OUT"), &preserved("IN")], ""));
-    // A paragraph without words around it stays as it is.
+    // A paragraph without words around it stays unchanged.
     let found = capitals(OfficeKind::Docx, "word/document.xml", &xml([">1", ">in"], ""));
     assert_eq!(found, xml([">1", &preserved("IN")], ""));
 }

@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_translated_to_itself_comes_back_byte_for_byte(page in tree()) {
+    fn a_page_translated_to_itself_comes_back_byte_for_byte(page in tree()) {
         let page = single_spaced(&page);
         prop_assert_eq!(translate(&page, Format::Html, &identity), page.clone());
         let blind = |sentence: &PendingSentence| unlinked(identity(sentence));
@@ -241,7 +241,7 @@ proptest! {
 
     #[test]
     fn markdown_keeps_its_structure_whatever_the_translation_is(text in markdown_document(), noise in garbage()) {
-        // A paragraph without text is no paragraph.
+        // A paragraph without text does not count.
         let noise = |_: &PendingSentence| Translated { text: format!("w {}", noise.text), links: noise.links.clone() };
         let models: [&dyn Fn(&PendingSentence) -> Translated; 3] = [&upper, &reverse, &noise];
         for model in models {

@@ -81,7 +81,7 @@ fn symbols_survive_a_model_that_drops_them() {
 }
 
 #[test]
-fn what_does_not_end_with_a_full_stop_gains_none() {
+fn a_text_without_a_full_stop_gains_none() {
     let model = |text: &'static str| {
         move |_: &PendingSentence| Translated { text: text.into(), links: Vec::new() }
     };

@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::number::{Kind, Number, numbers};
-use super::words::{PERCENT, Spelled, has_month, has_unit};
+use super::words::{NumberWords, PERCENT, has_month, has_unit};
 
-/// Returns whether the numbers of `translation` have the values of those of `source`, each as
-/// often.
+/// Returns whether `translation` has numbers with the same values as `source`, each equally often.
 ///
 /// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is
 /// 2:30 p.m. Words may stand for whole numbers up to twelve, and numbers for words. A number that
@@ -34,7 +33,7 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     }
     let has_date = has(Kind::Date) != [false, false];
     let [missing, extra] = unmatched([missing, extra].map(flat));
-    let words = |side: &[Number], text| (!side.is_empty()).then(|| Spelled::new(text));
+    let words = |side: &[Number], text| (!side.is_empty()).then(|| NumberWords::new(text));
     let [after, before] = [words(&missing, texts[1]), words(&extra, texts[0])];
     let lost = missing.iter().filter(|number| !number.is_spelled(after.as_ref(), false));
     let new = extra.iter().filter(|number| !number.is_spelled(before.as_ref(), true));
@@ -108,8 +107,8 @@ impl Number {
     }
 
     /// Returns whether a word stands for it, or may do so with `large`.
-    pub(super) fn is_spelled(&self, words: Option<&Spelled>, large: bool) -> bool {
-        let spelled = |words: &Spelled| match self.kind {
+    pub(super) fn is_spelled(&self, words: Option<&NumberWords>, large: bool) -> bool {
+        let spelled = |words: &NumberWords| match self.kind {
             Kind::Whole => words.has(&self.values[0], large),
             Kind::Fraction => {
                 self.parts[0] == "2" && words.half || words.has(&self.parts[0], false)

@@ -1,5 +1,5 @@
-//! Sentences without the parts that a translation has to keep, and the return of these into the
-//! translation, with the neighbours that they had.
+//! Removes from sentences the parts that a translation has to keep, and restores them in the
+//! translation, next to the same neighbours.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ pub struct Link {
     pub target: Range<usize>,
 }
 
-/// A sentence with gaps in the place of parts that its translation has to keep.
+/// A sentence with gaps in place of parts that its translation has to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gapped<'a> {
+pub struct Cloze<'a> {
     source: &'a str,
     /// The rest of the sentence.
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Gapped<'a> {
 /// Parts of a sentence with nothing but punctuation between them, and what is glued to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gap {
-    /// The position of the gap in [`Gapped::text`].
+    /// The position of the gap in [`Cloze::text`].
     at: usize,
     /// The bytes of the part in the source.
     range: Range<usize>,
@@ -40,16 +40,16 @@ struct Gap {
 
 /// A translation into which the parts have returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledCloze {
     /// The text.
     pub text: String,
-    /// The links of the whole texts; those of the parts come last.
+    /// The links of the whole texts; the links of the parts come last.
     pub links: Vec<Link>,
     /// Bytes of the source and of the text for each gap, in the order of the source.
     gaps: Vec<Link>,
 }
 
-impl<'a> Gapped<'a> {
+impl<'a> Cloze<'a> {
     /// `source` without `parts`, which are sorted, and without what is glued to them.
     pub fn without(source: &'a str, parts: impl Iterator<Item = Range<usize>>) -> Self {
         let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();
@@ -97,7 +97,7 @@ impl<'a> Gapped<'a> {
     }
 
     /// `translation` of the text, whose words `links` align, with the parts in their places.
-    pub fn fill(&self, translation: &str, links: &[Link]) -> Filled {
+    pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
         let is_valid = |link: &&Link| {
             let texts = (self.text.get(link.source.clone()), translation.get(link.target.clone()));
             matches!(texts, (Some(_), Some(_)))
@@ -107,7 +107,7 @@ impl<'a> Gapped<'a> {
         let mut all: Vec<(usize, &Gap)> =
             self.gaps.iter().map(|gap| (places.of(gap), gap)).collect();
         all.sort_by_key(|(place, _)| *place);
-        let (mut filled, mut at) = (Filled::default(), 0);
+        let (mut filled, mut at) = (FilledCloze::default(), 0);
         let mut shifts = vec![(0, 0)];
         for (place, Gap { range, .. }) in all {
             let place = place.max(at);
@@ -158,7 +158,7 @@ impl<'a> Gapped<'a> {
     }
 }
 
-impl Filled {
+impl FilledCloze {
     /// The position of `part` of the source in the text, if it is in a gap.
     pub fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
@@ -170,14 +170,14 @@ impl Filled {
 
 /// The links of a translation, in which the places of gaps are looked for.
 struct Places<'a> {
-    gapped: &'a Gapped<'a>,
+    gapped: &'a Cloze<'a>,
     translation: &'a str,
     by_start: Vec<&'a Link>,
     by_end: Vec<&'a Link>,
 }
 
 impl<'a> Places<'a> {
-    fn new(gapped: &'a Gapped<'a>, translation: &'a str, links: &[&'a Link]) -> Self {
+    fn new(gapped: &'a Cloze<'a>, translation: &'a str, links: &[&'a Link]) -> Self {
         let (mut by_start, mut by_end) = (links.to_vec(), links.to_vec());
         by_start.sort_by_key(|link| (link.source.start, link.target.start));
         by_end.sort_by_key(|link| (link.source.end, link.target.end));

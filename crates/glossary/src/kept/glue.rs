@@ -6,15 +6,15 @@ use super::number::ENDINGS;
 use super::words::{month_beside, scale_word, with_units};
 use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
 
-/// The most letters of a word that is kept with a part because it is glued to it.
+/// The largest number of letters of a word that is kept with a part because it is glued to it.
 const MOST_LETTERS: usize = 24;
 /// The letters of a word that is kept with the signs between it and a part.
 const SHORT: usize = 2;
-/// The most signs between a part and a word.
+/// The largest number of signs between a part and a word.
 const MOST_SIGNS: usize = 4;
 
 /// `part` with what belongs to it: a currency, a percentage, the full stop of an ordinal number,
-/// brackets and quotes, signs without a space between, and words that would be no words alone.
+/// brackets and quotes, signs without a space between, and words that cannot stand alone.
 pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
     let mut range = part;
     // Brackets around a part can be a part of a name: `f(5).x`.
@@ -54,7 +54,7 @@ fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
     let is_number = source[part.clone()].starts_with(char::is_numeric);
     let has_left = if left.signs == 0 { is_number } else { left.letters <= SHORT };
-    let width = |side: &Beside, has: bool| side.signs + if has { side.word } else { 0 };
+    let width = |side: &Neighbours, has: bool| side.signs + if has { side.word } else { 0 };
     let is_ending = source[part.clone()].ends_with(char::is_numeric)
         && right.signs == 0
         && ENDINGS.contains(&&after[..right.word]);
@@ -63,7 +63,7 @@ fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
 }
 
 /// The neighbours that are glued to one side of a part.
-struct Beside {
+struct Neighbours {
     /// Bytes of the signs that belong to the part.
     signs: usize,
     /// Bytes of the word behind them, if it may belong to it.
@@ -72,7 +72,7 @@ struct Beside {
     letters: usize,
 }
 
-fn beside(chars: impl Iterator<Item = char> + Clone) -> Beside {
+fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
     let is_sign = |c: &char| {
         let apostrophe = matches!(c, '\'' | '’');
         let ascii = matches!(mark(*c), Mark::Terminal | Mark::Separator) && c.is_ascii();
@@ -89,7 +89,7 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Beside {
     let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
     let own = signs.iter().take_while(|c| is_glued || mark(**c) == Mark::Other).count();
     let letters = if is_word && own == signs.len() { word.len() } else { 0 };
-    Beside { signs: bytes(&signs[..own]), word: bytes(&word[..letters]), letters }
+    Neighbours { signs: bytes(&signs[..own]), word: bytes(&word[..letters]), letters }
 }
 
 /// `part` with brackets or quotes directly around it, which would be left empty.

@@ -12,7 +12,7 @@ mod scan;
 mod words;
 mod writing;
 
-pub use gaps::{Filled, Gapped, Link};
+pub use gaps::{Cloze, FilledCloze, Link};
 pub use invented::invented;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
@@ -23,17 +23,17 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::Wanted;
+use crate::Term;
 use compare::numbers_stay;
 use number::numbers;
 use parts::may_have_verbatim;
-use words::Spelled;
+use words::NumberWords;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
 /// of its numbers, and has no other placeholder. If only numbers have changed, returns those of
 /// `source` as terms, otherwise an empty list. Symbols may be lost, because words replace them, but
 /// not `others`, further parts.
-pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Wanted>> {
+pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Term>> {
     if !invented(source, translation, &[]).is_empty() {
         return Some(Vec::new());
     }
@@ -51,8 +51,8 @@ pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<
     if numbers_stay(&rest, &left) {
         return None;
     }
-    let term = |source: &str, targets| Wanted { source: source.into(), targets };
-    let words = Spelled::new(&left);
+    let term = |source: &str, targets| Term { source: source.into(), targets };
+    let words = NumberWords::new(&left);
     let numbers =
         numbers(&rest, true).into_iter().filter(|own| !own.is_spelled(Some(&words), false));
     Some(numbers.map(|own| term(&own.text, own.forms())).collect())
@@ -63,8 +63,8 @@ pub fn may_have_parts(text: &str) -> bool {
     text.contains(char::is_numeric) || may_have_verbatim(text)
 }
 
-/// The places in `translation` of `parts` of `source`, which are sorted, if it has each of them as
-/// often, and if the values of all other numbers stay.
+/// The ranges in `translation` of the `parts` of `source`, which are sorted. `None` if a part does
+/// not occur equally often, or if the value of another number changes.
 pub fn places(
     source: &str,
     parts: &[Range<usize>],
@@ -97,7 +97,7 @@ fn places_of_texts(
     found.values().all(Vec::is_empty).then_some(places)
 }
 
-/// Returns whether `text[range]` is no part of a longer word.
+/// Returns whether `text[range]` is not part of a longer word.
 fn is_whole(text: &str, range: &Range<usize>) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (before, own, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
@@ -105,7 +105,7 @@ fn is_whole(text: &str, range: &Range<usize>) -> bool {
         || word(own.chars().next_back()) && word(after.chars().next()))
 }
 
-/// `text` with a space in the place of each of `ranges`.
+/// `text` with a space in place of each of `ranges`.
 pub fn blank(text: &str, ranges: &[Range<usize>]) -> String {
     let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
     spaces.sort_by_key(|(range, _)| range.start);

@@ -1,4 +1,4 @@
-//! Numbers with the values that they may have, whatever the language writes them.
+//! Numbers with the values that they may have in the notations of different languages.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::words::{Sign, is_afternoon, is_clock, month_beside, scale_word, sign, with_units};
 use crate::words::is_in_word;
 
-/// The most letters beside a number that are looked at.
+/// The largest number of letters beside a number that are looked at.
 const MOST_LETTERS: usize = 20;
 
 /// Endings of ordinal numbers and decades, which are translated.

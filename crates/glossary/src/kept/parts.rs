@@ -81,7 +81,7 @@ fn name_of(found: &Captures<'_>) -> &'static str {
 /// The parts of `text` that its translation has to keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
     let (mut all, mut at, mut no_message) = (Vec::new(), 0, 0);
-    // A text with `$1`, which is no amount.
+    // A text in which `$1` is a group of a regular expression and not an amount.
     let has_groups = text.split("$1").skip(1).any(is_group);
     while let Some(found) = next_part(text, at) {
         let Some(range) = found.get(0).map(|found| found.range()) else { break };
@@ -135,7 +135,7 @@ fn without_closing(address: &str) -> usize {
     }
 }
 
-/// The most letters of a formula or a unit.
+/// The largest number of letters of a formula or a unit.
 const MOST_LETTERS: usize = 4;
 
 /// The least number of bytes that a search reads ahead.

@@ -14,7 +14,7 @@ const MONTHS: &str = include_str!("months.txt");
 const SCALE_NAMES: &str = include_str!("scales.txt");
 /// Words before a number that belongs to a title, a version or an identifier.
 const LABELS: &str = include_str!("labels.txt");
-/// Words of what is often counted in fractions, beside [`UNITS`].
+/// Words of what is often counted in fractions, besides [`UNITS`].
 const COUNTED: &str = include_str!("counted.txt");
 
 /// The beginnings of the words for 1 to 12, each on a line, of cardinal and ordinal numbers. Those
@@ -156,7 +156,7 @@ pub(super) fn scale_name(
 
 /// The numbers from 1 to 12 for which a text has words.
 #[derive(Default)]
-pub(super) struct Spelled {
+pub(super) struct NumberWords {
     small: [bool; 12],
     /// If true, there is a word for a half.
     pub half: bool,
@@ -165,7 +165,7 @@ pub(super) struct Spelled {
     first: [bool; 12],
 }
 
-impl Spelled {
+impl NumberWords {
     pub(super) fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
         let half = has_stem(&lower, HALVES);
@@ -264,7 +264,7 @@ pub(super) enum Sign {
     /// A sign or a word.
     Minus,
     Plus,
-    /// A word, which may join two numbers.
+    /// The word `plus`, which may also join two numbers.
     PlusWord,
 }
 

@@ -19,12 +19,12 @@ const LANGUAGES: &str = include_str!("marks.txt");
 /// The languages that divide digits before the last three into pairs.
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 
-/// The digits of a fraction that is no part of a version.
+/// A fraction of this many digits is not part of a version number.
 const LONG_FRACTION: usize = 4;
 /// The bytes of a word between two amounts, such as "and".
 const MOST_JOINING: usize = 8;
 
-/// The way in which two languages write numbers, of which one is translated into the other.
+/// The ways in which the source language and the target language write numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
     from: Marks,
@@ -108,7 +108,7 @@ struct Item<'a> {
 
 impl Writing {
     /// The writing for translations between two languages, by their codes (`de`, `deu`, `pt-BR`);
-    /// `None` if one is unknown or both are alike.
+    /// `None` if one is unknown or both write numbers in the same way.
     pub fn between(from: &str, into: &str) -> Option<Self> {
         let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
         let (from, into) = (code(from)?, code(into)?);
@@ -120,10 +120,10 @@ impl Writing {
         (from != into || names.is_some()).then_some(Self { from, into, names })
     }
 
-    /// The changes after which the numbers of `translation` are written as its language does, for
-    /// those that count or measure something in `source`, and the months, millions and the like
-    /// beside numbers: ranges of bytes, in order, and their new texts. Dates, times, versions and
-    /// other identifiers stay, and so do numbers in doubt.
+    /// The changes that write the amounts in `translation` as its language does, together with the
+    /// months, millions and similar words beside them: ranges of bytes, in order, and their new
+    /// texts. Amounts are numbers that count or measure something in `source`. Dates, times,
+    /// versions and other identifiers stay unchanged, and so do numbers in doubt.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
@@ -158,7 +158,7 @@ impl Writing {
             if groups.len() == 1 {
                 return None;
             }
-            // The marks of what is no amount in the source stay.
+            // The marks of a number that is not an amount in the source stay.
             if let Some(&other) = others.get(&digits(&groups)) {
                 let is_mark = |group: &Group| matches!(group.separator, '.' | ',' | '\'');
                 let is_other = other != text && groups[1..].iter().all(is_mark);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use burnformer_hub::{Fetched, HubError, ModelName, Settings, fetch, remove};
+use burnformer_hub::{Download, HubError, ModelName, Settings, fetch, remove};
 use serde_json::json;
 use server::{Page, Server};
 use sha1::Sha1;
@@ -65,7 +65,7 @@ impl Hub {
         }
     }
 
-    fn fetch(&self, name: &str) -> Result<Fetched, HubError> {
+    fn fetch(&self, name: &str) -> Result<Download, HubError> {
         fetch(&ModelName::parse(name).unwrap()?, &self.settings(), &mut |_| true)
     }
 

@@ -3,7 +3,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
 use burnformer_kernels::is_fused_on;
 
-use super::step::{Decoding, Listed, SpecialIds, StepModel, union};
+use super::step::{Decoding, ListDecoding, SpecialIds, StepModel, union};
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// The number of target positions that are projected to the vocabulary at once in forced scoring,
@@ -14,8 +14,8 @@ const PROJECTED_POSITIONS: usize = 512;
 /// those of 6,000 tokens take 0.8 MB, which stays in the second-level cache. Translation takes 8 %
 /// less time so. (In float32, where the product itself takes longer, it does not show.)
 const PART_ROWS: usize = 32;
-/// The most numbers of a projection to the vocabulary that is read again for each part: 2 MB in
-/// 8-bit integers.
+/// The largest number of elements of a projection to the vocabulary that is read again for each
+/// part: 2 MB in 8-bit integers.
 const SMALL_PROJECTION: usize = 2 << 20;
 
 /// A [`Model`] of any architecture as a [`StepModel`].
@@ -115,7 +115,7 @@ impl StepModel for NeuralModel {
         let (ids, columns) = union(lists, self.target_vocab());
         let outputs = Some(self.model.select_outputs(&ids));
         let decoding = Box::new(NeuralDecoding { model: self, cache, outputs });
-        Box::new(Listed { inner: decoding, width: ids.len(), columns })
+        Box::new(ListDecoding { inner: decoding, width: ids.len(), columns })
     }
 
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.

@@ -1,5 +1,4 @@
-//! The traits that search needs of a model, and decoding that predicts for each sentence only the
-//! tokens of its list.
+//! The traits that search needs of a model, and decoding with shortlists.
 
 pub use burnformer_data::SpecialIds;
 use burnformer_kernels::log_sum_exp;
@@ -26,9 +25,9 @@ pub trait StepModel: Send + Sync {
         None
     }
 
-    /// Into how many parts a batch is best divided, each of which is decoded by a thread of its
-    /// own: the number of threads of rayon's pool if they compute; `None` if another device does,
-    /// to which the caller's thread gives its work.
+    /// Into how many parts a batch is best divided, each of which is decoded by its own thread: the
+    /// number of threads of rayon's pool if they compute; `None` if another device does, to which
+    /// the caller's thread gives its work.
     fn parallelism(&self) -> Option<usize> {
         None
     }
@@ -47,7 +46,7 @@ pub trait StepModel: Send + Sync {
     /// do that instead.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
-        Box::new(Listed { inner: self.start(sources), width: self.target_vocab(), columns })
+        Box::new(ListDecoding { inner: self.start(sources), width: self.target_vocab(), columns })
     }
 
     /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
@@ -70,7 +69,7 @@ pub trait StepModel: Send + Sync {
                     let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
                     scored[row].push(log_prob as f32);
                 }
-                // Rows that have ended go on with `</s>`; nobody reads what they predict.
+                // Rows that have ended go on with `</s>`; their predictions are ignored.
                 input[row] = token.unwrap_or(eos);
             }
         }
@@ -122,17 +121,17 @@ pub trait Decoding {
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>);
 }
 
-/// Picks the logits of each sentence's list from those that another decoding gives for all
-/// sentences.
-pub(super) struct Listed<'a> {
+/// A decoding with shortlists: selects the logits of each sentence's list from those of an inner
+/// decoding.
+pub(super) struct ListDecoding<'a> {
     pub inner: Box<dyn Decoding + 'a>,
     /// The number of logits of a row of `inner`.
     pub width: usize,
-    /// For each sentence which logits of a row are those of its list, in ascending order.
+    /// For each sentence, the indices of its list's logits in a row, in ascending order.
     pub columns: Vec<Vec<u32>>,
 }
 
-impl Decoding for Listed<'_> {
+impl Decoding for ListDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let all = self.inner.step(tokens);
         // The columns ascend without repetition, so a list of the full length has every column.

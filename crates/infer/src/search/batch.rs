@@ -2,8 +2,8 @@
 
 use super::request::Request;
 use super::sentence::SentenceSearch;
-use super::task::Choices;
 use super::task::Task;
+use super::task::TokenChoices;
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Decoding, StepModel};
@@ -56,7 +56,7 @@ fn start<'a>(
     sources: &[&[u32]],
     active: &[SentenceSearch],
 ) -> Box<dyn Decoding + 'a> {
-    if active.iter().all(|sentence| matches!(sentence.task.choices, Choices::All(_))) {
+    if active.iter().all(|sentence| matches!(sentence.task.choices, TokenChoices::All(_))) {
         return model.start(sources);
     }
     let lists: Vec<_> = active.iter().map(|sentence| sentence.task.choices.ids()).collect();

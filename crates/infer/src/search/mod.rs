@@ -36,9 +36,9 @@ use terms::{AfterTerm, after_term};
 /// translation, and the model is not called.
 ///
 /// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
-/// the limit cuts. If they do not by themselves, a term is put in the place of the word that
+/// the limit cuts. If the model does not generate a term by itself, the term replaces the word that
 /// attends to its source tokens most, and the search goes on after it; there may be fewer than
-/// `n_best` then. The length limit is raised by the tokens that the terms need.
+/// `n_best` hypotheses then. The length limit is raised by the tokens that the terms need.
 ///
 /// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets
 /// the empty translation.
@@ -100,9 +100,9 @@ struct Searcher<'a> {
 }
 
 impl Searcher<'_> {
-    /// Searches again for the requests whose best hypothesis lacks terms, with each term in the
-    /// place of the word that it replaces, one after the other. Other hypotheses without all terms
-    /// are left out.
+    /// Searches again for the requests whose best hypothesis lacks terms, with each term in place
+    /// of the word that it replaces, one after the other. Other hypotheses without all terms are
+    /// left out.
     fn put_terms_in_place(
         &self,
         requests: &[Request],

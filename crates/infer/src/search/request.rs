@@ -12,8 +12,8 @@ use crate::ids::{check_ids, check_text, closed, closed_len};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
-/// The most terms of a sentence after which the search goes on. Further ones replace words of its
-/// translation, whose rest stays.
+/// The largest number of terms of a sentence after which the search goes on. Further ones replace
+/// words of its translation, whose rest stays.
 pub(super) const MOST_ROUNDS: usize = 8;
 
 /// Tells a search that the translation of a sentence is no longer needed. Clones share the flag.
@@ -49,23 +49,23 @@ pub struct Request {
     /// certain. Constraints apply only to the tokens after them. An empty source is translated by
     /// its prefix and `</s>`.
     pub prefix: Vec<u32>,
-    /// The tokens that continue a word, if the prefix has to end with a whole word: no such token
-    /// follows it then.
+    /// The word boundaries of tokens, if the prefix has to end with a whole word: no token that
+    /// continues a word follows it.
     pub prefix_edges: Option<Arc<WordEdges>>,
     /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the
     /// source, so that equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,
-    /// The terms that the translation has to contain. A beam search or greedy search does it;
-    /// sampling cannot.
+    /// The terms that the translation has to contain. Beam search and greedy search support terms;
+    /// sampling does not.
     pub terms: Terms,
     /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the
     /// prefix and the tokens of the terms are allowed in any case. Probabilities are those among
     /// the allowed tokens.
     pub shortlist: Option<Vec<u32>>,
-    /// The text of the source. Its unknown tokens are copied from it; where it is empty, it is the
-    /// text of the ids.
+    /// The text of the source, from which unknown tokens are copied. If it is empty, the text of
+    /// the ids is used.
     pub text: String,
-    /// The translation that a memory has; then the source is empty.
+    /// The translation from a translation memory; the source is empty then.
     pub memory: Option<String>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
@@ -111,8 +111,8 @@ impl Request {
         }
     }
 
-    /// The number of hypotheses that are followed at most: those of a search, for each search that
-    /// its terms may take.
+    /// The largest number of hypotheses that are followed: the width of a search, times the number
+    /// of searches that the terms may need.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
         settings.width() * (1 + self.terms.phrases.len().min(MOST_ROUNDS))
     }

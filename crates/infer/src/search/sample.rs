@@ -1,5 +1,5 @@
 use burnformer_core::RandomKey;
-use burnformer_kernels::{Placed, top_k};
+use burnformer_kernels::{Top, top_k};
 use rand::RngExt;
 
 use crate::settings::Sampling;
@@ -15,7 +15,7 @@ pub(crate) fn draw(
     logits: &[f32],
     sampling: &Sampling,
     key: RandomKey,
-    best: &mut Vec<Placed>,
+    best: &mut Vec<Top>,
 ) -> Option<u32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let weight = |logit: f32| (f64::from(logit - top) / sampling.temperature).exp();
@@ -33,7 +33,7 @@ fn candidates(
     logits: &[f32],
     sampling: &Sampling,
     weight: &impl Fn(f32) -> f64,
-    best: &mut Vec<Placed>,
+    best: &mut Vec<Top>,
 ) -> usize {
     if sampling.top_k > 0 {
         top_k(logits, sampling.top_k, best);
@@ -49,7 +49,7 @@ fn candidates(
 }
 
 /// The number of entries of `best` that reach the share `top_p` of `mass`, if they reach it.
-fn nucleus(best: &[Placed], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
+fn nucleus(best: &[Top], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
     let mut sum = 0.0;
     let reached = best.iter().position(|&(logit, _)| {
         sum += weight(logit);

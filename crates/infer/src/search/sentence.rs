@@ -1,7 +1,7 @@
-use burnformer_kernels::{Placed, top_k_above};
+use burnformer_kernels::{Top, top_k_above};
 
 use super::sample::draw;
-use super::task::{Extension, Live, Task, constrain, end_word, forced};
+use super::task::{Extension, LiveHypothesis, Task, constrain, end_word, forced};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{AtLimit, BeamRule, Sampling};
@@ -19,7 +19,7 @@ pub(super) struct SentenceSearch<'a> {
     /// The number of tokens so far.
     step: usize,
     pub(super) is_done: bool,
-    live: Vec<Live>,
+    live: Vec<LiveHypothesis>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
     /// The hypotheses that the model ended, best first.
@@ -33,16 +33,16 @@ pub(super) struct SentenceSearch<'a> {
 #[derive(Default)]
 struct Room {
     /// The hypotheses of the step before.
-    spare: Vec<Live>,
+    spare: Vec<LiveHypothesis>,
     extensions: Vec<Extension>,
     /// The live hypotheses that have no extension.
     stuck: Vec<usize>,
-    best: Vec<Placed>,
+    best: Vec<Top>,
 }
 
 impl<'a> SentenceSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let live = |sample| Live { sample, ..Live::default() };
+        let live = |sample| LiveHypothesis { sample, ..LiveHypothesis::default() };
         let live = (0..task.starts()).map(live).collect();
         let (step, is_done, room) = Default::default();
         let (continuations, finished, dead_ends) = Default::default();
@@ -108,7 +108,7 @@ impl<'a> SentenceSearch<'a> {
         Ok(())
     }
 
-    /// Leaves of the extensions so far those that can be among the best in the end.
+    /// Keeps the extensions that can still be among the best ones at the end.
     fn keep_the_best(&mut self) {
         if self.task.settings.sampling.is_none() {
             let count = self.task.candidates();
@@ -120,7 +120,7 @@ impl<'a> SentenceSearch<'a> {
 
     fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
         let total = self.live[parent].total;
-        let extension = |(logit, token): Placed| {
+        let extension = |(logit, token): Top| {
             let log_prob = f64::from(logit) - normaliser;
             Extension { parent, token, log_prob, total: total + log_prob }
         };
@@ -179,7 +179,7 @@ impl<'a> SentenceSearch<'a> {
             .for_each(|(_, position)| *position = self.task.choices.id(*position));
     }
 
-    /// The place in `logits` of the token that is drawn.
+    /// The position in `logits` of the token that is drawn.
     fn draw(&self, logits: &[f32], sampling: &Sampling, parent: usize) -> Option<u32> {
         let key = self.task.key.fold(self.live[parent].sample as u64).fold(self.step as u64);
         draw(logits, sampling, key, &mut Vec::new())
@@ -190,7 +190,7 @@ impl<'a> SentenceSearch<'a> {
         std::mem::swap(&mut self.live, &mut self.room.spare);
         self.continuations.clear();
         let mut lives = 0;
-        // The rank from which on `</s>` closes no hypothesis.
+        // From this rank on, `</s>` closes no hypothesis.
         let closing = match self.task.rule() {
             BeamRule::Transformers => self.task.settings.width(),
             _ => usize::MAX,
@@ -211,7 +211,7 @@ impl<'a> SentenceSearch<'a> {
 
     fn keep(&mut self, extension: Extension, slot: usize) {
         if self.live.len() == slot {
-            self.live.push(Live::default());
+            self.live.push(LiveHypothesis::default());
         }
         let (old, new) = (&self.room.spare[extension.parent], &mut self.live[slot]);
         new.tokens.clone_from(&old.tokens);
@@ -226,7 +226,7 @@ impl<'a> SentenceSearch<'a> {
 
     fn finish(&mut self, extension: Extension, reason: FinishReason) {
         let parent = &self.room.spare[extension.parent];
-        let ended = Live {
+        let ended = LiveHypothesis {
             tokens: [&parent.tokens[..], &[extension.token]].concat(),
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
             total: extension.total,

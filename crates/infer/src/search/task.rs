@@ -20,13 +20,13 @@ pub(super) struct Task<'a> {
     /// The largest number of tokens of the translation, with `</s>`.
     pub limit: usize,
     /// The tokens to which the logits belong.
-    pub choices: Choices,
+    pub choices: TokenChoices,
     /// The randomness of the samples.
     pub key: RandomKey,
 }
 
 impl<'a> Task<'a> {
-    /// The task of `request`, the one at `index` of the caller's list.
+    /// The task of `request`, which is at `index` in the caller's list.
     pub fn new(
         index: usize,
         request: &'a Request,
@@ -41,7 +41,7 @@ impl<'a> Task<'a> {
             settings,
             special,
             limit: request.limit(settings, model),
-            choices: Choices::of(request, special, model.target_vocab()),
+            choices: TokenChoices::of(request, special, model.target_vocab()),
             key: request.random_key(seed),
         }
     }
@@ -61,7 +61,8 @@ impl<'a> Task<'a> {
         normaliser.is_finite().then_some(normaliser).ok_or_else(error)
     }
 
-    /// The logit of a token that must be a choice: of the prefix or a term, or `</s>`.
+    /// The logit of a token that is always among the choices: `</s>`, or a token of the prefix or
+    /// of a term.
     pub fn logit(&self, logits: &[f32], token: u32) -> f32 {
         let position = self.choices.position(token);
         logits[position.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
@@ -76,8 +77,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The rule by which a search closes hypotheses and stops; sampling closes them by that of
-    /// GNMT.
+    /// The rule by which a search closes hypotheses and stops. Sampling uses the rule of GNMT.
     pub fn rule(&self) -> BeamRule {
         let SearchSettings { beam_rule, sampling, .. } = self.settings;
         if sampling.is_some() { BeamRule::Gnmt } else { *beam_rule }
@@ -96,7 +96,7 @@ impl<'a> Task<'a> {
     }
 
     /// `live` as a hypothesis that ends for the reason `finish`.
-    pub fn hypothesis(&self, live: Live, finish: FinishReason) -> Hypothesis {
+    pub fn hypothesis(&self, live: LiveHypothesis, finish: FinishReason) -> Hypothesis {
         let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
         Hypothesis {
             tokens: live.tokens,
@@ -110,7 +110,7 @@ impl<'a> Task<'a> {
 
 /// A hypothesis that may still grow.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live {
+pub(super) struct LiveHypothesis {
     pub tokens: Vec<u32>,
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs`, in float64.
@@ -136,7 +136,7 @@ pub(crate) fn constrain(
     tokens: &[u32],
     settings: &SearchSettings,
     special: SpecialIds,
-    choices: &Choices,
+    choices: &TokenChoices,
 ) {
     let mut ban = |id: u32| {
         if let Some(position) = choices.position(id) {
@@ -155,7 +155,7 @@ pub(crate) fn constrain(
 }
 
 /// Sets the logits of the tokens that would go on with a word to −∞.
-pub(crate) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &Choices, eos: u32) {
+pub(crate) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenChoices, eos: u32) {
     for (position, logit) in (0..).zip(logits) {
         let id = choices.id(position);
         if id != eos && edges.continues(id) {
@@ -182,14 +182,14 @@ pub(crate) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
 /// The tokens among which the search of a sentence chooses, in the order of their logits in a row
 /// of the model.
 #[derive(Clone, Debug)]
-pub(crate) enum Choices {
+pub(crate) enum TokenChoices {
     /// All tokens below this number.
     All(usize),
     /// These, in ascending order.
     Listed(Vec<u32>),
 }
 
-impl Choices {
+impl TokenChoices {
     /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
     /// that it asks for.
     pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
@@ -244,7 +244,7 @@ mod tests {
 
     fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
         let mut logits = [0.0; 8];
-        constrain(&mut logits, tokens, settings, SPECIAL, &Choices::All(8));
+        constrain(&mut logits, tokens, settings, SPECIAL, &TokenChoices::All(8));
         (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
     }
 
@@ -257,7 +257,7 @@ mod tests {
     fn a_closing_token_that_opens_targets_too_may_follow() {
         let mut logits = [0.0; 4];
         let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
-        constrain(&mut logits, &[3], &SearchSettings::default(), special, &Choices::All(4));
+        constrain(&mut logits, &[3], &SearchSettings::default(), special, &TokenChoices::All(4));
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
     }
 
@@ -266,7 +266,7 @@ mod tests {
         let continues = (0..8).map(|id| id != 3 && id != 5).collect();
         let edges = WordEdges { continues, ..WordEdges::default() };
         let mut logits = [0.0; 4];
-        end_word(&mut logits, &edges, &Choices::Listed(vec![2, 3, 4, 5]), 2);
+        end_word(&mut logits, &edges, &TokenChoices::Listed(vec![2, 3, 4, 5]), 2);
         assert_eq!(logits, [0.0, 0.0, f32::NEG_INFINITY, 0.0], "</s> goes on with no word");
     }
 
@@ -294,7 +294,7 @@ mod tests {
         let settings =
             SearchSettings { suppress: vec![3, 7], min_length: 1, ..SearchSettings::default() };
         let mut logits = [0.0; 4];
-        constrain(&mut logits, &[], &settings, SPECIAL, &Choices::Listed(vec![2, 5, 7, 8]));
+        constrain(&mut logits, &[], &settings, SPECIAL, &TokenChoices::Listed(vec![2, 5, 7, 8]));
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
     }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_asks_for_is_among_its_choices() {
+    fn the_choices_contain_the_tokens_that_a_request_asks_for() {
         let phrase = Phrase { tokens: vec![8, 5], begin: Edge::Anywhere, end: Edge::Anywhere };
         let request = Request {
             prefix: vec![7],
@@ -313,7 +313,7 @@ mod tests {
             shortlist: Some(vec![5, 3]),
             ..Request::new(vec![4])
         };
-        let choices = Choices::of(&request, SPECIAL, 9);
+        let choices = TokenChoices::of(&request, SPECIAL, 9);
         assert_eq!(*choices.ids(), [2, 3, 5, 7, 8]);
         assert_eq!((choices.len(), choices.id(3)), (5, 7));
         assert_eq!([5, 6].map(|id| choices.position(id)), [Some(2), None]);
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn without_a_shortlist_every_token_is_a_choice() {
-        let choices = Choices::of(&Request::new(vec![4]), SPECIAL, 4);
+        let choices = TokenChoices::of(&Request::new(vec![4]), SPECIAL, 4);
         assert_eq!((choices.len(), choices.id(3)), (4, 3));
         assert_eq!([3, 4].map(|id| choices.position(id)), [Some(3), None]);
         assert_eq!(*choices.ids(), [0, 1, 2, 3]);

@@ -65,7 +65,7 @@ fn saved_settings_load_as_they_were() {
 }
 
 #[test]
-fn what_a_file_leaves_out_has_its_default_and_unknown_keys_are_errors() {
+fn missing_keys_have_defaults_and_unknown_keys_are_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(GENERATION_FILE);
     std::fs::write(&path, r#"{"beam_size": 5, "length_penalty": {"gnmt": 1.0}}"#).expect("writes");

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::found::Found;
+use super::found::Results;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use crate::calibration::probability;
@@ -11,17 +11,17 @@ use crate::doubt::repeats;
 use crate::search::Request;
 
 impl Translator {
-    /// The number of searches for a translation of `source`: the two forms of one in capitals are
-    /// searched for as well, and what keeps its numbers.
+    /// The number of searches for a translation of `source`: further searches are made for the two
+    /// forms of a source in capitals, and to keep numbers and placeholders.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
         let forms = if options.search.small_letters && is_in_capitals(&visible) { 3 } else { 1 };
         forms + self.searches_for_parts(source, options) + Self::searches_for_texts(options)
     }
 
-    /// The requests whose source is all in capitals, with their indices, in small letters and with
-    /// a first capital, if `options` say so. A request with a prefix or terms is left out, since
-    /// they must not be written in capitals.
+    /// For each request whose source is all in capitals, its index with the source in small
+    /// letters, and again with a first capital, if `options` ask for them. Requests with a prefix
+    /// or terms are left out, since those must not be written in capitals.
     pub(super) fn in_small_letters(
         &self,
         requests: &[Request],
@@ -44,9 +44,9 @@ impl Translator {
     }
 }
 
-impl Found<'_> {
-    /// Searches for the `small` requests, and takes what is more probable than the hypotheses of
-    /// its request. If that fails, they stay.
+impl Results<'_> {
+    /// Searches for the `small` requests, and takes their hypotheses if they are more probable than
+    /// those of the original request. If the search fails, nothing changes.
     pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
         let options = self.options;
         let small = small.iter().filter(|(index, _)| *index < self.all.len()).cloned();
@@ -84,8 +84,8 @@ impl Found<'_> {
     }
 }
 
-/// The letters from which on a capital word beside numbers is taken for a word; those of acronyms
-/// are fewer.
+/// Beside numbers, a capital word needs at least this many letters to count as a word; acronyms
+/// have fewer.
 const WORD: usize = 6;
 
 /// Returns whether `text` is all in capitals: it has capital words and no small letter but ß, which
@@ -117,8 +117,8 @@ pub(super) fn is_small(c: char) -> bool {
     c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c])
 }
 
-/// `text` in small letters, each of as many bytes as its capital, so that every part stays at its
-/// place.
+/// `text` in small letters. Letters whose small form has another number of bytes stay capital, so
+/// that all offsets stay valid.
 pub(super) fn small_in_place(text: &str) -> String {
     let small = |letter: char| {
         let mut small = letter.to_lowercase();
@@ -128,7 +128,7 @@ pub(super) fn small_in_place(text: &str) -> String {
     text.chars().map(small).collect()
 }
 
-/// `text`, which is all in capitals, in small letters, and so with a first capital.
+/// `text`, which is all in capitals, in small letters, and in small letters with a first capital.
 fn forms(text: &str) -> [String; 2] {
     let small = text.to_lowercase();
     let first = small.find(char::is_alphabetic).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Better hypotheses for sentences whose search found something wrong, by further searches.
+//! Further searches for sentences whose first search found a wrong translation.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ const WITHOUT_LOOPS: usize = 3;
 const WIDER: [usize; 3] = [2, 4, 8];
 
 /// The hypotheses of a search, and what they were searched for.
-pub(super) struct Found<'a> {
+pub(super) struct Results<'a> {
     pub translator: &'a Translator,
     pub requests: &'a [Request],
     pub options: &'a TranslateOptions,
@@ -38,18 +38,18 @@ pub(super) struct Found<'a> {
     pub all: Vec<Vec<Hypothesis>>,
 }
 
-impl Found<'_> {
-    /// The hypotheses of a further search for `requests`; none if it fails, so that the first ones
+impl Results<'_> {
+    /// The hypotheses of a further search for `requests`; empty if it fails, so that the first ones
     /// stay.
     pub(super) fn again<'a>(
         &'a self,
         requests: &'a [Request],
         settings: &SearchSettings,
-    ) -> Found<'a> {
+    ) -> Results<'a> {
         let Self { translator, options, .. } = *self;
         let batching = &options.batching;
         let all = search_counting(&*translator.model, requests, settings, batching, &|_| ());
-        Found { translator, requests, options, all: all.unwrap_or_default() }
+        Results { translator, requests, options, all: all.unwrap_or_default() }
     }
 
     /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
@@ -89,8 +89,8 @@ impl Found<'_> {
         }
     }
 
-    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If
-    /// that fails, loops stay.
+    /// Searches again for the requests whose best hypothesis is a loop, and takes the new
+    /// hypotheses if they are not. If that fails, loops stay.
     pub(super) fn leave_loops(&mut self) {
         let (requests, settings) = (self.requests, &self.options.search);
         if !settings.second_search || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 use burnformer_glossary::{
-    Gapped, PartKind, Wanted, changed, invented, longest, lost, may_have_parts, parts,
+    Cloze, PartKind, Term, changed, invented, longest, lost, may_have_parts, parts,
 };
 use rayon::prelude::*;
 
-use super::found::{Found, is_loop, sort};
+use super::found::{Results, is_loop, sort};
 use super::load::Translator;
 use super::options::TranslateOptions;
 use super::score::TargetScore;
@@ -16,13 +16,13 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, Terms, check};
 use crate::settings::SearchSettings;
 
-/// The most parts of a sentence that are asked for, which bounds the second search.
+/// The largest number of parts of a sentence that are asked for, which bounds the second search.
 const MOST_PARTS: usize = 24;
-/// The most further searches for a sentence: one for each part, and one for those whose places are
-/// unknown.
+/// The largest number of further searches for a sentence: one for each part, and one for those
+/// whose places are unknown.
 const MOST_SEARCHES: usize = 9;
 
-impl Found<'_> {
+impl Results<'_> {
     /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
     /// placeholder or an address, or has a placeholder of its own: with the numbers as terms first,
     /// and then for the sentence without these parts, which are put back by attention. Where that
@@ -34,17 +34,17 @@ impl Found<'_> {
         }
         let again = |(index, found): (usize, &Vec<Hypothesis>)| {
             let request = requests.get(index).filter(|request| !request.cancel.is_cancelled())?;
-            Some(Lost {
+            Some(Losses {
                 index,
                 ..translator.lost_parts(request, options.languages.source.len(), &found[0])?
             })
         };
-        let again: Vec<Lost> = self.all.par_iter().enumerate().filter_map(again).collect();
-        let with_terms = |sentence: &Lost| {
+        let again: Vec<Losses> = self.all.par_iter().enumerate().filter_map(again).collect();
+        let with_terms = |sentence: &Losses| {
             translator.with_parts(&requests[sentence.index], sentence.numbers.clone())
         };
         let again = self.keep_by(again, with_terms, |_, text| text);
-        let gapped = |sentence: &Lost| {
+        let gapped = |sentence: &Losses| {
             let Request { terms, prefix, shortlist, .. } = &requests[sentence.index];
             // Prescribed words have their places in the whole sentence.
             if !terms.phrases.is_empty() || !prefix.is_empty() {
@@ -99,10 +99,10 @@ impl Found<'_> {
     /// translation by `write`, and takes that if nothing is lost in it. Returns the others.
     fn keep_by(
         &mut self,
-        again: Vec<Lost>,
-        ask: impl Fn(&Lost) -> Option<Request> + Sync,
-        write: impl Fn(&Lost, String) -> String + Sync,
-    ) -> Vec<Lost> {
+        again: Vec<Losses>,
+        ask: impl Fn(&Losses) -> Option<Request> + Sync,
+        write: impl Fn(&Losses, String) -> String + Sync,
+    ) -> Vec<Losses> {
         let Self { translator, requests, options, .. } = *self;
         let (model, settings) = (&*translator.model, &options.search);
         let fits = |request: &Request| check(model, from_ref(request), settings).is_ok();
@@ -153,7 +153,7 @@ impl Translator {
 
     /// The parts of the source of `request`, behind its first `skipped` tokens, if `best` has lost
     /// some.
-    fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Lost> {
+    fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Losses> {
         let is_known = self.unknown_texts(request).is_empty();
         let text = self.text_of(best);
         let is_plain = |text: &str| !text.is_empty() && !may_have_parts(text);
@@ -167,11 +167,11 @@ impl Translator {
         let numbers = lost(&source, &symbols, &text)?;
         let signs = invented(&source, &text, &[]).into_iter();
         let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
-        Some(Lost { index: 0, signs: signs.collect(), source, symbols, numbers })
+        Some(Losses { index: 0, signs: signs.collect(), source, symbols, numbers })
     }
 
-    /// Returns whether the best hypothesis for `request` is one for which there is a further search
-    /// by the settings `by`: a loop, or one that has lost a number or another part.
+    /// Returns whether the settings `by` ask for a further search after the hypothesis `best` for
+    /// `request`: it is a loop, or has lost a number or another part.
     pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
         by.second_search && is_loop(request, best)
             || by.keep_parts && self.lost_parts(request, 0, best).is_some()
@@ -179,7 +179,7 @@ impl Translator {
 
     /// `translation` of the sentence without its parts, with these in the places that attention
     /// tells, and with no other placeholders.
-    fn filled(&self, lost: &Lost, translation: &str) -> String {
+    fn filled(&self, lost: &Losses, translation: &str) -> String {
         let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
         let text = gapped.fill(translation, &links).text;
@@ -205,7 +205,7 @@ impl Translator {
 
     /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
     /// written.
-    fn with_parts(&self, request: &Request, mut wanted: Vec<Wanted>) -> Option<Request> {
+    fn with_parts(&self, request: &Request, mut wanted: Vec<Term>) -> Option<Request> {
         wanted.truncate(MOST_PARTS);
         let Terms { phrases, spans, edges, left_out } =
             self.terms(&longest(wanted), &request.source).ok()?;
@@ -222,7 +222,7 @@ impl Translator {
 }
 
 /// A sentence whose translation has lost a part, or has a placeholder of its own.
-pub(super) struct Lost {
+pub(super) struct Losses {
     /// The index of the request.
     index: usize,
     source: String,
@@ -231,15 +231,15 @@ pub(super) struct Lost {
     /// The signs with which placeholders begin that the translation has and the source lacks.
     signs: String,
     /// The terms to search for if numbers alone are lost.
-    numbers: Vec<Wanted>,
+    numbers: Vec<Term>,
 }
 
-impl Lost {
+impl Losses {
     /// The sentence without its parts.
-    fn gapped(&self) -> Gapped<'_> {
+    fn gapped(&self) -> Cloze<'_> {
         let known = parts(&self.source).into_iter().filter(|part| part.kind != PartKind::Symbol);
         let mut all: Vec<_> = known.map(|part| part.range).chain(self.symbols.clone()).collect();
         all.sort_by_key(|range| range.start);
-        Gapped::without(&self.source, all.into_iter())
+        Cloze::without(&self.source, all.into_iter())
     }
 }

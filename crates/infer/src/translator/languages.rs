@@ -13,8 +13,8 @@ impl Translator {
     /// that [`find_language`](burnformer_text::find_language) understands.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the vocabulary has no such token or several, if it asks for a
-    /// language that is not given, or if it has no languages to choose from.
+    /// [`InferError::Language`] if the vocabulary has no such token or several, if the model needs
+    /// a language that is not given, or if it has no languages to choose from.
     pub fn languages(
         &self,
         source: Option<&str>,
@@ -40,8 +40,8 @@ impl Translator {
         Ok(languages)
     }
 
-    /// The tokens for a translation from the language `source` into the language `target`; none for
-    /// a side of which the model knows a single language.
+    /// The tokens for a translation from the language `source` into the language `target`; empty
+    /// for a side of which the model knows a single language.
     ///
     /// # Errors
     /// [`InferError::Language`] if the model has to be told a language and does not know it.

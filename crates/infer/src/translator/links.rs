@@ -55,11 +55,11 @@ impl Translator {
     /// to most: by the mean of the heads of the last decoder layer, at the positions where the
     /// model predicts the tokens.
     ///
-    /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as
-    /// SentencePiece models do) they are those of the normalised text, scaled to the length of the
-    /// given one. Of each text the first [`MOST_LINKED`] tokens are linked, or those that the model
-    /// takes if they are fewer. The list is empty where there is no attention to go by: for a model
-    /// without cross-attention, for an ensemble, and where one of the texts is empty.
+    /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
+    /// SentencePiece models do), they are the ranges of the normalised text, scaled to the length
+    /// of the given text. At most the first [`MOST_LINKED`] tokens of each text are linked, or
+    /// fewer if the model accepts fewer. The list is empty for a model without cross-attention, for
+    /// an ensemble, and if one of the texts is empty.
     ///
     /// # Errors
     /// The errors of [`attention`](Self::attention), except in these cases.

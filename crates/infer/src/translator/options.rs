@@ -21,9 +21,9 @@ pub enum LongSources {
     Truncate,
 }
 
-/// The languages to translate from and to, as far as they are known, and the tokens that tell them
-/// to a model of several. [`Translator::languages`](crate::Translator::languages) makes them; the
-/// default is none.
+/// The languages to translate from and to, as far as they are known, and the tokens that name them
+/// for a multilingual model. [`Translator::languages`](crate::Translator::languages) makes them; by
+/// default no language is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Languages {
     /// The codes of the two languages.
@@ -77,10 +77,10 @@ pub struct TranslateOptions {
     pub longest: usize,
     /// The policy for sources that are longer.
     pub long_sources: LongSources,
-    /// The languages to translate from and to, for a model that knows several.
+    /// The languages to translate from and to, for a multilingual model.
     pub languages: Languages,
     /// Prescribed translations of terms, which hold wherever sources are given as text.
-    /// [`Translator::check_glossary`] tells whether the model can write them.
+    /// [`Translator::check_glossary`] checks whether the model can write them.
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
@@ -89,7 +89,7 @@ pub struct TranslateOptions {
     pub memory: Option<Arc<TranslationMemory>>,
     /// The likely translations of each source token. With it, each translation consists of tokens
     /// that are likely for its sentence, and models with large vocabularies are faster.
-    /// [`Translator::check_shortlist`] tells whether it is one for the model.
+    /// [`Translator::check_shortlist`] checks whether it belongs to the model.
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,

@@ -44,8 +44,8 @@ impl Translator {
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }
 
-    /// Scores pairs of ids up to the first that cannot be scored, and returns the error of that
-    /// one. Streams use it, in which no finished work must be lost.
+    /// Scores pairs of ids up to the first pair that cannot be scored, and returns its error. It is
+    /// meant for streams, in which no finished work must be lost.
     pub fn score_ids_until_error(
         &self,
         sources: &[Vec<u32>],

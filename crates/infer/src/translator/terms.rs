@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use burnformer_data::Tokenizer;
-use burnformer_glossary::{Glossary, Wanted, is_in_word, longest, wanted};
+use burnformer_glossary::{Glossary, Term, is_in_word, longest, wanted};
 use rayon::prelude::*;
 
 use super::load::Translator;
@@ -27,14 +27,14 @@ impl Translator {
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
-    pub fn terms(&self, wanted: &[Wanted], source: &[u32]) -> Result<Terms, InferError> {
+    pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms, InferError> {
         if wanted.is_empty() {
             return Ok(Terms::default());
         }
         let all = wanted.len();
         let wanted = longest(wanted.to_vec());
         let target = &self.tokenizers.target;
-        let phrases = |term: &Wanted| {
+        let phrases = |term: &Term| {
             let each = term.targets.iter().map(|text| phrases(target, text));
             each.collect::<Result<Vec<_>, _>>().map(|phrases| phrases.concat())
         };
@@ -73,7 +73,7 @@ impl Translator {
                 }
                 error => error,
             };
-            let wanted = Wanted { source: String::new(), targets: entry.targets.clone() };
+            let wanted = Term { source: String::new(), targets: entry.targets.clone() };
             self.terms(&[wanted], &[]).map_err(named)
         });
         let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();
@@ -83,7 +83,7 @@ impl Translator {
 
 /// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if
 /// there is none.
-fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<usize>> {
+fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Term]) -> Vec<Range<usize>> {
     let (mut text, mut ends) = (String::new(), Vec::with_capacity(source.len()));
     for &id in source {
         text.push_str(&text_of(tokenizer, id));
@@ -93,8 +93,7 @@ fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<
         let last = ends.partition_point(|&end| end < at + term.len());
         ends.partition_point(|&end| end <= at)..last + 1
     };
-    let span =
-        |term: &Wanted| find(&text, &term.source).map_or(0..0, |at| tokens(at, &term.source));
+    let span = |term: &Term| find(&text, &term.source).map_or(0..0, |at| tokens(at, &term.source));
     wanted.iter().map(span).collect()
 }
 
@@ -246,7 +245,7 @@ mod tests {
         let tokenizer = tokenizer();
         let source = tokenizer.encode("the houses (small) see \"house\"");
         let span = |text: &str| {
-            let wanted = Wanted { source: text.into(), targets: Vec::new() };
+            let wanted = Term { source: text.into(), targets: Vec::new() };
             let span = spans(&tokenizer, &source, &[wanted]).remove(0);
             tokenizer.decode(&source[span]).replace(['(', ')', '"'], "").trim().to_owned()
         };
@@ -254,8 +253,7 @@ mod tests {
         assert_eq!(span("houses"), "houses");
         assert_eq!(span("small"), "small");
         assert_eq!(span("dog"), "");
-        let at =
-            spans(&tokenizer, &source, &[Wanted { source: "house".into(), ..Wanted::default() }]);
+        let at = spans(&tokenizer, &source, &[Term { source: "house".into(), ..Term::default() }]);
         assert!(at[0].start > source.len() / 2, "not that within \"houses\": {at:?}");
     }
 }

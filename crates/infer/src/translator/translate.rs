@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::found::Found;
+use super::found::Results;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use crate::error::{InferError, until_error};
@@ -16,7 +16,7 @@ impl Translator {
     /// # Errors
     /// The errors of [`search`](crate::search()), with sentences counted from 1;
     /// [`TooLong`](crate::SentenceError::TooLong) for a source above
-    /// [`longest_source`](Self::longest_source), unless it is to be truncated; those of
+    /// [`longest_source`](Self::longest_source), unless it is truncated; the errors of
     /// [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
@@ -78,7 +78,7 @@ impl Translator {
     ///
     /// # Errors
     /// The errors of [`search`](crate::search()); [`TooLong`](crate::SentenceError::TooLong) for a
-    /// source above [`longest_source`](Self::longest_source), unless it is to be truncated.
+    /// source above [`longest_source`](Self::longest_source), unless it is truncated.
     pub fn translate_ids(
         &self,
         mut requests: Vec<Request>,
@@ -90,9 +90,9 @@ impl Translator {
         self.search(&requests, &small, options, &|_| ())
     }
 
-    /// Translates sentences that are given as ids, up to the first that cannot be translated, and
-    /// returns the error of that one. Streams use it, in which no finished work must be lost.
-    /// `done` takes the number of sentences of each batch whose search has ended.
+    /// Translates sentences that are given as ids, up to the first one that cannot be translated,
+    /// and returns its error. It is meant for streams, in which no finished work must be lost.
+    /// `done` is called with the number of sentences of each finished batch.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,
@@ -163,7 +163,7 @@ impl Translator {
         self.check_lengths(requests, options)?;
         let all =
             search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
-        let mut found = Found { translator: self, requests, options, all };
+        let mut found = Results { translator: self, requests, options, all };
         found.try_small_letters(small);
         found.leave_loops();
         self.copy_unknown(requests, &mut found.all);

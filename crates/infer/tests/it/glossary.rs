@@ -7,8 +7,8 @@ use crate::common::translate_with_prefixes;
 use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_infer::{
-    Glossary, InferError, Request, Sampling, SearchSettings, SentenceError, TranslateOptions,
-    Translator, Wanted,
+    Glossary, InferError, Request, Sampling, SearchSettings, SentenceError, Term, TranslateOptions,
+    Translator,
 };
 use proptest::prelude::*;
 
@@ -96,7 +96,7 @@ fn each_line_has_its_own_terms_and_an_empty_one_has_none() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn impossible_requests_are_refused() {
     let translator = translator(1);
     let mut sampled = options(&translator, &[("house", "Haus")], 10);
     sampled.search.sampling = Some(Sampling::default());
@@ -124,10 +124,10 @@ proptest! {
         beam in 1usize..4,
     ) {
         let translator = translator(7);
-        let terms: Vec<Wanted> = terms
+        let terms: Vec<Term> = terms
             .iter()
             .map(|term| vec![term.split_whitespace().collect::<Vec<_>>().join(" ")])
-            .map(|targets| Wanted { source: "house".into(), targets })
+            .map(|targets| Term { source: "house".into(), targets })
             .collect();
         let mut request = Request::new(translator.tokenizers().source.encode("the house"));
         request.prefix = translator.tokenizers().target.encode(&prefix);
@@ -148,8 +148,8 @@ proptest! {
 #[test]
 fn more_terms_than_can_be_asked_for_keep_the_longest() {
     let translator = translator(1);
-    let wanted: Vec<Wanted> = (0..70)
-        .map(|number| Wanted { source: "x".repeat(1 + number), targets: vec!["Haus".into()] })
+    let wanted: Vec<Term> = (0..70)
+        .map(|number| Term { source: "x".repeat(1 + number), targets: vec!["Haus".into()] })
         .collect();
     let terms = translator.terms(&wanted, &[]).unwrap();
     assert_eq!((terms.phrases.len(), terms.left_out), (64, 6));

@@ -172,7 +172,7 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
 }
 
 #[test]
-fn what_precedes_the_first_error_is_translated_and_the_error_counts_sentences_from_the_start() {
+fn sentences_before_the_first_error_are_translated_and_the_error_counts_from_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let learned =
         TransformerConfig { positions: Positions::Learned, max_positions: 20, ..config(280, 280) };

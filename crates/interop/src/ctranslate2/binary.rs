@@ -1,6 +1,6 @@
 //! `model.bin`: a list of named variables (`ctranslate2/specs/model_spec.py`).
 //!
-//! A writer of `model.bin`.
+//! The file is read and written here.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,8 +29,8 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// The most bytes of all variables that are read, as a multiple of the size of the file. One
-/// variable may have several names.
+/// The largest number of bytes of all variables that are read, as a multiple of the size of the
+/// file. One variable may have several names.
 const MOST_SHARED: usize = 16;
 
 struct Variable {

@@ -1,4 +1,5 @@
-//! The special tokens and other settings: `config.json`, and before binary version 6 variables.
+//! The special tokens and other settings, from `config.json` or, before binary version 6, from
+//! variables.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +91,7 @@ impl Settings {
     /// The token from which the decoder starts.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] if the caller gives it.
+    /// [`InteropError::Unsupported`] if the caller of CTranslate2 has to give it.
     pub fn start(&self) -> Result<&str> {
         self.decoder_start_token.as_deref().ok_or_else(|| {
             let what = "a decoder whose first token the caller gives (decoder_start_token = null)";

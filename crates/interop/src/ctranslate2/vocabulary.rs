@@ -42,11 +42,11 @@ impl Vocabularies {
         self.target.as_ref().unwrap_or(&self.source)
     }
 
-    /// The vocabularies of a model whose embeddings have so many rows. Like in CTranslate2 the last
-    /// row is that of `unknown` if a file leaves it out.
+    /// The vocabularies of a model whose embeddings have `rows` rows. As in CTranslate2, the last
+    /// row belongs to `unknown` if a file leaves that token out.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`] if there are other numbers of tokens than of rows.
+    /// [`InteropError::Damaged`] if the numbers of tokens and rows differ.
     pub fn of_rows(mut self, rows: [usize; 2], unknown: &str) -> Result<Self> {
         let lists = [Some(&mut self.source), self.target.as_mut()];
         for (tokens, rows) in lists.into_iter().zip(rows) {
@@ -119,8 +119,8 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
     let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
-    // A token may end in a carriage return, so that only those at the end of every line are no part
-    // of it.
+    // A token may end in a carriage return. Carriage returns are line ends only if every line has
+    // one.
     let all = text.split('\n').all(|line| line.ends_with('\r'));
     let token =
         |line: &'_ str| if all { line[..line.len() - 1].to_string() } else { line.to_string() };

@@ -1,7 +1,8 @@
 //! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with a token for each
 //! language.
 //!
-//! Separate vocabularies, in which a special token can have another id on each side.
+//! [`align`] handles separate vocabularies, in which a special token can have another id on each
+//! side.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -58,7 +58,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
     let shape = |header: &Header| -> Result<Vec<usize>> {
         let sizes = cursor.bytes(header.rank.saturating_mul(4))?.chunks_exact(4);
         let sizes = sizes.map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        // A negative size is none of any tensor.
+        // No tensor has a negative size.
         Ok(sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX)).collect())
     };
     let shapes = headers.iter().map(shape).collect::<Result<Vec<_>>>()?;

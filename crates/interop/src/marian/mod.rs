@@ -1,8 +1,7 @@
 //! Marian's models, `.npz` and `.bin`: large models, and the small ones of Firefox and
 //! Bergamot.
 //!
-//! The layers of both stacks. Marian's matrices are `[in, out]`, those of a model directory
-//! `[out, in]`.
+//! Marian's matrices are `[in, out]`; the matrices of a model directory are `[out, in]`.
 
 mod bin;
 mod files;
@@ -144,7 +143,7 @@ fn take_layers(
             weights.insert(format!("{}.{kind}", part.full_name()), weight);
         }
     }
-    // A factor for activations in int8, of a matrix that is none.
+    // A factor for activations in int8 that belongs to no matrix.
     if options.get("version").is_some() {
         tensors.take_any("none_QuantMultA");
     }

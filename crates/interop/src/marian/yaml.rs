@@ -1,7 +1,6 @@
 //! The part of YAML that Marian's files use: scalars and lists of scalars, by key, all of them as
-//! text. A token such as `null` or `1.0` is no number here. The parser hands out one event after
-//! the other: nothing is built of nested values, which are left out, and a file that refers to
-//! itself is refused.
+//! text. Tokens such as `null` and `1.0` stay text. The parser works event by event: nested values
+//! are skipped without building them, and a file that refers to itself is refused.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub(super) enum Value {
 /// The entries of the mapping that is the document `text`, in order.
 ///
 /// # Errors
-/// A message with the line, if `text` is no such document.
+/// A message with the line, if `text` is not such a document.
 pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Entries::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
@@ -48,7 +47,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Adds an event; whether it is one that such a file has.
+    /// Adds an event, and returns whether such a file can have it.
     fn add(&mut self, event: Event) -> bool {
         match event {
             Event::Alias(_) => return false,
@@ -99,7 +98,7 @@ impl Options {
     /// Reads the options in `text`.
     ///
     /// # Errors
-    /// A message with the line, if `text` is no such document.
+    /// A message with the line, if `text` is not such a document.
     pub fn read(text: &str) -> Result<Self, String> {
         Ok(Self(entries(text)?.into_iter().collect()))
     }
@@ -119,7 +118,7 @@ impl Options {
     /// The number that `key` is set to.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the value is not a number.
     pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, String> {
         let number = |text: &str| text.parse().map_err(|_| format!("{key}: {text:?} is no number"));
         self.get(key).map(number).transpose()
@@ -138,7 +137,7 @@ impl Options {
 /// The tokens of a vocabulary, indexed by id.
 ///
 /// # Errors
-/// A message, if `text` is no vocabulary.
+/// A message, if `text` is not a vocabulary.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
     // JSON escapes characters beyond 16 bits by two, which YAML does not.
     let json = text.starts_with('{').then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));

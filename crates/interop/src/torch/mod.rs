@@ -13,8 +13,8 @@ use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
 use pickle::{Pickle, Value, View};
 
-/// The most bytes of all tensors, as a multiple of the size of the file. Tensors may share numbers,
-/// as tied embeddings do.
+/// The largest number of bytes of all tensors, as a multiple of the size of the file. Tensors may
+/// share numbers, as tied embeddings do.
 const MOST_SHARED: usize = 8;
 /// The first pickle in a file of PyTorch before 1.6 is this number.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_execute_is_refused_by_name() {
+    fn code_in_a_pickle_is_refused_by_name() {
         let os = b"\x80\x02cos\nsystem\nX\x04\0\0\0echo\x85R.";
         assert_eq!(refused(os), "os.system");
         let builtins = b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.";

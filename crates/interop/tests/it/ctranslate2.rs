@@ -59,7 +59,7 @@ fn assert_comes_back(original: &Package, dir: &Path) {
 }
 
 #[test]
-fn what_is_written_in_float32_is_read_as_it_was() {
+fn a_model_written_in_float32_is_read_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for name in NAMES {
         let original = package(name);

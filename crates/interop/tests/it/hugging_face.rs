@@ -162,7 +162,7 @@ fn changed(from: &str, to: &str) -> InteropError {
 }
 
 #[test]
-fn what_has_no_counterpart_is_refused_by_name() {
+fn settings_without_a_counterpart_are_refused_by_name() {
     let message = |from, to| changed(from, to).to_string();
     assert!(message("\"swish\"", "\"gelu_new\"").contains("gelu_new"));
     assert!(message("\"marian\"", "\"bart\"").contains("model_type \"bart\""));
@@ -201,7 +201,7 @@ fn with_pickle(name: &str, bytes: &[u8]) -> Result<Package, InteropError> {
 }
 
 #[test]
-fn what_a_pickle_would_execute_is_not_executed() {
+fn code_in_a_pickle_is_not_executed() {
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("made");
     let command = format!("touch {}", made.display());
@@ -237,7 +237,7 @@ fn a_folder_that_is_full_is_not_written_over() {
 }
 
 #[test]
-fn what_is_written_is_read_as_it_was() {
+fn a_written_model_is_read_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["shared_swish", "separate_relu", "gelu_unscaled", "wide_relu", "uneven_relu"] {
         let package = Format::HuggingFace.read(&fixture("hugging_face").join(name)).unwrap();

@@ -181,7 +181,7 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
 }
 
 #[test]
-fn what_is_not_read_or_written_is_said() {
+fn formats_without_m2m100_refuse_it_and_ctranslate2_keeps_it() {
     let package = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
     let out = tempfile::tempdir().unwrap();
     let to = out.path().join("out");

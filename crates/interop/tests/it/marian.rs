@@ -109,7 +109,7 @@ fn replace(bytes: &mut [u8], from: &str, to: &str) {
 }
 
 #[test]
-fn what_has_no_counterpart_is_refused_by_the_name_of_its_option() {
+fn options_without_a_counterpart_are_refused_by_name() {
     let message = |from, to| {
         changed("student", "model.int8.bin", |bytes| replace(bytes, from, to)).to_string()
     };

@@ -356,8 +356,8 @@ fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, dir)
 }
 
-/// A path that is no file is named at once, whichever file it replaces; nothing that a model needs
-/// is treated as absent.
+/// A path that is not a file is named at once, whichever file it replaces; nothing that a model
+/// needs is treated as absent.
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
@@ -384,7 +384,7 @@ fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
                     "folder" => fs::create_dir(&path).unwrap(),
                     _ => fs::File::create(&path).unwrap().set_len(200 << 30).unwrap(),
                 }
-                // A folder can be no decoder.yml; then there is none.
+                // A folder named decoder.yml counts as a missing decoder.yml.
                 if kind == "folder" && *file == "decoder.yml" {
                     continue;
                 }

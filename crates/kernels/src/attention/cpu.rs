@@ -20,7 +20,7 @@ pub(super) struct Sizes {
 /// A projected tensor, `[batch, len, heads·d]`. The features of one position are adjacent in
 /// memory.
 #[derive(Clone, Copy)]
-pub(super) struct Projected<'a> {
+pub(super) struct ProjectedTensor<'a> {
     pub data: &'a [f32],
     pub batch_stride: usize,
     pub row_stride: usize,
@@ -29,7 +29,7 @@ pub(super) struct Projected<'a> {
 /// The mask of hidden keys, `[batch or 1, heads or 1, query_len or 1, key_len]`. A byte other than
 /// 0 hides its key.
 #[derive(Clone, Debug)]
-pub(super) struct Hidden {
+pub(super) struct KeyMask {
     pub bytes: Vec<u8>,
     pub shape: [usize; 4],
 }
@@ -38,9 +38,9 @@ pub(super) struct Hidden {
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub sizes: Sizes,
-    pub query: Projected<'a>,
-    pub key: Projected<'a>,
-    pub value: Projected<'a>,
+    pub query: ProjectedTensor<'a>,
+    pub key: ProjectedTensor<'a>,
+    pub value: ProjectedTensor<'a>,
     pub mask: Option<DropoutMask>,
 }
 
@@ -55,14 +55,14 @@ impl Sizes {
     }
 }
 
-impl<'a> Projected<'a> {
+impl<'a> ProjectedTensor<'a> {
     fn head(self, batch: usize, head: usize, rows: usize, width: usize) -> Matrix<'a> {
         let start = batch * self.batch_stride + head * width;
         Matrix::new(&self.data[start..], rows, width, self.row_stride)
     }
 }
 
-impl Hidden {
+impl KeyMask {
     /// A mask that hides none of `keys`.
     pub(super) fn nothing(keys: usize) -> Self {
         Self { bytes: vec![0; keys], shape: [1, 1, 1, keys] }
@@ -97,7 +97,7 @@ impl<'a> Inputs<'a> {
 
 /// Writes the context `[batch, query_len, heads·d_v]`, and the weights before dropout
 /// `[batch, heads, query_len, key_len]` where `weights` is not empty.
-pub(super) fn forward(inputs: Inputs, hidden: &Hidden, context: &mut [f32], weights: &mut [f32]) {
+pub(super) fn forward(inputs: Inputs, hidden: &KeyMask, context: &mut [f32], weights: &mut [f32]) {
     let sizes = inputs.sizes;
     let (block, per_batch) = (sizes.block(), sizes.query_len * sizes.heads * sizes.d_v);
     let scratch = || (vec![0.0; block], vec![0.0; block]);
@@ -121,7 +121,7 @@ pub(super) fn forward(inputs: Inputs, hidden: &Hidden, context: &mut [f32], weig
 
 fn forward_head(
     inputs: Inputs,
-    hidden: &Hidden,
+    hidden: &KeyMask,
     batch: usize,
     head: usize,
     context: &mut [f32],

@@ -4,7 +4,7 @@ use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
 use super::AttentionInputs;
-use super::cpu::{self, Hidden, Inputs, Projected, Sizes};
+use super::cpu::{self, Inputs, KeyMask, ProjectedTensor, Sizes};
 use crate::cpu::{bools, contiguous, dims, floats, tensor};
 use crate::dropout::DropoutMask;
 use crate::op::{FusedOp, Keep, apply};
@@ -13,8 +13,8 @@ use crate::op::{FusedOp, Keep, apply};
 pub(super) fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
     let AttentionInputs { query, key, value, heads, hidden } = inputs;
     let hidden = match hidden {
-        Some(hidden) => Hidden { shape: hidden.dims(), bytes: bools(hidden) },
-        None => Hidden::nothing(key.dims()[1]),
+        Some(hidden) => KeyMask { shape: hidden.dims(), bytes: bools(hidden) },
+        None => KeyMask::nothing(key.dims()[1]),
     };
     apply(Attention { heads, hidden, mask }, [query.into(), key.into(), value.into()])
 }
@@ -22,7 +22,7 @@ pub(super) fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> T
 #[derive(Debug)]
 struct Attention {
     heads: usize,
-    hidden: Hidden,
+    hidden: KeyMask,
     mask: Option<DropoutMask>,
 }
 
@@ -87,9 +87,9 @@ fn with_adjacent_features(x: FlexTensor) -> FlexTensor {
     if adjacent { x } else { x.to_contiguous() }
 }
 
-fn projected(x: &FlexTensor) -> Projected<'_> {
+fn projected(x: &FlexTensor) -> ProjectedTensor<'_> {
     let strides = x.layout().strides();
-    Projected {
+    ProjectedTensor {
         data: &x.storage()[x.layout().start_offset()..],
         batch_stride: strides[0] as usize,
         row_stride: strides[1] as usize,

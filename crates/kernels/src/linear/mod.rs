@@ -53,8 +53,8 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
 ///
 /// Fused: bias and epilogue are part of the product. In bfloat16 the factors of the product are
 /// rounded as they are rearranged, sums and result are float32, and in the backward pass the
-/// gradient of the output is rounded for the two products there. That is faster where
-/// [`is_bfloat16_fast_on`] says so; elsewhere on the CPU the same bits come out more slowly than in
+/// gradient of the output is rounded for the two products there. This is faster if
+/// [`is_bfloat16_fast_on`] is true; on other processors it gives the same bits, but is slower than
 /// float32.
 ///
 /// # Shapes

@@ -15,9 +15,9 @@ const ROUNDING: f32 = 12_582_912.0;
 
 /// A matrix in 8-bit integers: each number is its integer multiplied by the scale of its row.
 ///
-/// Two neighbours of one sign, at the indices 2i and 2i + 1, sum to at most 127. So the products of
-/// both with any numbers of 8 bits without a sign fit in 16 bits together, and `vpmaddubsw` is
-/// exact.
+/// The absolute values of two neighbours of one sign, at the indices 2i and 2i + 1, sum to at most
+/// 127. The sum of their products with unsigned 8-bit numbers therefore fits in 16 bits, and
+/// `vpmaddubsw` is exact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedRows {
     /// `[rows, columns]` row-major, from −127 to 127.
@@ -31,7 +31,7 @@ pub struct QuantizedRows {
 /// row's scale.
 ///
 /// # Panics
-/// If the rows are not of `columns` numbers.
+/// If the number of elements is not a multiple of `columns`.
 pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     let count = rows.len().checked_div(columns).unwrap_or(0);
     assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");

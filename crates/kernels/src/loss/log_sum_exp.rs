@@ -20,8 +20,8 @@ pub fn log_sum_exp(logits: &[f32]) -> f64 {
 /// Softmax of a row of logits on the host, in place. All results are NaN if [`log_sum_exp`] is not
 /// finite.
 ///
-/// No probability is below e⁻⁸⁷. Beside the largest probability that is as good as zero, and its
-/// logarithm is finite.
+/// No probability is below e⁻⁸⁷. Compared with the largest probability this is effectively zero,
+/// but its logarithm is finite.
 pub fn softmax(logits: &mut [f32]) {
     exp_below(logits, log_sum_exp(logits) as f32);
 }

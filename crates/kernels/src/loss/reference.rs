@@ -1,12 +1,12 @@
 use burn::tensor::{Int, Tensor};
 
-/// The most columns that are reduced together, for the precision of their sum.
+/// The largest number of columns that are reduced together, for the precision of their sum.
 const MOST: usize = 1 << 14;
 
 /// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain
 /// tensor arithmetic.
 ///
-/// With the logits x less the highest of their row, it uses log Z = log Σ eˣ: NLL = log Z −
+/// With x, the logits minus the highest logit of their row, it uses log Z = log Σ eˣ: NLL = log Z −
 /// x_target, and the mean of −log p is log Z − mean(x). So no target of the shape `[rows, vocab]`
 /// is ever built.
 pub fn label_smoothed_cross_entropy(

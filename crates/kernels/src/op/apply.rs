@@ -122,7 +122,7 @@ pub enum Keep {
 /// An operation on `N` float tensors of the CPU with a custom backward pass.
 ///
 /// The value is the operation with its settings, for example the number of heads, ids or masks:
-/// whatever has no gradient.
+/// everything that has no gradient.
 pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// The values of the forward pass that the backward pass needs. Tensors in it are shared with
     /// the graph and not copied.

@@ -11,15 +11,15 @@ pub enum Target {
 }
 
 impl Target {
-    /// The target of an operation on `operands`, with or without gradients. It is
-    /// [`Other`](Self::Other) if that of one is.
+    /// The target of an operation on `operands`, with or without gradients: [`Other`](Self::Other)
+    /// if the target of any operand is `Other`.
     pub fn of(operands: &[&dyn HasTarget]) -> Self {
         let is_other = operands.iter().any(|operand| operand.target() == Self::Other);
         if is_other { Self::Other } else { Self::Cpu }
     }
 
-    /// The target of an operation that has no backward pass. It is that of [`of`](Self::of), but
-    /// [`Other`](Self::Other) if one of `operands` has gradients.
+    /// The target of an operation without a backward pass: [`Other`](Self::Other) if any of the
+    /// `operands` has gradients, otherwise the same as [`of`](Self::of).
     pub fn without_gradients(operands: &[&dyn HasTarget]) -> Self {
         let any = operands.iter().any(|operand| operand.has_gradients());
         if any { Self::Other } else { Self::of(operands) }

@@ -8,7 +8,7 @@ use super::fold::LANES;
 /// [`fold_pairs`](super::fold_pairs)`(xs, ys, |sum, x, y| sum + x * y)`.
 ///
 /// The compiler turns such a loop into narrow vectors with many shuffles, which take three times as
-/// long. The wider vectors of AVX-512 save a tenth at most.
+/// long. The wider vectors of AVX-512 save at most a tenth.
 ///
 /// # Safety
 /// The processor has these instructions: [`has_avx2`](super::has_avx2).

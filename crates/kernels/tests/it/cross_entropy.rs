@@ -10,7 +10,7 @@ type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64) -> (Tensor<1>, Tensor<1>);
 /// Smoothed sum, nll sum and the gradient of three times the smoothed sum.
 fn run(loss: Loss, rows: usize, vocab: usize, smoothing: f64, held: bool) -> Vec<Vec<f32>> {
     let leaf = leaf(1, [rows, vocab]);
-    // A product, so that the logits are no leaf and nothing but the loss holds them.
+    // A product, so that the logits are not a leaf and nothing but the loss holds them.
     let logits = leaf.clone() * 4.0;
     let kept = held.then(|| logits.clone());
     let targets: Vec<i64> = (0..rows).map(|row| (row * 7 % vocab) as i64).collect();

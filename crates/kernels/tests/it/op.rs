@@ -88,7 +88,7 @@ fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
 }
 
 #[test]
-fn what_comes_aside_is_a_constant_beside_the_output() {
+fn the_second_output_is_a_constant() {
     for device in [device(), device().gradient_checkpointing()] {
         let (x, y) = (full(3.0, &device).require_grad(), full(4.0, &device));
         let op = Product { keep: Keep::ForBackward, wanted: [true, false] };

@@ -1,4 +1,4 @@
-//! Files that are no usable model: an error for each cause, which names the file.
+//! Files that are not usable models: an error for each cause, which names the file.
 
 use crate::common::*;
 use burnformer_sentencepiece::{
@@ -48,7 +48,7 @@ fn a_file_of_gigabytes_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn what_is_no_protocol_buffer_is_refused() {
+fn a_file_that_is_not_a_protocol_buffer_is_refused() {
     let good = model(&[UNK, ("a", -1.0, NORMAL)], &[], &[]);
     for bytes in [&b"<html>404 not found</html>"[..], &good[..good.len() - 1], &[0xff; 20]] {
         assert!(matches!(error(bytes), ModelProblem::Protobuf { .. }));

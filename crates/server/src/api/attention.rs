@@ -10,9 +10,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::Fields;
-use super::error::{ApiError, Refused};
+use super::error::{ApiError, Errors};
 use super::{Client, page};
-use crate::compute::{LARGE, Waits, compute};
+use crate::compute::{Cancel, LARGE, compute};
 use crate::engine::Choice;
 use crate::queue::QueueError;
 
@@ -40,25 +40,25 @@ pub(crate) struct AttentionRequest {
 /// that comes from it, and each of the `panels` is one `kind` of attention (`encoder`, `decoder` or
 /// `cross`) with its `queries`, its `keys` and the weights of its `layers` by head, row and column.
 #[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
-    responses((status = 200, body = Object), Refused))]
+    responses((status = 200, body = Object), Errors))]
 pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let sentence = look(&client, request).await?;
-    let answer = move |_: &Waits| serde_json::to_vec(&sentence);
+    let answer = move |_: &Cancel| serde_json::to_vec(&sentence);
     let json = compute(&client.sender, LARGE, answer).await?.expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
 /// Shows the attention weights behind a translation as a web page.
 #[utoipa::path(post, path = "/attention", tag = "v1", operation_id = "attention_page", request_body = AttentionRequest,
-    responses((status = 200, body = String, content_type = "text/html"), Refused))]
+    responses((status = 200, body = String, content_type = "text/html"), Errors))]
 pub(crate) async fn view(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
-    let draw = move |_: &Waits| linked_page(&title, &[sentence], "attention.css", "attention.js");
+    let draw = move |_: &Cancel| linked_page(&title, &[sentence], "attention.css", "attention.js");
     Ok(page::html(compute(&client.sender, LARGE, draw).await?))
 }
 
@@ -72,7 +72,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, Ap
         let engine = path.queue().await?.engine().clone();
         let look = async |translation: String| {
             let (engine, sentence) = (engine.clone(), sentence.clone());
-            let look = move |_: &Waits| engine.attention(&sentence, &translation);
+            let look = move |_: &Cancel| engine.attention(&sentence, &translation);
             let found = compute(&client.sender, LARGE, look).await.map_err(QueueError::from)?;
             found.map_err(|error| ApiError::from(QueueError::from(error)))
         };

@@ -16,7 +16,7 @@ use super::{Client, Shared};
 use crate::compute::compute;
 use crate::sender::Sender;
 
-/// The most fields of a form beside the texts that the limits allow.
+/// The largest number of fields of a form besides the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
 
 /// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded`
@@ -49,7 +49,7 @@ pub(super) enum Content {
 }
 
 impl Content {
-    /// The key, beside which nothing is kept of JSON.
+    /// The key, besides which nothing is kept of JSON.
     fn key(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Key {
@@ -204,8 +204,9 @@ fn names<T: PartialSchema>() -> Vec<String> {
     }
 }
 
-/// The error for a field that is none of `known`; if that is `lenient`, only where it is nearly one
-/// of them: as far from it as a third of its letters at most, in any case, with or without `_`.
+/// The error for a field that is not among the `known` ones. If that is `lenient`, only a misspelt
+/// name is an error: one that differs from a known field in at most a third of its letters,
+/// regardless of case and `_`.
 fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     const LONGEST: usize = 30;
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
@@ -232,7 +233,7 @@ pub(crate) enum Texts {
 }
 
 impl Texts {
-    /// The texts, and whether there is one that is no list.
+    /// The texts, and whether a single text was given instead of a list.
     pub fn into_list(self) -> (Vec<String>, bool) {
         match self {
             Self::One(text) => (vec![text], true),

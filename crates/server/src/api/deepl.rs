@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, MOST_FIELDS, Texts};
-use super::error::{ApiError, ErrorBody, Refused};
+use super::error::{ApiError, ErrorBody, Errors};
 use super::{AUTO, Client};
 use crate::engine::Choice;
 use crate::language::{LanguagePair, name};
@@ -52,7 +52,7 @@ pub(crate) struct DeeplRequest {
 /// their varieties, since DeepL's clients refuse `EN` and `PT` as a target.
 #[utoipa::path(get, path = "/v2/languages", tag = "DeepL",
     params(("type" = Option<String>, Query, description = "`source` (the default) or `target`")),
-    responses((status = 200, body = Object), Refused))]
+    responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_languages(
     Fields(client, request): Fields<DeeplRequest, true>,
 ) -> Result<Json<Value>, ApiError> {
@@ -69,13 +69,13 @@ pub(crate) async fn deepl_languages(
 }
 
 /// Tells that nothing is counted and that there is no limit: DeepL's own number for that.
-#[utoipa::path(get, path = "/v2/usage", tag = "DeepL", responses((status = 200, body = Object), Refused))]
+#[utoipa::path(get, path = "/v2/usage", tag = "DeepL", responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_usage(_: Fields<DeeplRequest, true>) -> Json<Value> {
     Json(json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64}))
 }
 
 /// Lists the pairs of languages for which there may be glossaries.
-#[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Refused))]
+#[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Errors))]
 pub(crate) async fn glossary_pairs(Fields(client, _): Fields<DeeplRequest, true>) -> Json<Value> {
     Json(json!({"supported_languages": client.models.pairs().map(languages).collect::<Vec<_>>()}))
 }
@@ -97,7 +97,7 @@ fn capitals(code: &str) -> String {
 pub(crate) struct DeeplTextsRequest {
     /// The texts.
     text: Texts,
-    /// The code of their language; without it, that of each is found out.
+    /// The code of the language of the texts. Without it, the language of each text is detected.
     source_lang: Option<String>,
     /// The code of the language to translate into.
     target_lang: String,
@@ -126,7 +126,7 @@ pub(crate) struct DeeplTextsRequest {
 #[utoipa::path(post, path = "/v2/translate", tag = "DeepL",
     request_body(content(
         (DeeplTextsRequest = "application/json"), (DeeplTextsRequest = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = Object), Refused))]
+    responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_translate(
     Fields(client, request): Fields<DeeplTextsRequest, true>,
 ) -> Result<Json<Value>, ApiError> {
@@ -165,7 +165,7 @@ pub(crate) async fn deepl_translate(
 /// The forms of address that nothing demands: models do not know of them.
 const FORMALITIES: [&str; 3] = ["default", "prefer_less", "prefer_more"];
 
-/// The mark of an element that stays as it is. It is taken away again.
+/// The mark of an element that stays unchanged. It is taken away again.
 const STAYS: &str = " translate=\"no\"";
 /// A tag that divides text, and that no text has by chance. It is taken away again.
 const BLOCK: &str = "<hr translate=\"/\">";
@@ -202,10 +202,11 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
     }
 }
 
-/// `value` of the option `field` without spaces and in small letters; empty where there is none.
+/// The `value` of the option `field` without spaces and in small letters; empty if there is no
+/// value.
 ///
 /// # Errors
-/// If it is none of `known`.
+/// If it is not among the `known` values.
 fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, ApiError> {
     let value = value.unwrap_or_default().trim().to_lowercase();
     if value.is_empty() || known.contains(&&*value) {
@@ -215,7 +216,7 @@ fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, Api
     Err(ApiError::bad(field, error, format!("one of {}", known.join(", "))))
 }
 
-/// The error where a request names a glossary that there is not.
+/// The error for a glossary that does not exist.
 fn unknown() -> ApiError {
     let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
     ApiError::new(StatusCode::NOT_FOUND, error)
@@ -224,7 +225,7 @@ fn unknown() -> ApiError {
 /// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
 ///
 /// # Errors
-/// If there is none, or if it has no terms for the pair.
+/// If there is no such glossary, or if it has no terms for the pair.
 fn prescribed(
     client: &Client,
     ids: Option<Texts>,

@@ -8,20 +8,21 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::compute::Panicked;
+use crate::compute::WorkPanicked;
 use crate::engine::EngineError;
 use crate::language::LanguagePair;
 use crate::queue::QueueError;
 
-/// After how many seconds to try again. Senders take turns, so it is not long however many wait.
+/// The number of seconds after which to try again. Senders take turns, so that the wait is short
+/// however many there are.
 const LATER: u64 = 5;
 
-/// The body of every response that is no success.
+/// The body of every error response.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
     /// The problem, in a sentence.
     pub error: String,
-    /// The field of the request that is at fault.
+    /// The field of the request that caused the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// The remedy.
@@ -32,7 +33,7 @@ pub(crate) struct ErrorBody {
 /// The answers other than success of a path that takes a body, for the interface's description.
 #[derive(IntoResponses)]
 #[allow(dead_code)]
-pub(crate) enum Refused {
+pub(crate) enum Errors {
     /// The body cannot be read, or a field has a wrong value.
     #[response(status = 400)]
     Wrong(ErrorBody),
@@ -162,8 +163,8 @@ impl ApiError {
     }
 }
 
-impl From<Panicked> for ApiError {
-    fn from(_: Panicked) -> Self {
+impl From<WorkPanicked> for ApiError {
+    fn from(_: WorkPanicked) -> Self {
         Self::failed("the server failed on this request; this is a defect")
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::body::{Content, MOST_FIELDS, open, read_form};
-use super::error::{ApiError, ErrorBody, Refused};
+use super::error::{ApiError, ErrorBody, Errors};
 use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
@@ -50,7 +50,7 @@ pub(crate) struct FileRequest {
 /// Translates a file.
 #[utoipa::path(post, path = "/translate_file", tag = "LibreTranslate",
     request_body(content = FileRequest, content_type = "multipart/form-data"),
-    responses((status = 200, body = FileResponse), Refused))]
+    responses((status = 200, body = FileResponse), Errors))]
 pub(crate) async fn translate_file(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -155,7 +155,7 @@ impl Upload {
 }
 
 /// The address by which the client found the server: a proxy that ends TLS says so in
-/// `X-Forwarded-Proto`. A value that is no host is ignored.
+/// `X-Forwarded-Proto`. A value that is not a host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };

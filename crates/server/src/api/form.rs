@@ -15,7 +15,7 @@ use super::error::ApiError;
 /// those of the body that it lacks. Of many more than `most` fields it has the first ones.
 ///
 /// # Errors
-/// If the body is no form.
+/// If the body is not a form.
 pub(super) fn read(
     head: &request::Parts,
     kind: &str,

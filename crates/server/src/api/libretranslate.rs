@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, Refused};
+use super::error::{ApiError, Errors};
 use super::{Shared, extensions, format, within};
 use crate::detect::Detection;
 use crate::engine::Choice;
@@ -60,7 +60,7 @@ impl<T> OneOrMany<T> {
 pub(crate) struct TranslateResponse {
     /// The translation, or a list of them.
     pub translated_text: OneOrMany<String>,
-    /// The language that was found out, where `source` was `auto`.
+    /// The detected language, if `source` was `auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected_language: Option<OneOrMany<Detection>>,
     /// Other translations, where they were asked for.
@@ -73,7 +73,7 @@ pub(crate) struct TranslateResponse {
     request_body(content(
         (TranslateRequest = "application/json"), (TranslateRequest = "application/x-www-form-urlencoded"),
         (TranslateRequest = "multipart/form-data"))),
-    responses((status = 200, body = TranslateResponse), Refused))]
+    responses((status = 200, body = TranslateResponse), Errors))]
 pub(crate) async fn translate(
     Fields(client, request): Fields<TranslateRequest, true>,
 ) -> Result<Json<TranslateResponse>, ApiError> {
@@ -115,7 +115,7 @@ pub(crate) struct DetectRequest {
     request_body(content(
         (DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"),
         (DetectRequest = "multipart/form-data"))),
-    responses((status = 200, body = Vec<Detection>), Refused))]
+    responses((status = 200, body = Vec<Detection>), Errors))]
 pub(crate) async fn detect(
     Fields(client, request): Fields<DetectRequest, true>,
 ) -> Result<Json<Vec<Detection>>, ApiError> {

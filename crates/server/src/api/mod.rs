@@ -24,14 +24,14 @@ use ipnet::IpNet;
 
 use self::error::ApiError;
 use crate::cache::Cache;
-use crate::kept::{Kept, KeptFile, KeptGlossary};
+use crate::kept::{KeptFile, KeptGlossary, Store};
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room, Sender, Share};
 use crate::settings::Limits;
 
-/// The code that asks for the language to be found out.
+/// The language code that asks for detection.
 pub(crate) const AUTO: &str = "auto";
 
 /// The state that all requests share.
@@ -41,17 +41,17 @@ pub(crate) struct Service {
     pub metrics: Arc<Metrics>,
     pub keys: Keys,
     pub limits: Limits,
-    pub files: Kept<KeptFile>,
-    pub glossaries: Kept<KeptGlossary>,
+    pub files: Store<KeptFile>,
+    pub glossaries: Store<KeptGlossary>,
     /// Room for the bytes of bodies and of large answers.
     pub bodies: Arc<Room>,
     /// Room for the memory of work on texts.
     pub work: Arc<Room>,
-    /// Room for requests that have come whole and are not answered.
+    /// Room for requests that were received completely and are not answered.
     pub requests: Arc<Room>,
-    /// The beginning of every path as clients see it, where no proxy tells it.
+    /// The beginning of every path as clients see it, unless a proxy tells it.
     pub prefix: String,
-    /// The proxies that are believed.
+    /// The trusted proxies.
     pub proxies: Vec<IpNet>,
     /// The text of the page about the models.
     pub about: String,
@@ -59,7 +59,7 @@ pub(crate) struct Service {
 
 pub(crate) type Shared = Arc<Service>;
 
-/// Whoever sends a request, after its key is checked, and the service.
+/// The sender of a request, whose key was checked, and the service.
 pub(crate) struct Client {
     pub service: Shared,
     pub sender: Sender,
@@ -73,18 +73,18 @@ impl Deref for Client {
     }
 }
 
-/// The bytes that requests whose texts are worked on have together, as [`Client::room`] estimates
-/// them.
+/// The memory in bytes of all requests whose texts are being worked on, as [`Client::room`]
+/// estimates it.
 pub(crate) const ALL_WORK: usize = 192 << 20;
 
-/// The bytes that a document and the candidates of its sentences take for each of its translations:
-/// for each byte of its text, and for each byte that may end a sentence or begin a tag.
+/// The estimated memory of a document and of the candidates of its sentences, per translation:
+/// bytes for each byte of text, and for each byte that may end a sentence or begin a tag.
 const BYTES_PER_BYTE: usize = 16;
 const BYTES_PER_END: usize = 384;
 
 impl Client {
-    /// Room for work on `texts` with `ranks` translations each, when there is some. Small work
-    /// needs none, so that large work does not hold it up.
+    /// Waits for room for work on `texts` with `ranks` translations each. Small work needs no room,
+    /// so that it never waits for large work.
     pub async fn room<'a>(&self, texts: impl IntoIterator<Item = &'a str>, ranks: usize) -> Share {
         let mut room = self.work.share(&self.sender);
         let bytes = |text: &str| {
@@ -146,7 +146,7 @@ impl Service {
         Ok(LanguagePair { source: known.into(), target: target.into() })
     }
 
-    /// The result of `work`, unless it takes longer than the limits allow; then it is given up.
+    /// The result of `work`. Work that takes longer than the limits allow is cancelled.
     pub async fn in_time<T>(
         &self,
         work: impl Future<Output = Result<T, ApiError>>,
@@ -158,10 +158,10 @@ impl Service {
     }
 }
 
-/// The one of the `known` codes that `code`, the request's `field`, means.
+/// The `known` code that matches `code`, the value of the request's `field`.
 ///
 /// # Errors
-/// If there is none, with those that there are, and `why` there are no others.
+/// If no known code matches, with a list of the known codes, followed by `why` there are no others.
 pub(crate) fn known_code<'a>(
     field: &str,
     code: &str,
@@ -196,7 +196,7 @@ pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
     name.parse().map_err(|_| ApiError::bad("format", wrong(), Format::names()))
 }
 
-/// The ends of the names of files that are taken.
+/// The extensions of the files that are accepted.
 pub(crate) fn extensions() -> Vec<String> {
     WholeFile::extensions().map(|extension| format!(".{extension}")).collect()
 }

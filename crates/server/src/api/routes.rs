@@ -1,4 +1,4 @@
-//! Every path that is served, described where it is written.
+//! Every path of the server. Each path is described at its handler.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
 }
 
 /// Says that requests with a body need a key, in a header or as their field `api_key`, if the
-/// server asks for one. Each operation has a name of its own.
+/// server asks for one. Each operation has its own name.
 fn secure(document: &mut Value, required: bool) {
     document["components"]["securitySchemes"] = json!({"key": {
         "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."

@@ -1,4 +1,4 @@
-//! The languages that texts are in, where a client does not say.
+//! Detection of the languages of texts for which a client names none.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use burnformer_documents::Format;
 
 use super::error::ApiError;
 use super::{AUTO, Client, known_code};
-use crate::compute::{Waits, compute};
-use crate::detect::{Detection, Known, prose};
+use crate::compute::{Cancel, compute};
+use crate::detect::{Detection, Languages, prose};
 use crate::engine::{Choice, Work};
 use crate::language::{LanguagePair, name};
 
@@ -16,10 +16,11 @@ use crate::language::{LanguagePair, name};
 /// and 944 of 1,000 rightly; without it 36 and 964.
 const STAYS: f64 = 0.6;
 
-/// The most characters of a text by which models tell its language.
+/// The largest number of characters of a text by which models tell its language.
 const MOST_CHARACTERS: usize = 200;
 
-/// The most languages of which models are asked how likely a text is, beside the target.
+/// The largest number of languages of which models are asked how likely a text is, besides the
+/// target.
 const MOST_ASKED: usize = 3;
 
 /// The language of a text as far as it is known before any model is asked: the words, and the
@@ -31,12 +32,12 @@ struct Guess {
     codes: Vec<String>,
 }
 
-/// The languages from and into which each text is to be translated, and those that were found out.
-type Sourced = (Vec<LanguagePair>, Option<Vec<Detection>>);
+/// The pair of languages for each text, and the detections if the languages were detected.
+type TextSources = (Vec<LanguagePair>, Option<Vec<Detection>>);
 
 impl Client {
-    /// The languages from and into which each of `texts` is to be translated: from `source`, or
-    /// from the language that is detected.
+    /// The pair of languages for each of `texts`: from `source`, or from the language that is
+    /// detected.
     ///
     /// # Errors
     /// If a language is not served, or if a text is clearly in such a language.
@@ -46,7 +47,7 @@ impl Client {
         target: &str,
         texts: &[String],
         format: Format,
-    ) -> Result<Sourced, ApiError> {
+    ) -> Result<TextSources, ApiError> {
         if source != AUTO {
             return Ok((vec![self.pair(source, target)?; texts.len()], None));
         }
@@ -86,9 +87,9 @@ impl Client {
         let codes: Vec<String> = sources.iter().copied().chain(target).map(String::from).collect();
         let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
         let into = target.map(String::from);
-        let guess = move |waits: &Waits| -> Vec<Guess> {
+        let guess = move |waits: &Cancel| -> Vec<Guess> {
             let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-            let known = Known::new(&codes);
+            let known = Languages::new(&codes);
             let guess = |text: &String| {
                 waits.or_end();
                 let words = prose(text, format);

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, Refused};
+use super::error::{ApiError, Errors};
 use super::libretranslate::OneOrMany;
 use super::{AUTO, Client, format, within};
-use crate::compute::{Waits, compute};
+use crate::compute::{Cancel, compute};
 use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
 use crate::text::{best, with_terms};
@@ -23,7 +23,7 @@ use crate::text::{best, with_terms};
 pub(crate) struct DocumentsRequest {
     /// The text, or several; each of any length, in `format`.
     pub texts: Texts,
-    /// The code of their language; without it, that of each is found out.
+    /// The code of the language of the texts. Without it, the language of each text is detected.
     pub source: Option<String>,
     /// The code of the language to translate into.
     #[schema(example = "en")]
@@ -51,15 +51,14 @@ pub(crate) struct DocumentsResponse {
     pub translations: Vec<String>,
     /// The code of the language that the first of them was translated from.
     pub source: String,
-    /// The language that was found out, or that of each in a list of texts, where no `source` was
-    /// given.
+    /// The detected language, or one for each text of a list; only if no `source` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<OneOrMany<Detection>>,
 }
 
 /// Translates texts of any length, with their markup.
 #[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
-    responses((status = 200, body = DocumentsResponse), Refused))]
+    responses((status = 200, body = DocumentsResponse), Errors))]
 pub(crate) async fn translate(
     Fields(client, request): Fields<DocumentsRequest>,
 ) -> Result<Json<DocumentsResponse>, ApiError> {
@@ -81,13 +80,13 @@ pub(crate) async fn translate(
 pub(crate) struct SentencesRequest {
     /// Single sentences, which are not cut.
     pub sentences: Vec<SentenceRequest>,
-    /// The code of their language.
+    /// The code of the language of the sentences.
     #[schema(example = "de")]
     pub source: String,
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// The number of translations of each sentence beside the best one.
+    /// The number of translations of each sentence besides the best one.
     #[serde(default, deserialize_with = "number")]
     pub alternatives: Option<usize>,
     /// If true, the answer tells for each part of a translation the part of its sentence that it
@@ -152,7 +151,7 @@ pub(crate) struct ScoredTranslation {
     pub text: String,
     /// The log-probability over the length penalty.
     pub score: f64,
-    /// For each token its place in the sentence and in the translation, where that was asked for.
+    /// For each token, its ranges in the sentence and in the translation, if they were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkedPlaces>,
     /// The signs that it is wrong: `loop`, `copy`, `length`.
@@ -183,7 +182,7 @@ pub(crate) struct LinkedPlaces {
 
 /// Translates single sentences, with scores, alternatives, links and forced prefixes.
 #[utoipa::path(post, path = "/v1/sentences", tag = "v1", request_body = SentencesRequest,
-    responses((status = 200, body = SentencesResponse), Refused))]
+    responses((status = 200, body = SentencesResponse), Errors))]
 pub(crate) async fn sentences(
     Fields(client, request): Fields<SentencesRequest>,
 ) -> Result<Json<SentencesResponse>, ApiError> {
@@ -213,7 +212,7 @@ pub(crate) async fn sentences(
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
         };
-        let work = move |waits: &Waits| {
+        let work = move |waits: &Cancel| {
             let waited = sentences.iter().inspect(|_| waits.or_end());
             waited.map(work).collect::<Result<Vec<Work>, _>>()
         };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
-use burnformer_glossary::{Wanted, Writing};
+use burnformer_glossary::{Term, Writing};
 use burnformer_view::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
@@ -36,7 +36,7 @@ pub struct Work {
     pub prefix: String,
     /// The terms that its translation has to contain as whole words. One translation of each term
     /// is enough.
-    pub terms: Vec<Wanted>,
+    pub terms: Vec<Term>,
     /// If true, the translations are linked to the sentence.
     pub links: bool,
 }
@@ -44,18 +44,19 @@ pub struct Work {
 impl Work {
     /// The bytes of its texts.
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.prefix.len() + self.terms.iter().map(Wanted::size).sum::<usize>()
+        self.text.len() + self.prefix.len() + self.terms.iter().map(Term::size).sum::<usize>()
     }
 }
 
-/// A sentence that waits, as its engine has read it.
+/// A waiting sentence in the form that its engine prepared.
 pub struct Job {
     /// The sentence.
     pub work: Work,
     /// The cost of its search: its tokens times the hypotheses of the beam. It bounds the size of a
     /// batch.
     pub cost: usize,
-    /// The form in which the engine searches for it, if it needs one: nothing is read twice.
+    /// The request that the engine prepared, if it needs one, so that the sentence is not tokenised
+    /// twice.
     pub request: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -103,9 +104,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Translates `jobs`, each sentence by `choice.n_best` translations or fewer, best first, in
     /// the order of `jobs`. A sentence that is too long is translated as far as it fits.
     ///
-    /// `left` has a flag for each sentence. It becomes true when nobody waits for the sentence any
-    /// more. An engine should look at it often and leave the sentence then; its candidates are not
-    /// used.
+    /// `cancelled` has a flag for each sentence. It becomes true when the sentence is no longer
+    /// needed. An engine should check it often and stop translating the sentence then; its
+    /// candidates are not used.
     ///
     /// # Errors
     /// [`EngineError`]; then no sentence is translated.
@@ -113,7 +114,7 @@ pub trait Engine: Send + Sync + 'static {
         &self,
         jobs: &[&Job],
         choice: Choice,
-        left: &[Arc<AtomicBool>],
+        cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
     /// Reads `work` before it waits. This default counts four bytes as a token.

@@ -26,8 +26,8 @@ pub struct TranslatorEngine {
 }
 
 impl TranslatorEngine {
-    /// An engine that translates `pair` by `translator`. A model of several languages is told the
-    /// codes of the pair.
+    /// An engine that translates `pair` by `translator`. A multilingual model gets the language
+    /// tokens of the pair.
     ///
     /// # Errors
     /// [`InferError::Language`] if the model knows several languages and not those of `pair`.
@@ -52,7 +52,7 @@ impl TranslatorEngine {
         Ok(self)
     }
 
-    /// Answers the segments that `memory` has.
+    /// Answers segments from `memory` if it has them.
     pub fn with_memory(mut self, memory: Option<Arc<TranslationMemory>>) -> Self {
         self.options.memory = memory;
         self
@@ -85,9 +85,9 @@ impl TranslatorEngine {
         &self,
         work: &Work,
         found: Alternative,
-        left: &AtomicBool,
+        cancelled: &AtomicBool,
     ) -> Result<Candidate, EngineError> {
-        let links = match work.links && !left.load(Ordering::Relaxed) {
+        let links = match work.links && !cancelled.load(Ordering::Relaxed) {
             true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
             false => Vec::new(),
         };
@@ -105,23 +105,23 @@ impl Engine for TranslatorEngine {
         &self,
         jobs: &[&Job],
         choice: Choice,
-        left: &[Arc<AtomicBool>],
+        cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let options = self.options(choice);
-        let request = |(job, left): (&&Job, &Arc<AtomicBool>)| {
+        let request = |(job, flag): (&&Job, &Arc<AtomicBool>)| {
             let read = job.request.as_ref().and_then(|read| read.downcast_ref::<Request>());
             let request = read.map_or_else(|| self.request(job), |read| Ok(read.clone()))?;
-            Ok(Request { cancel: left.clone().into(), ..request })
+            Ok(Request { cancel: flag.clone().into(), ..request })
         };
-        let requests = jobs.iter().zip(left).map(request).collect::<Result<_, _>>();
+        let requests = jobs.iter().zip(cancelled).map(request).collect::<Result<_, _>>();
         let translations = requests
             .and_then(|requests| self.translator.translate_requests(requests, &options))
             .map_err(engine_error)?;
-        let candidates = |((job, left), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
+        let candidates = |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
             let found = translation.n_best.into_iter();
-            found.map(|found| self.candidate(job, found, left)).collect()
+            found.map(|found| self.candidate(job, found, flag)).collect()
         };
-        jobs.iter().zip(left).zip(translations).map(candidates).collect()
+        jobs.iter().zip(cancelled).zip(translations).map(candidates).collect()
     }
 
     fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {

@@ -10,17 +10,16 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
-use self::waiting::{Answer, Batch, FEW, Item, State, Taken, Waiting, hand_out};
+use self::waiting::{Answer, Batch, FEW, Item, Sentence, State, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
-use crate::compute::{Panicked, Waits, compute};
+use crate::compute::{Cancel, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::lock::locked;
 use crate::sender::{Sender, may_take};
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
-/// Dropping it ends the threads once the batches that they work on are done. It does not wait for
-/// them.
+/// Dropping the queue ends the threads after their present batches, without waiting for them.
 pub struct Queue {
     shared: Arc<Shared>,
 }
@@ -34,7 +33,7 @@ struct Shared {
 }
 
 impl Queue {
-    /// A queue for `engine`; `batches` is told of the size and the duration of every batch.
+    /// A queue for `engine`. `batches` is called with the size and the duration of every batch.
     ///
     /// # Errors
     /// If the system has no threads left.
@@ -94,9 +93,9 @@ impl Queue {
         self.shared.lock().stopped
     }
 
-    /// Translates `work` for `sender` and waits for the candidates of every sentence, in order.
-    /// Sentences whose translations are not finished when the returned future is dropped are left.
-    /// A sentence that waits when the model is unloaded has no candidates.
+    /// Translates `work` for `sender` and waits for the candidates of every sentence, in order. If
+    /// the returned future is dropped, unfinished sentences are not translated. A sentence that
+    /// still waits when the model is unloaded gets no candidates.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
@@ -106,9 +105,9 @@ impl Queue {
         }
         let engine = self.engine().clone();
         let size = work.iter().map(Work::size).sum();
-        let price = move |waits: &Waits| priced(&*engine, work, choice, waits);
+        let price = move |waits: &Cancel| priced(&*engine, work, choice, waits);
         let items = compute(sender, size, price).await??;
-        let (count, leaving) = (items.len(), Leaving::default());
+        let (count, leaving) = (items.len(), CancelOnDrop::default());
         match self.put(sender, items, choice, leaving.0.clone()) {
             Ok(answer) => answer.await.unwrap_or(Err(QueueError::Stopped)),
             Err(QueueError::Stopped) => Ok(vec![Vec::new(); count]),
@@ -136,7 +135,7 @@ impl Queue {
         if state.sentences > 0 && !may_take(state.weight_of(sender, heaviest), weight, free) {
             return Err(QueueError::Full);
         }
-        state.put(sender, Waiting::new(choice, items, left, reply));
+        state.put(sender, WaitingRequest::new(choice, items, left, reply));
         drop(state);
         self.shared.wake.notify_all();
         Ok(answer)
@@ -152,7 +151,7 @@ fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,
     choice: Choice,
-    waits: &Waits,
+    waits: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
     let priced = |(place, work): (usize, Work)| {
         waits.or_end();
@@ -164,18 +163,18 @@ fn priced(
     Ok(items.into())
 }
 
-/// A flag that becomes true when nobody waits any more.
+/// A flag that becomes true when it is dropped: its request is no longer needed.
 #[derive(Default)]
-struct Leaving(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Leaving {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl From<Panicked> for QueueError {
-    fn from(_: Panicked) -> Self {
+impl From<WorkPanicked> for QueueError {
+    fn from(_: WorkPanicked) -> Self {
         Self::Engine(panicked())
     }
 }
@@ -213,7 +212,7 @@ impl Shared {
 
     fn translate(
         &self,
-        batch: &[Taken],
+        batch: &[Sentence],
         choice: Choice,
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let jobs: Vec<&Job> = batch.iter().map(|taken| &taken.job).collect();
@@ -224,7 +223,7 @@ impl Shared {
     }
 
     /// Translates each sentence by itself after `error`, so that one at fault does not harm others.
-    fn translate_apart(&self, batch: Vec<Taken>, choice: Choice, error: EngineError) {
+    fn translate_apart(&self, batch: Vec<Sentence>, choice: Choice, error: EngineError) {
         let is_alone = batch.len() == 1;
         for taken in batch {
             let one = std::slice::from_ref(&taken);

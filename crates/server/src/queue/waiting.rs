@@ -1,5 +1,5 @@
-//! The requests that wait, and the batches taken from them. Senders take turns, and for each sender
-//! its requests.
+//! The waiting requests, and the batches taken from them. Senders take turns, and so do the
+//! requests of each sender.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ use crate::sender::Sender;
 
 /// The largest cost of a batch, per sentence that it may have: 32 tokens and a beam of four.
 const COST_PER_SENTENCE: usize = 128;
-/// Requests of at most so many sentences may have all of their sender's room. Larger ones leave
-/// half of it, so that they cannot shut out the others.
+/// The largest number of sentences with which a request may use all of its sender's room. Larger
+/// requests leave half of it, so that they cannot shut out the others.
 pub(super) const FEW: usize = 16;
 /// A request takes no more than this share of the room, so that it can have any size.
 const HEAVIEST: usize = 16;
@@ -40,11 +40,13 @@ pub(super) type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 /// The sizes of the queue of a pair of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted
-    /// in tokens × beam, so that long sentences and wide searches have smaller batches.
+    /// The largest number of sentences in a batch; at least 1. A batch costs at most 128 times as
+    /// much, counted in tokens × beam, so that long sentences and wide searches have smaller
+    /// batches.
     pub batch: usize,
-    /// The most sentences that wait; a request beyond it is refused. One sender has half of them
-    /// at most. Of a large request a sixteenth of them counts, so that it can have any size.
+    /// The largest number of sentences that wait; a request beyond it is refused. One sender may
+    /// have at most half of them. A request counts for at most a sixteenth of them, so that it can
+    /// have any size.
     pub waiting: usize,
     /// The number of batches that are translated at the same time; at least 1. They share the
     /// processors equally. If all of them are long sentences, there is one more for the others.
@@ -52,13 +54,13 @@ pub struct QueueSettings {
 }
 
 impl QueueSettings {
-    /// The most that a batch costs, all of its sentences counted like the most expensive one, since
+    /// The largest cost of a batch, all of its sentences counted like the most expensive one, since
     /// the others wait for it.
     fn cost(self) -> usize {
         self.batch.saturating_mul(COST_PER_SENTENCE)
     }
 
-    /// The most sentences of a request that count.
+    /// The largest number of sentences of a request that count.
     pub(super) fn heaviest(self) -> usize {
         (self.waiting / HEAVIEST).max(FEW)
     }
@@ -73,8 +75,8 @@ impl Default for QueueSettings {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Requests with sentences that nobody has taken yet.
-    requests: Fair<Waiting>,
+    /// Requests with sentences that no worker has taken yet.
+    requests: Fair<WaitingRequest>,
     /// The number of those sentences.
     pub(super) sentences: usize,
     /// The batches that are translated now.
@@ -84,23 +86,23 @@ pub(super) struct State {
     pub(super) stopped: bool,
 }
 
-/// A sentence that waits.
+/// A waiting sentence, with its index in the request.
 pub(super) struct Item {
     pub(super) place: usize,
     pub(super) job: Job,
 }
 
-/// A request whose sentences wait.
-pub(super) struct Waiting {
+/// A request with waiting sentences.
+pub(super) struct WaitingRequest {
     choice: Choice,
     items: VecDeque<Item>,
-    gathered: Arc<Mutex<Gathered>>,
+    gathered: Arc<Mutex<PartialAnswer>>,
     left: Arc<AtomicBool>,
 }
 
-impl Waiting {
-    /// A request for `items`, of which `answer` will be the reply. Nobody waits for it any more
-    /// when `left` is true.
+impl WaitingRequest {
+    /// A request for `items`, whose answer is sent to `reply`. When `left` becomes true, the
+    /// request is no longer needed.
     pub(super) fn new(
         choice: Choice,
         items: VecDeque<Item>,
@@ -108,7 +110,7 @@ impl Waiting {
         reply: oneshot::Sender<Answer>,
     ) -> Self {
         let (answers, missing) = (vec![Vec::new(); items.len()], items.len());
-        let gathered = Arc::new(Mutex::new(Gathered { answers, missing, reply: Some(reply) }));
+        let gathered = Arc::new(Mutex::new(PartialAnswer { answers, missing, reply: Some(reply) }));
         Self { choice, items, gathered, left }
     }
 
@@ -117,27 +119,27 @@ impl Waiting {
         self.items.front().map_or(0, |item| item.job.cost)
     }
 
-    fn take(&mut self) -> (u64, Taken) {
+    fn take(&mut self) -> (u64, Sentence) {
         let Item { place, job } = self.items.pop_front().expect("one with sentences");
         let (gathered, left) = (self.gathered.clone(), self.left.clone());
-        (job.cost as u64, Taken { place, job, gathered, left })
+        (job.cost as u64, Sentence { place, job, gathered, left })
     }
 }
 
-impl Waiter for Waiting {
+impl Waiter for WaitingRequest {
     fn next_cost(&self) -> Option<u64> {
         self.items.front().map(|item| item.job.cost as u64)
     }
 }
 
-/// The answers of a request as they come in.
-pub(super) struct Gathered {
+/// The answers of a request that have come so far.
+pub(super) struct PartialAnswer {
     answers: Vec<Vec<Candidate>>,
     missing: usize,
     reply: Option<oneshot::Sender<Answer>>,
 }
 
-impl Gathered {
+impl PartialAnswer {
     pub(super) fn send(&mut self, answer: Answer) {
         if let Some(reply) = self.reply.take() {
             // The client may have gone.
@@ -145,7 +147,7 @@ impl Gathered {
         }
     }
 
-    /// Waits for `count` fewer, and sends the answers if they are complete.
+    /// Counts `count` further answers, and sends all of them if they are complete.
     fn done(&mut self, count: usize) {
         self.missing -= count;
         if self.missing == 0 {
@@ -155,25 +157,25 @@ impl Gathered {
     }
 }
 
-/// A sentence that is being translated, and where its translation goes.
-pub(super) struct Taken {
+/// A sentence that is being translated, and the request to which its translation belongs.
+pub(super) struct Sentence {
     place: usize,
     pub(super) job: Job,
-    pub(super) gathered: Arc<Mutex<Gathered>>,
+    pub(super) gathered: Arc<Mutex<PartialAnswer>>,
     pub(super) left: Arc<AtomicBool>,
 }
 
 /// Sentences of one choice that are translated together.
 pub(super) struct Batch {
     pub(super) choice: Choice,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<Sentence>,
     /// If true, it is a single sentence that costs more than a batch may.
     pub(super) is_long: bool,
 }
 
 impl State {
     /// Adds a request of at least one sentence.
-    pub(super) fn put(&mut self, sender: &Sender, request: Waiting) {
+    pub(super) fn put(&mut self, sender: &Sender, request: WaitingRequest) {
         self.sentences += request.items.len();
         self.requests.add(sender, request);
     }
@@ -188,7 +190,7 @@ impl State {
         self.requests.of(sender).map(|request| request.items.len().min(heaviest)).sum()
     }
 
-    /// Leaves out the requests that nobody waits for any more.
+    /// Drops the requests that are no longer needed.
     pub(super) fn forget_abandoned(&mut self) {
         self.requests.retain(|request| {
             if request.left.load(Ordering::Relaxed) {
@@ -232,13 +234,13 @@ impl State {
         let most = settings.batch.min(self.sentences.div_ceil(idle));
         let (mut taken, mut longest) = (Vec::new(), 0);
         while taken.len() < most {
-            let fits = |request: &Waiting| match taken.len() {
+            let fits = |request: &WaitingRequest| match taken.len() {
                 0 => self.may_begin(request.cost(), settings),
                 others => longest.max(request.cost()) * (others + 1) <= settings.cost(),
             };
-            let is_next = |request: &Waiting| request.choice == choice && fits(request);
+            let is_next = |request: &WaitingRequest| request.choice == choice && fits(request);
             let Some((key, _)) = self.requests.find(is_next) else { break };
-            let (cost, sentence) = self.requests.turn(&key, Waiting::take);
+            let (cost, sentence) = self.requests.turn(&key, WaitingRequest::take);
             self.sentences -= 1;
             longest = longest.max(cost as usize);
             taken.push(sentence);
@@ -257,7 +259,7 @@ impl State {
 }
 
 /// Gives every request its candidates, and sends the answers that are complete.
-pub(super) fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
+pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
         let mut gathered = locked(&taken.gathered);
         gathered.answers[taken.place] = candidates;
@@ -296,7 +298,7 @@ mod tests {
         let (reply, _) = oneshot::channel();
         let items = costs.iter().enumerate().map(item).collect();
         let sender = Sender::Key(sender.into());
-        state.put(&sender, Waiting::new(choice, items, left.clone(), reply));
+        state.put(&sender, WaitingRequest::new(choice, items, left.clone(), reply));
         left
     }
 
@@ -377,7 +379,7 @@ mod tests {
         let item =
             |place| Item { place, job: Job { work: Work::default(), cost: 300, request: None } };
         let items = (0..3).map(item).collect();
-        let request = Waiting::new(choice(1), items, Arc::default(), reply);
+        let request = WaitingRequest::new(choice(1), items, Arc::default(), reply);
         state.put(&Sender::Key("one".into()), request);
         let batch = state.take(SETTINGS).expect("a batch");
         state.unload();

@@ -98,7 +98,7 @@ fn models_tell_the_language_where_the_detector_is_not_sure() {
         let (found, translation) = taken(server, text, target);
         assert_eq!((&*found, translation), (code, format!("{text} {code}-{target}")));
     }
-    // A text of the target language stays as it is.
+    // A text of the target language stays unchanged.
     for (text, target) in [("Haus", "de"), ("house", "en"), (GERMAN, "de"), (ENGLISH, "en")] {
         assert_eq!(taken(&both, text, target), (target.into(), text.into()));
     }

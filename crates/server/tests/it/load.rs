@@ -120,7 +120,7 @@ fn sentences_of_a_client_that_has_gone_are_left_out() {
 }
 
 #[test]
-fn what_takes_too_long_is_given_up() {
+fn a_request_that_takes_too_long_is_cancelled() {
     let server = Arc::new(Running::start(Arc::new(slow(300)), |settings| {
         settings.limits.time = Duration::from_millis(100);
     }));

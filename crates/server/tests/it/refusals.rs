@@ -59,7 +59,7 @@ fn glossaries_with_faults_are_refused() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_field_and_a_remedy() {
+fn errors_name_the_field_and_a_remedy() {
     let server = server();
     let cases = [
         (json!({"q": "a", "source": "xx", "target": "en"}), 400, "source"),
@@ -265,7 +265,7 @@ fn a_language_that_is_not_served_is_named() {
 }
 
 #[test]
-fn what_nobody_answers_is_counted_too() {
+fn unanswered_requests_are_counted_too() {
     let server = server();
     server.get("/nothing");
     server.get("/translate");

@@ -16,9 +16,9 @@ const UPDATING: f64 = 0.97;
 /// record.
 const WARMUP: f64 = 0.06;
 
-/// Returns whether the size of the run is to be chosen: `training.fit` is set, the run is limited
-/// by minutes alone, starts from random weights, and has the largest of the sizes. A run with
-/// another size or a number of updates keeps them.
+/// Returns whether the size of the run has to be chosen: `training.fit` is set, and the run is
+/// limited by minutes alone, starts from random weights and has the largest of the sizes. A run
+/// with another size, or with a number of updates, keeps them.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let (training, model) = (&config.training, &config.model);
     training.fit
@@ -28,12 +28,12 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
         && [model.d_model, model.heads, model.d_ff] == SIZES[0].0
 }
 
-/// Chooses the largest size of which the minutes of `config` hold enough updates. Returns the
-/// configuration with the size and the warm-up that were chosen, and without `training.fit`, so
-/// that it has this size on any machine; and in a sentence what was measured and chosen. `seconds`
-/// measures the mean seconds of an update of a configuration. A size that seems too slow is
-/// measured twice, since other programs may have had the machine, and none counts as slower than a
-/// larger one.
+/// Chooses the largest size whose updates are fast enough: the minutes of `config` must suffice for
+/// enough of them. Returns the configuration with the chosen size and warm-up, without
+/// `training.fit`, so that it has this size on any machine; and a sentence about the measurements
+/// and the choice. `seconds` measures the mean seconds of an update of a configuration. A size that
+/// seems too slow is measured twice, since other programs may have used the machine, and no size
+/// counts as slower than a larger one.
 ///
 /// The run is limited by its minutes, and its schedule by their share, so that it uses all of them
 /// however fast it is.
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_repeats_the_run_without_measuring_again() {
+    fn the_chosen_size_repeats_the_run_without_measuring_again() {
         let (config, _) = fitted(0.4);
         assert!(!is_to_be_fitted(&config));
         let again = TrainConfig::resolve(None, None, &[]).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_a_size_or_a_length_gets_it() {
+    fn a_size_or_length_that_the_user_names_is_kept() {
         for setting in [
             "model.d_model=256",
             "model.d_ff=1024",

@@ -1,5 +1,5 @@
-//! Warnings: about the texts before a run begins, and while it does not go well, each with a
-//! remedy.
+//! Warnings with remedies: about the texts before a run begins, and about a run that does not go
+//! well.
 
 pub(crate) mod fit;
 pub(crate) mod text_check;
@@ -25,7 +25,7 @@ const CHECK_LINES: &str = "Check that each line of the source belongs to the sam
 
 /// The measures of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct Measures {
     /// The number of updates.
     pub step: u64,
     /// The negative log-likelihood per token, in nats.
@@ -48,13 +48,13 @@ pub(crate) struct Adviser {
     /// losses, above `guessing`.
     first: Option<f64>,
     above: (u64, f64),
-    validations: Vec<Measured>,
-    given: Vec<Trouble>,
+    validations: Vec<Measures>,
+    given: Vec<Problem>,
 }
 
 /// Troubles that the measures show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
+enum Problem {
     /// The loss on the validation text stays high, or rises. One explanation is given: two would
     /// contradict each other.
     Loss,
@@ -87,10 +87,10 @@ impl Adviser {
         // Random weights are a little worse than guessing, until the warm-up has brought them
         // below.
         let has_begun = step > self.warmup || sum > first * (1.0 + NOTABLE) * count as f64;
-        if count < GUESSING || !has_begun || self.given.contains(&Trouble::Guessing) {
+        if count < GUESSING || !has_begun || self.given.contains(&Problem::Guessing) {
             return None;
         }
-        self.given.push(Trouble::Guessing);
+        self.given.push(Problem::Guessing);
         Some(format!(
             "warning: the loss has been above {:.2} nats per token, the logarithm of the vocabulary's size, for {GUESSING} updates: the \
              model is worse than one that guesses. Begin again with a lower learning rate (a tenth of schedule.factor or \
@@ -100,7 +100,7 @@ impl Adviser {
     }
 
     /// The warnings after a validation. Each is given once.
-    pub fn after(&mut self, measured: Measured) -> Vec<String> {
+    pub fn after(&mut self, measured: Measures) -> Vec<String> {
         self.validations.push(measured);
         let loss = self.stalled().or_else(|| self.turned());
         let found = [loss, self.nothing_right(), self.short(), self.long()];
@@ -111,13 +111,13 @@ impl Adviser {
     }
 
     /// The last `count` validations, oldest first, if there are as many after the warm-up.
-    fn last(&self, count: usize) -> Option<&[Measured]> {
+    fn last(&self, count: usize) -> Option<&[Measures]> {
         let begin = self.validations.len().checked_sub(count)?;
         let last = &self.validations[begin..];
         (last.first()?.step > self.warmup).then_some(last)
     }
 
-    fn stalled(&self) -> Option<(Trouble, String)> {
+    fn stalled(&self) -> Option<(Problem, String)> {
         let [first, .., last] = self.last(3)? else { return None };
         let perplexity = last.nll.exp();
         let text = format!(
@@ -127,10 +127,10 @@ impl Adviser {
             first.step
         );
         let stalled = perplexity > HARDLY_LEARNED && last.nll > first.nll * (1.0 - NOTABLE);
-        stalled.then_some((Trouble::Loss, text))
+        stalled.then_some((Problem::Loss, text))
     }
 
-    fn turned(&self) -> Option<(Trouble, String)> {
+    fn turned(&self) -> Option<(Problem, String)> {
         let best = self.validations.iter().min_by(|a, b| a.nll.total_cmp(&b.nll))?;
         let last = self.last(3)?;
         let text = format!(
@@ -141,12 +141,12 @@ impl Adviser {
         // A model that has not begun to learn knows nothing by heart.
         let has_learned = best.nll.exp() < HARDLY_LEARNED;
         let turned = has_learned && last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
-        turned.then_some((Trouble::Loss, text))
+        turned.then_some((Problem::Loss, text))
     }
 
-    fn nothing_right(&self) -> Option<(Trouble, String)> {
+    fn nothing_right(&self) -> Option<(Problem, String)> {
         let last = self.last(3)?;
-        let is_nothing = |one: &Measured| one.score.is_some_and(|score| score < NOTHING);
+        let is_nothing = |one: &Measures| one.score.is_some_and(|score| score < NOTHING);
         let [first, .., newest] = last else { return None };
         let has_learned = newest.nll.exp() < HARDLY_LEARNED;
         let falls = newest.nll < first.nll * (1.0 - NOTABLE);
@@ -157,27 +157,27 @@ impl Adviser {
             first.nll.exp(),
             newest.nll.exp()
         );
-        (has_learned && falls && last.iter().all(is_nothing)).then_some((Trouble::Score, text))
+        (has_learned && falls && last.iter().all(is_nothing)).then_some((Problem::Score, text))
     }
 
-    fn short(&self) -> Option<(Trouble, String)> {
+    fn short(&self) -> Option<(Problem, String)> {
         let ratio = self.ratios(|ratio| ratio < 0.85)?;
         let text = format!(
             "the translations have {:.0} % of the length of their references, which costs BLEU. Let the validation text choose a larger \
              length penalty (validation.test_alphas = [0.6, 1.0, 1.4]); more updates mend it, too",
             100.0 * ratio
         );
-        Some((Trouble::Short, text))
+        Some((Problem::Short, text))
     }
 
-    fn long(&self) -> Option<(Trouble, String)> {
+    fn long(&self) -> Option<(Problem, String)> {
         let ratio = self.ratios(|ratio| ratio > 1.3)?;
         let text = format!(
             "the translations have {:.0} % of the length of their references. Look for repeated words in the run's hypotheses; more \
              updates help, and so does leaving out pairs of unequal lengths (data.max_length_ratio)",
             100.0 * ratio
         );
-        Some((Trouble::Long, text))
+        Some((Problem::Long, text))
     }
 
     /// The last ratio of lengths, if those of the last two validations are `wrong` and the model
@@ -185,7 +185,7 @@ impl Adviser {
     fn ratios(&self, wrong: impl Fn(f64) -> bool) -> Option<f64> {
         let last = self.last(2)?;
         let is_wrong =
-            |one: &Measured| one.nll.exp() < TRANSLATES && one.length_ratio.is_some_and(&wrong);
+            |one: &Measures| one.nll.exp() < TRANSLATES && one.length_ratio.is_some_and(&wrong);
         last.iter().all(is_wrong).then_some(last[1].length_ratio?)
     }
 }
@@ -197,7 +197,7 @@ mod tests {
     /// The warnings after each of the validations, which are 100 updates apart.
     fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
         let mut adviser = Adviser::new(50, 300);
-        let measured = |(index, &(nll, ratio)): (usize, &(f64, f64))| Measured {
+        let measured = |(index, &(nll, ratio)): (usize, &(f64, f64))| Measures {
             step: 100 * (index as u64 + 1),
             nll,
             score: Some(20.0),
@@ -246,7 +246,7 @@ mod tests {
         // It falls, from far above what it was in the warm-up.
         let mut adviser = Adviser::new(150, 300);
         for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
-            let measured = Measured { step, nll, score: None, length_ratio: None };
+            let measured = Measures { step, nll, score: None, length_ratio: None };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
         // One explanation only, whichever came first.
@@ -267,7 +267,7 @@ mod tests {
         let mut adviser = Adviser::new(10_000, 300);
         for step in [100, 200, 300, 400] {
             let (score, length_ratio) = (Some(0.0), Some(9.0));
-            let measured = Measured { step, nll: 8.0, score, length_ratio };
+            let measured = Measures { step, nll: 8.0, score, length_ratio };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
     }
@@ -296,7 +296,7 @@ mod tests {
     fn a_score_that_stays_0_while_the_loss_falls_is_told() {
         let told = |losses: &[f64], score: f64| {
             let mut adviser = Adviser::new(50, 300);
-            let measured = |(index, &nll): (usize, &f64)| Measured {
+            let measured = |(index, &nll): (usize, &f64)| Measures {
                 step: 100 * (index as u64 + 1),
                 nll,
                 score: Some(score),

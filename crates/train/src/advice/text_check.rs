@@ -1,5 +1,5 @@
-//! Checks of the texts before a run begins: sides that are swapped, lines that do not belong
-//! together, texts that are learned and measured on, and tokens that are unknown.
+//! Checks of the texts before a run begins: swapped sides, lines that do not belong together,
+//! validation or test text that is also training text, and unknown tokens.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -17,12 +17,11 @@ use crate::run::texts::Texts;
 use crate::update::recipe::Recipe;
 use crate::validation::as_saved;
 
-/// The largest number of pairs of a text that are looked at.
+/// The largest number of pairs of a text that are checked.
 const MOST_PAIRS: usize = 100_000;
 /// The number of lines from which the language of a side is detected.
 const LANGUAGE_LINES: usize = 200;
-/// The number of pairs whose alignment is looked at together: a text may be shifted from some line
-/// on.
+/// The number of pairs whose alignment is judged together: a text may be shifted from some line on.
 const BLOCK: usize = 500;
 /// The smallest number of pairs whose alignment is judged.
 const FEWEST_PAIRS: usize = 100;
@@ -43,9 +42,9 @@ const LONGEST_TRIED: usize = 100;
 /// The factor by which the other order has to be better before the user is warned.
 const BETTER: f64 = 1.2;
 
-/// The share of a text's pairs that may be in the training text, too: short sentences are.
+/// The share of a text's pairs that may also be in the training text, as short sentences often are.
 const SHARED: f64 = 0.2;
-/// The share of unknown tokens from which on they are a warning.
+/// From this share of unknown tokens on, the message is a warning.
 const MANY_UNKNOWN: f64 = 0.01;
 /// The largest number of unknown characters that are shown.
 const SHOWN: usize = 12;
@@ -53,7 +52,7 @@ const SHOWN: usize = 12;
 /// Source and target.
 type Pair = (String, String);
 
-/// Warnings about `texts`. None of them is certain.
+/// Warnings about `texts`. They may be wrong.
 pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     let train = read(&texts.train, utf8);
     let languages = languages(&train);
@@ -69,7 +68,7 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     found
 }
 
-/// Tells of the texts to measure on those of which many pairs are in the training text.
+/// Warnings about validation and test texts of which many pairs are in the training text.
 fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     let measured = [("data.valid", &texts.valid), ("data.test", &texts.test)];
     let mut measured = measured.map(|(key, paths)| {
@@ -97,8 +96,8 @@ fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     measured.iter().filter_map(warning).collect()
 }
 
-/// Tells how many tokens of the training text are unknown to the tokenisers, if there are any, and
-/// some of the characters.
+/// A message with the shares of unknown tokens in the training text and some of the unknown
+/// characters; `None` if all tokens are known.
 ///
 /// # Errors
 /// If the corpus can no longer be read.
@@ -146,7 +145,7 @@ fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
     pairs(paths, utf8).take(MOST_PAIRS).collect()
 }
 
-/// The pairs of a text, without invisible characters; none if it cannot be read, which preparing
+/// The pairs of a text, without invisible characters. Reading stops at an error, which preparing
 /// the corpus reports.
 fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
@@ -183,7 +182,7 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String>
     })
 }
 
-/// Tells the first block of `text` whose lines belong to others than those of the same number.
+/// A warning about the first block of `text` whose lines seem to be shifted.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
     let blocks = text.chunks(BLOCK).filter(|block| block.len() >= FEWEST_PAIRS);
     let (block_index, lag) =
@@ -196,7 +195,7 @@ fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
     ))
 }
 
-/// The number of lines by which targets stand below their sources, if they are not beside them.
+/// The number of lines by which targets are shifted down; `None` if they are not.
 fn shift(block: &[Pair]) -> Option<isize> {
     signals(block).into_iter().find_map(|[source, target]| {
         let at = |lag| (correlation(&source, &target, lag), lag);
@@ -205,9 +204,9 @@ fn shift(block: &[Pair]) -> Option<isize> {
     })
 }
 
-/// Features that lines and their translations share, per line of source and target: the difference
-/// of its length and that of the line before it (a sorted text has long lines beside long ones),
-/// whether it asks, and whether it has a number.
+/// Features that lines share with their translations, for each line of source and target: the
+/// difference between its length and the length of the line before it (in a sorted text, neighbours
+/// have similar lengths), whether it is a question, and whether it has a number.
 fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
     let both = |signal: fn(&str) -> f64| {
         let sides: (Vec<_>, Vec<_>) = block.iter().map(|(a, b)| (signal(a), signal(b))).unzip();
@@ -355,7 +354,7 @@ mod tests {
             assert_eq!(said.len(), usize::from(share.is_some()), "{shared}");
             assert!(said.iter().all(|said| said.contains(share.unwrap())), "{said:?}");
         }
-        // The same source with another translation is no pair that was learned.
+        // A source with another translation is not a pair that was learned.
         let valid: Vec<Pair> = train.iter().map(|(a, b)| (a.clone(), format!("{b}!"))).collect();
         assert!(learned(&files(folder.path(), &train, &valid), Utf8Policy::Error).is_empty());
     }

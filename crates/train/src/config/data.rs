@@ -45,7 +45,7 @@ pub struct DataSettings {
     pub drop_duplicates: bool,
     /// The policy for a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
-    /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named
+    /// More text to learn from, besides `data.train`: a list of tables, each with `train`, named
     /// like `data.train`, and a `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are
     /// drawn in the proportions of the weights, whatever the sizes of the texts; that of
     /// `data.train` is 1. An epoch is as many pairs as all texts together have, so that a text of
@@ -55,7 +55,7 @@ pub struct DataSettings {
     pub mix: Vec<MixedText>,
 }
 
-/// A text to learn from beside `data.train`.
+/// A text to learn from besides `data.train`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixedText {
@@ -65,7 +65,7 @@ pub struct MixedText {
     pub weight: f64,
 }
 
-/// The key of the texts beside `data.train`.
+/// The key of the texts besides `data.train`.
 pub(crate) const MIX: &str = "data.mix";
 
 impl Default for DataSettings {
@@ -87,14 +87,14 @@ impl Default for DataSettings {
 }
 
 impl DataSettings {
-    /// The keys that name texts, and what they name.
+    /// The keys that name texts, with their values.
     pub fn texts(&self) -> Vec<(&'static str, &Vec<PathBuf>)> {
         let named =
             [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)];
         named.into_iter().chain(self.mix.iter().map(|text| (MIX, &text.train))).collect()
     }
 
-    /// The keys that name texts, and what they name, to be changed.
+    /// The keys that name texts, with mutable references to their values.
     pub fn texts_mut(&mut self) -> Vec<(&'static str, &mut Vec<PathBuf>)> {
         let Self { train, valid, test, mix, .. } = self;
         let named = [("data.train", train), ("data.valid", valid), ("data.test", test)];

@@ -1,4 +1,5 @@
-//! A configuration from its layers: a preset, what the user's file changes, what `--set` changes.
+//! A configuration from its layers: a preset, the changes of the user's file, and the changes of
+//! `--set`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,11 +24,11 @@ pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
 impl TrainConfig {
     /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over
     /// the one before. Without `preset` the file's own `preset` key is the start; without either,
-    /// [`DEFAULT_PRESET`]. Where `training.from` names a model directory, that is read and decides
-    /// the section `model`.
+    /// [`DEFAULT_PRESET`]. If `training.from` names a model directory, the section `model` is read
+    /// from it.
     ///
     /// # Errors
-    /// A [`ConfigFileError`] naming the file or setting, the key, and what would be right.
+    /// A [`ConfigFileError`] that names the file or setting, the key, and a remedy.
     pub fn resolve(
         preset: Option<&str>,
         file: Option<&Path>,
@@ -36,8 +37,8 @@ impl TrainConfig {
         Self::resolve_in(preset, file, settings, None)
     }
 
-    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: its own copy of the
-    /// model that it starts from is read in the place of `training.from`, if there is one.
+    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: the run's copy of
+    /// its start model is read instead of `training.from`, if there is one.
     ///
     /// # Errors
     /// The errors of [`resolve`](Self::resolve).
@@ -104,7 +105,7 @@ fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
     }
 }
 
-/// `a.b=c` as the table `{a = {b = c}}`; what is no TOML value is taken as text.
+/// `a.b=c` as the table `{a = {b = c}}`; a value that is not valid TOML is taken as text.
 fn setting_table(setting: &str) -> Result<Table, ConfigFileError> {
     let wrong = || ConfigFileError::Setting(setting.into());
     let (key, text) = setting.split_once('=').ok_or_else(wrong)?;

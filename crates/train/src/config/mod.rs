@@ -1,4 +1,5 @@
-//! A training run as a TOML file: a preset, what the user's file changes, what `--set` changes.
+//! A training run as a TOML file: a preset, the changes of the user's file, and the changes of
+//! `--set`.
 
 mod data;
 mod document;
@@ -26,7 +27,7 @@ pub(crate) use train_config::FIXED;
 pub use train_config::{CheckpointSettings, RecoverySettings, TokenizerSection, TrainConfig};
 pub(crate) use train_config::{is_fixed, within};
 pub use training::{ExchangePrecision, PrecisionSetting, TrainingSettings};
-pub use validation::{EarlyStoppingMetric, Standing, ValidationSettings};
+pub use validation::{EarlyStoppingMetric, ValidationScore, ValidationSettings};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! The section `[model]`: the configuration of a model without what the tokeniser determines.
+//! The section `[model]`: the configuration of a model, except for the values that the tokeniser
+//! determines.
 
 use std::path::Path;
 use std::sync::Arc;

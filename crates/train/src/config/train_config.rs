@@ -1,4 +1,4 @@
-//! Settings that stay the same once a run has begun.
+//! The configuration of a run, and the settings that are fixed once it has begun.
 
 use std::path::PathBuf;
 
@@ -82,8 +82,8 @@ impl Default for RecoverySettings {
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointSettings {
     /// The number of updates between two checkpoints, from which a run can be resumed and averaged;
-    /// 0 writes only the last one. A checkpoint holds the weights and twice as many numbers of the
-    /// optimiser.
+    /// 0 writes only the last one. A checkpoint holds the weights, and two numbers of the optimiser
+    /// for each weight.
     pub every: u64,
     /// The number of newest checkpoints that are kept on disk, but at least as many as
     /// `checkpoints.average` takes; 0 keeps all of them.

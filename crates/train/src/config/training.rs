@@ -17,9 +17,9 @@ pub struct TrainingSettings {
     /// run keeps a copy of the directory (`start/`). An empty path starts from random weights.
     /// `--from` sets it on the command line.
     pub from: PathBuf,
-    /// The parameters that stay as they are, by their names in `model.safetensors` or the first
-    /// parts of these: `["encoder", "embedding.weight", "decoder.layers.0"]`; a part `*` stands for
-    /// any (`*.layers.*.self_attention`). They need no memory for gradients and moments.
+    /// The parameters that stay unchanged, by their names in `model.safetensors` or the first parts
+    /// of these: `["encoder", "embedding.weight", "decoder.layers.0"]`; a part `*` stands for any
+    /// (`*.layers.*.self_attention`). They need no memory for gradients and moments.
     pub freeze: Vec<String>,
     /// The seed of every random choice: initial weights, order of batches, dropout. Two runs with
     /// one configuration and one seed on one kind of device give the same bits; change it to see
@@ -74,9 +74,9 @@ pub struct TrainingSettings {
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this
     /// often, at most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
-    /// The most memory that the run may use, in GB (10⁹ bytes); 0 stands for what the machine has
-    /// free at the start. A run whose largest batch would need more is refused, with the name of a
-    /// budget that fits. `--max-memory` sets it on the command line.
+    /// The largest amount of memory that the run may use, in GB (10⁹ bytes); 0 stands for what the
+    /// machine has free at the start. A run whose largest batch would need more is refused, with
+    /// the name of a budget that fits. `--max-memory` sets it on the command line.
     pub max_memory: f64,
 }
 

@@ -26,10 +26,10 @@ const RATIO: Range =
 const CLIP: Range = (NOT_NEGATIVE.0, "above 0, such as 1, or 0 for no clipping");
 const FALL: Range = (|x| x > 0.0 && x <= 1.0, "above 0 and at most 1");
 
-type Checked = Result<(), ConfigFileError>;
+type Check = Result<(), ConfigFileError>;
 
 /// An error unless `good`.
-fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToString) -> Checked {
+fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToString) -> Check {
     let error = || {
         let (value, remedy) = (value.to_string(), remedy.to_string());
         ConfigFileError::Value { key, value, remedy }
@@ -38,11 +38,11 @@ fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToStr
 }
 
 impl TrainConfig {
-    /// Checks every value's range, and those that must fit each other.
+    /// Checks the range of every value, and values that must fit each other.
     ///
     /// # Errors
-    /// A [`ConfigFileError`] that names the key and what would be right.
-    pub fn validate(&self) -> Checked {
+    /// A [`ConfigFileError`] that names the key and a remedy.
+    pub fn validate(&self) -> Check {
         for (key, value, (is_good, remedy)) in self.numbers() {
             check(is_good(value), key, value, remedy)?;
         }
@@ -86,13 +86,13 @@ impl TrainConfig {
         numbers
     }
 
-    fn validate_data(&self) -> Checked {
+    fn validate_data(&self) -> Check {
         let texts = self.data.texts().into_iter();
         let mut named = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
         named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))
     }
 
-    fn validate_tokenizer(&self) -> Checked {
+    fn validate_tokenizer(&self) -> Check {
         let (key, files) = ("tokenizer.files", self.tokenizer.files.len());
         if files > 2 {
             let remedy = "give one for both sides, or two (source, target)".into();
@@ -117,7 +117,7 @@ impl TrainConfig {
         .map_err(ConfigFileError::Tokenizer)
     }
 
-    fn validate_model(&self) -> Checked {
+    fn validate_model(&self) -> Check {
         let model = &self.model;
         if let Some((key, value)) = model.without_effect() {
             let architecture = model.architecture.name();

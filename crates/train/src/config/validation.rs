@@ -28,7 +28,7 @@ pub enum EarlyStoppingMetric {
 impl EarlyStoppingMetric {
     /// Returns whether `new` is better than `other`, or is the first one. If the values are equal,
     /// the lower loss is better. NaN never is.
-    pub(crate) fn is_better(self, new: Standing, other: Option<Standing>) -> bool {
+    pub(crate) fn is_better(self, new: ValidationScore, other: Option<ValidationScore>) -> bool {
         let Some(other) = other else { return !new.value.is_nan() };
         let is_ahead = match self {
             Self::Auto | Self::Bleu | Self::Chrf => new.value > other.value,
@@ -46,8 +46,8 @@ impl EarlyStoppingMetric {
         }
     }
 
-    /// The score of translations into a text of `writing`; the one that fits, if the metric is none
-    /// of translations.
+    /// The score of translations for a text of `writing`: this metric, or the one that fits the
+    /// writing if this metric does not score translations.
     pub fn of_translations(self, writing: WritingSystem) -> Box<dyn Metric> {
         match self {
             Self::Bleu => Box::new(writing.bleu()),
@@ -60,7 +60,7 @@ impl EarlyStoppingMetric {
 /// The result of a validation for a model: the value of the metric, and the loss, which decides
 /// among equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct ValidationScore {
     /// The metric's value.
     #[serde(with = "float_text")]
     pub value: f64,
@@ -79,7 +79,7 @@ fn nan() -> f64 {
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// If true, a validation translates its text and scores it by BLEU and chrF, beside measuring
+    /// If true, a validation translates its text and scores it by BLEU and chrF, besides measuring
     /// the loss. Switch it off to validate faster, and choose another `validation.metric` with it.
     pub bleu: bool,
     /// The number of sentences, from the start of the validation text, that are translated; 0 takes

@@ -67,12 +67,12 @@ fn received(
     values.into_iter().map(refilled).collect()
 }
 
-/// Makes the updates of the run of process 0 until it ends. `corpora` are those of the same texts;
-/// the configuration is that of process 0.
+/// Makes the updates of the run of process 0 until it ends. `corpora` must come from the same
+/// texts. The configuration is received from process 0.
 ///
 /// # Errors
-/// [`TrainError::OtherTexts`] if the texts are not those of process 0; those with which
-/// [`Learner::new`] refuses devices or a configuration.
+/// [`TrainError::OtherTexts`] if the texts are not those of process 0; the errors of
+/// [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
 /// If process 0 sends messages that do not follow each other.

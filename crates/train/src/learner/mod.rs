@@ -1,4 +1,4 @@
-//! The training loop: updates, and what the run does once their statistics are read.
+//! The training loop: updates, and the actions that follow when their statistics are read.
 //!
 //! On the CPU they are read at once. A device that computes asynchronously is asked only when the
 //! run needs an answer (before a log line, a validation, a checkpoint, and at the end), for all
@@ -54,10 +54,10 @@ pub struct Learner {
     reporter: Reporter,
     /// Warns when validations show that the run does not go well.
     adviser: Adviser,
-    /// The model that `best/` holds, which may be from after the checkpoint that this process goes
-    /// on from.
+    /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
-    /// The number of seconds after which the first look is due; `None` if there is none to come.
+    /// The number of seconds after which the first provisional validation is due; `None` after it
+    /// was made, or if there is none.
     look_after: Option<f64>,
 }
 
@@ -256,8 +256,8 @@ impl Learner {
             || interrupted.load(Ordering::Relaxed)
     }
 
-    /// Reads the statistics of the updates and advances the state over them, one by one: to the
-    /// last, whose norm is returned, or to the one because of which the run has to go back.
+    /// Reads the statistics of the pending updates and advances the state update by update. Returns
+    /// the gradient norm of the last update, or the exit if an update forces the run to go back.
     fn read(&mut self) -> Result<ControlFlow<Exit, f64>, TrainError> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates.iter().map(|update| update.statistics.clone()).collect();

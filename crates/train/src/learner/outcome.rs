@@ -38,13 +38,13 @@ pub(super) enum Exit {
 pub(super) enum Divergence {
     /// The loss per token or the gradient norm of an update.
     Update { loss: f64, norm: f64 },
-    /// The weights, the moments or the output of the model; with the gradient norm of the last
-    /// update, where one was made.
+    /// The weights, the moments or the output of the model, with the gradient norm of the last
+    /// update if an update was made.
     Model { last_norm: Option<f64> },
 }
 
 impl Divergence {
-    /// The loss and the gradient norm; NaN where there is none.
+    /// The loss and the gradient norm; NaN if they are not known.
     pub fn loss_and_norm(self) -> (f64, f64) {
         match self {
             Self::Update { loss, norm } => (loss, norm),

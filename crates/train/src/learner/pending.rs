@@ -28,7 +28,7 @@ pub(super) struct PendingUpdates {
 }
 
 impl PendingUpdates {
-    /// Returns whether they have to be read before another update is made.
+    /// Returns whether the statistics have to be read before another update is made.
     pub fn is_full(&self) -> bool {
         self.updates.len() >= MOST_PENDING
     }

@@ -1,4 +1,4 @@
-//! Some updates that are not kept, to tell how long a run will take.
+//! A rehearsal: some updates that are not kept, to estimate the time of a run.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub struct Rehearsal {
 
 impl Learner {
     /// Makes updates for about `time`, at least two. The first one is slower and is not measured.
-    /// None of them is kept.
+    /// They are not kept.
     ///
     /// # Errors
     /// [`TrainError::Data`] if the text can no longer be read.

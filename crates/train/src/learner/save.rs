@@ -7,7 +7,7 @@ use super::outcome::StopReason;
 use crate::error::TrainError;
 use crate::run::average::average_as;
 use crate::run::checkpoint::{self, Saved, TrainerState};
-use crate::run::dir::Finished;
+use crate::run::dir::RunEnd;
 use crate::run::folder::try_sizes;
 use crate::run::state::CheckpointKind;
 use crate::validation::Subject;
@@ -70,7 +70,7 @@ impl Learner {
         self.choose_alpha()?;
         // The checkpoint knows nothing of the average: who goes on from it has to.
         let validation = self.state.validation;
-        self.setup.run.set_finished(&Finished { step, reason: reason.to_string(), validation })?;
+        self.setup.run.set_finished(&RunEnd { step, reason: reason.to_string(), validation })?;
         Ok(true)
     }
 

@@ -1,4 +1,4 @@
-//! The parts of a run beside the model from which it starts, checked before anything is written.
+//! The parts of a run besides the model from which it starts, checked before anything is written.
 
 use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::update::recipe::{Objective, Recipe};
 use crate::update::replicas::{Replicas, Workers};
 use crate::validation::Validator;
 
-/// The parts of a run beside its model and optimiser. Updates do not change them.
+/// The parts of a run besides its model and optimiser. Updates do not change them.
 pub(super) struct Setup {
     pub config: TrainConfig,
     pub first: FirstModel,
@@ -124,7 +124,7 @@ impl Setup {
     ///
     /// # Errors
     /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so
-    /// that what the run reported at its end stays.
+    /// that the reports at the end of the run stay.
     pub fn start(&self, mode: RunMode) -> Result<Start, TrainError> {
         let start = match mode {
             RunMode::New => self.fresh()?,
@@ -150,7 +150,7 @@ impl Setup {
 
     /// The newest whole checkpoint among those of the updates that `wanted` names; the start of the
     /// run if there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
-    /// at which the run came to its end knows what that end has shown.
+    /// at which the run ended includes the results of that end.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start, TrainError> {
         let Self { config, first, origin, run, replicas, .. } = self;
         let mut steps = run.checkpoint_steps()?;

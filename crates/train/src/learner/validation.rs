@@ -1,14 +1,16 @@
-//! The first look at a run, so that a model is on disk before its first validation or checkpoint.
+//! A provisional validation early in a run, so that a model is on disk before the first regular
+//! validation or checkpoint.
 //!
-//! Its time depends on the clock. Therefore it changes nothing of the run, neither its state nor
-//! `metrics.jsonl`, and the first validation replaces its model even if that model is better.
+//! Its time depends on the clock. It therefore changes neither the state of the run nor
+//! `metrics.jsonl`, and the first regular validation replaces its model even if that model is
+//! better.
 
 use std::fs;
 
 use burnformer_infer::{InferError, SentenceError};
 
 use super::Learner;
-use crate::advice::Measured;
+use crate::advice::Measures;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
 use crate::report::ValidRecord;
@@ -88,7 +90,7 @@ impl Learner {
         if subject == Subject::Model {
             let Validation { nll, bleu, chrf, length_ratio, .. } = *validation;
             let score = if metric == EarlyStoppingMetric::Chrf { chrf } else { bleu };
-            for warning in self.adviser.after(Measured { step, nll, score, length_ratio }) {
+            for warning in self.adviser.after(Measures { step, nll, score, length_ratio }) {
                 self.reporter.note(&warning)?;
             }
         }

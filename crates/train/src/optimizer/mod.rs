@@ -42,14 +42,14 @@ impl Optimizer {
         Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
     }
 
-    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 on a CPU that is
-    /// faster in it, float32 otherwise.
+    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 is used on a CPU
+    /// that is faster with it, float32 otherwise.
     pub fn in_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// The number of steps made, without those that the device decided about and the host has not
-    /// read yet.
+    /// The number of steps made, without those that the device decided about and whose result the
+    /// host has not read yet.
     pub fn steps(&self) -> u64 {
         self.step
     }
@@ -101,9 +101,8 @@ impl Optimizer {
     }
 
     /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments
-    /// stay unchanged. `scale` is `[1]` too. The host does not learn which of the two happened, and
-    /// so does not know the number of steps: tell it with [`settle`](Self::settle) before the
-    /// moments are saved.
+    /// stay unchanged. `scale` is `[1]` too. The host does not know whether the step was made. Call
+    /// [`settle`](Self::settle) with the number of steps before the moments are saved.
     pub fn step_where<M: Parameters>(
         &mut self,
         finite: Tensor<1, Bool>,
@@ -141,7 +140,7 @@ impl Optimizer {
         self.moments.map(module, gradients, adam, muon)
     }
 
-    /// Notes that the device has made `steps` steps since the last call.
+    /// Records that the device has made `steps` steps since the last call.
     pub fn settle(&mut self, steps: u64) {
         self.step += steps;
     }

@@ -129,8 +129,7 @@ impl Moments {
         self.names.iter().zip(&self.moments).flat_map(named).collect()
     }
 
-    /// The moments of these names in the place of the present ones; `None` if a name or a size
-    /// differs.
+    /// The moments of these names in place of the present ones; `None` if a name or a size differs.
     pub fn restore(
         mut self,
         mut all: BTreeMap<String, TensorData>,
@@ -152,8 +151,8 @@ pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
     x.is_finite().all().into_scalar::<bool>()
 }
 
-/// Returns whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and
-/// the output layer, whose rows belong to single tokens, are none.
+/// Returns whether a parameter is a matrix of the encoder or the decoder. The rows of embeddings,
+/// of positions and of the output layer belong to single tokens; these matrices do not count.
 fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
 }

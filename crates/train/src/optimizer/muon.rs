@@ -52,7 +52,7 @@ impl Matrix {
 }
 
 /// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between
-/// 0.7 and 1.2. A matrix of zeros stays as it is.
+/// 0.7 and 1.2. A matrix of zeros stays unchanged.
 fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
     let [rows, columns] = x.dims();

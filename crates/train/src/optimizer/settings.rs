@@ -82,7 +82,7 @@ pub struct ScheduleSettings {
     /// short runs.
     pub factor: f64,
     /// The number of updates over which the learning rate rises linearly to its peak, before it
-    /// falls with the square root of the update's number; at least 1, which is no warm-up. The
+    /// falls with the square root of the update's number; at least 1, which means no warm-up. The
     /// paper has 4,000; short runs need fewer, about a tenth of their updates.
     pub warmup: u64,
     /// The course of the learning rate after the warm-up.

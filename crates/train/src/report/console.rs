@@ -1,6 +1,5 @@
-//! The lines of a run on standard error, for a person who watches it.
-//!
-//! The progress of a run, and the time that it still takes.
+//! The lines of a run on standard error, for a person who watches it, with its progress and the
+//! time that it still takes.
 
 use std::io::{self, IsTerminal, Write};
 

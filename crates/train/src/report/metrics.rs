@@ -19,8 +19,8 @@ pub struct ResumePoint {
     pub validated: u64,
     /// The update at whose end the average was last validated; 0 before the first time.
     pub averaged: u64,
-    /// The validation of the model in `best/`: its update, and whether it is that of an average.
-    /// Its record stays even if the run went back behind it.
+    /// The validation of the model in `best/`: its update, and whether an average was validated.
+    /// Its record stays even if the run went back to an earlier update.
     pub best: Option<(u64, bool)>,
     /// The number of records of divergence.
     pub divergences: u64,

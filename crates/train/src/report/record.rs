@@ -1,6 +1,5 @@
-//! The records of a run: training numbers, validations and divergence.
-//!
-//! Numbers in the form in which people read them: the log lines of a run.
+//! The records of a run (training numbers, validations and divergence), and the log lines in which
+//! people read them.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

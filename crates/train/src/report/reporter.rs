@@ -27,7 +27,7 @@ pub struct ReporterOptions {
 /// The reports of a run: the files in its directory and the terminal.
 ///
 /// Every method that takes numbers writes them before it returns, so that a killed run has reported
-/// all that it knew.
+/// all its results.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -37,9 +37,8 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Opens the reports in the run directory `dir`, which is created if necessary. What a killed
-    /// run reported after `resume` is removed from `metrics.jsonl`; `train.log` keeps
-    /// it.
+    /// Opens the reports in the run directory `dir`, which is created if necessary. Records of a
+    /// killed run after `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
     ///
     /// # Errors
     /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
@@ -75,7 +74,7 @@ impl Reporter {
         self.note(&record::valid_line(point))
     }
 
-    /// Reports what was done about divergence: a log line and a record.
+    /// Reports the answer to a divergence: a log line and a record.
     ///
     /// # Errors
     /// [`TrainError::Io`].
@@ -84,7 +83,7 @@ impl Reporter {
         self.note(&record::divergence_line(point))
     }
 
-    /// Removes what was reported after `point`, to which the run goes back.
+    /// Removes the records after `point`, to which the run goes back.
     ///
     /// # Errors
     /// The errors of [`Reporter::create`].

@@ -1,13 +1,12 @@
-//! The model in `best/`, and its value in validation.
-//!
-//! Early stopping: a run ends when validations no longer improve.
+//! The model in `best/`, its value in validation, and early stopping: a run ends when validations
+//! no longer improve.
 
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{EarlyStoppingMetric, Standing};
+use crate::config::{EarlyStoppingMetric, ValidationScore};
 use crate::error::TrainError;
 
 /// The file of `best/` with the value of its model.
@@ -23,7 +22,7 @@ pub struct BestModel {
     pub averaged: bool,
     /// The value of the metric, and the loss.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: ValidationScore,
 }
 
 /// The content of [`FILE`].
@@ -71,7 +70,7 @@ impl std::fmt::Display for BestModel {
 pub struct EarlyStopping {
     /// The best value of the metric, with its loss.
     #[serde(flatten)]
-    pub best: Option<Standing>,
+    pub best: Option<ValidationScore>,
     /// The update at which it was reached.
     pub step: u64,
     /// The number of validations since then, none of which was better.
@@ -80,7 +79,7 @@ pub struct EarlyStopping {
 
 impl EarlyStopping {
     /// Adds a validation.
-    pub fn record(&mut self, metric: EarlyStoppingMetric, new: Standing, step: u64) {
+    pub fn record(&mut self, metric: EarlyStoppingMetric, new: ValidationScore, step: u64) {
         if metric.is_better(new, self.best) {
             *self = Self { best: Some(new), step, waited: 0 };
         } else {
@@ -107,9 +106,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_model_is_worth_comes_back_bit_for_bit_for_its_own_metric_alone() {
+    fn the_score_of_a_model_is_restored_bit_for_bit_for_its_metric_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let standing = Standing { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
+        let standing = ValidationScore { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
         let best = BestModel { step: 300, averaged: true, standing };
         best.write(folder.path(), EarlyStoppingMetric::Bleu).unwrap();
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
@@ -117,8 +116,8 @@ mod tests {
         assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
     }
 
-    fn standing(value: f64, nll: f64) -> Standing {
-        Standing { value, nll }
+    fn standing(value: f64, nll: f64) -> ValidationScore {
+        ValidationScore { value, nll }
     }
 
     #[test]

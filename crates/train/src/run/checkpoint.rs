@@ -1,6 +1,6 @@
 //! Checkpoints: everything that a run needs to go on, in one folder.
 //!
-//! A checkpoint is a model directory, which translates as it is, with three more files:
+//! A checkpoint is a model directory, ready to translate, with three more files:
 //! `optimizer.safetensors` has the moments of the optimiser, `state.json` a [`RunState`] with the
 //! hashes of the data ([`Origin`]) and the reason why the checkpoint was written
 //! ([`CheckpointKind`]), and `config.toml` the resolved configuration. The random state of
@@ -47,7 +47,7 @@ struct Versioned {
     version: u32,
 }
 
-/// The model, the tokenisers and search settings beside it: what a model directory holds.
+/// The contents of a model directory: the model, the tokenisers and the search settings.
 pub struct Saved<'a> {
     /// The configuration of the model.
     pub config: &'a ModelConfig,
@@ -59,7 +59,7 @@ pub struct Saved<'a> {
     pub search: &'a SearchSettings,
 }
 
-/// The parts of a checkpoint beside its model: everything that training needs to go on.
+/// The parts of a checkpoint besides its model: everything that training needs to go on.
 pub struct TrainerState<'a> {
     /// The reason why the checkpoint is written.
     pub kind: CheckpointKind,
@@ -73,10 +73,10 @@ pub struct TrainerState<'a> {
     pub origin: &'a Origin,
 }
 
-/// Writes a model directory to `path`, replacing what is there.
+/// Writes a model directory to `path`, replacing an old one.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be written; what was there is left as it is.
+/// [`TrainError::NotSaved`] if a file cannot be written; the old directory is left unchanged.
 pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
     save_folder(path, |folder| write_model(folder, saved))
 }
@@ -102,7 +102,7 @@ pub(crate) fn save_best_model(
 /// Writes a checkpoint to `path`.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left as they are.
+/// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left unchanged.
 pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), TrainError> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
@@ -137,7 +137,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
 /// folders in it are lost.
 ///
 /// # Errors
-/// If `dir` cannot be replaced, or a file cannot be copied or written; it is left as it is then.
+/// If `dir` cannot be replaced, or a file cannot be copied or written; it is left unchanged then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
     replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
 }

@@ -19,7 +19,7 @@ pub struct Corpora {
     pub tokenizers: Tokenizers,
     /// The training pairs.
     pub train: Arc<TokenizedCorpus>,
-    /// The training pairs that cleaning dropped, in numbers.
+    /// The numbers of training pairs that cleaning dropped.
     pub report: CleaningReport,
     /// If true, tokenisers and tokens were found in the cache.
     pub reused: bool,
@@ -34,8 +34,8 @@ pub struct Corpora {
     pub texts: Texts,
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
-    /// The configuration of the model, of any architecture, in place of that of `[model]`. A run
-    /// that is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
+    /// The configuration of the model, of any architecture, which replaces the section `[model]`. A
+    /// run that is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
     pub model: Option<ModelConfig>,
     /// Warnings about the texts, once these have been checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
@@ -57,7 +57,7 @@ impl Corpora {
     /// the cache.
     ///
     /// # Errors
-    /// A [`TrainError`] naming file and line.
+    /// A [`TrainError`] that names the file and the line.
     pub fn prepare(
         config: &TrainConfig,
         texts: Texts,

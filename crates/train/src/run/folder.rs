@@ -2,8 +2,8 @@
 //!
 //! A folder is first written beside its final place: every file is flushed to the disk, and the
 //! manifest is written last. Then it is renamed to its place (or exchanged with the old one, in one
-//! step if the system can do so), and the parent folder is flushed too. [`recover`] repairs what a
-//! killed process leaves behind.
+//! step if the system can do so), and the parent folder is flushed too. [`recover`] repairs the
+//! leftovers of a killed process.
 
 use std::fs::{self, File};
 use std::io;
@@ -76,7 +76,7 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 /// replacing what is there. The error names a remedy.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`]; what was there is left as it is.
+/// [`TrainError::NotSaved`]; what was there is left unchanged.
 pub(crate) fn save_folder(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
@@ -90,7 +90,7 @@ pub(crate) fn save_folder(
 ///
 /// # Errors
 /// If `path` is not a folder that can be replaced, or a file cannot be copied or written; what was
-/// there is left as it is.
+/// there is left unchanged.
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
@@ -104,7 +104,7 @@ pub(crate) fn replace_file(
     write_sealed(&path, fill, |folder| model_dir::seal_again(folder, name))
 }
 
-/// Copies the files in `from` to the folder `to`, without those of the names `but`.
+/// Copies the files in `from` to the folder `to`, except those named in `but`.
 ///
 /// # Errors
 /// [`TrainError::Io`].

@@ -1,11 +1,11 @@
-//! The folder of a run: what it reads, what it writes, and the state from which it goes on.
+//! The folder of a run: its input, its output, and the state from which it resumes.
 //!
 //! | files | hold |
 //! |---|---|
-//! | `texts`, `corpora`, `start_model`, `freeze` | what the run reads, and where |
-//! | `dir`, `lock`, `folder` | the folder, and how files and folders are replaced in it |
-//! | `state`, `recovery`, `early_stopping`, `log_interval` | the state of the run, as a checkpoint has it |
-//! | `checkpoint`, `origin`, `best_model`, `average` | what is saved, and from what it was made |
+//! | `texts`, `corpora`, `start_model` | the input of the run |
+//! | `dir`, `folder` | the folder, its lock, and how files and folders in it are replaced |
+//! | `state`, `log_interval` | the state of the run that a checkpoint contains |
+//! | `checkpoint`, `origin`, `best_model`, `average` | saved models and checkpoints, and their origin |
 
 pub(crate) mod average;
 pub(crate) mod best_model;

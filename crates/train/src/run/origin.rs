@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_state_belongs_to_is_fixed_and_named() {
+    fn keys_that_the_state_depends_on_are_fixed_and_named() {
         let was: Table = config(&[]).to_toml().parse().unwrap();
         let refused = |key: &str, value: Value| {
             let mut now = was.clone();

@@ -1,6 +1,5 @@
-//! The model directory from which a run starts, if it does not start from random weights.
-//!
-//! Parameters that a run leaves as they are.
+//! The model directory from which a run starts, if it does not start from random weights, and the
+//! parameters that the run does not train.
 
 use std::path::{Path, PathBuf};
 
@@ -55,8 +54,8 @@ impl StartModel {
         }
     }
 
-    /// The model from which a run with `config` starts: that of `training.from` for a new run, the
-    /// run's own copy for one that is resumed in the folder `run`. `None` if it starts from random
+    /// The model from which a run with `config` starts: the model in `training.from` for a new run,
+    /// or the run's copy if it is resumed in the folder `run`. `None` if it starts from random
     /// weights.
     ///
     /// # Errors
@@ -75,7 +74,7 @@ impl StartModel {
         &self.tokenizers
     }
 
-    /// The search settings for which the model is meant.
+    /// The search settings of the model.
     pub fn search(&self) -> &SearchSettings {
         &self.search
     }
@@ -111,8 +110,8 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config`: of the shape `given`, or else that of `start`, or
-    /// else that of `config` over the vocabularies of `tokens`.
+    /// The first model of a run with `config`. Its shape is `given`, or else the shape of `start`,
+    /// or else the shape in `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
     /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do
@@ -152,7 +151,7 @@ impl FirstModel {
     /// The model on `device`; random weights are a function of `seed`.
     ///
     /// # Errors
-    /// [`TrainError::ModelDir`] if the weights cannot be read or are those of another shape.
+    /// [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model, TrainError> {
         let model = self.shape.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };

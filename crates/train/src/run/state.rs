@@ -1,11 +1,10 @@
-//! The state of a run: what a checkpoint contains beside the model and the optimiser.
-//!
-//! The answer of a run to numbers that are no longer finite.
+//! The state of a run: everything that a checkpoint contains besides the model and the optimiser,
+//! and the answer of a run to numbers that are not finite.
 
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{EarlyStoppingMetric, RecoverySettings, Standing};
+use crate::config::{EarlyStoppingMetric, RecoverySettings, ValidationScore};
 use crate::float_text;
 use crate::report::{ResumePoint, TrainRecord};
 use crate::run::best_model::{BestModel, EarlyStopping};
@@ -46,8 +45,8 @@ pub struct RunState {
 pub enum CheckpointKind {
     /// `checkpoints.every` asked for it. It is kept until there are enough newer ones.
     Scheduled,
-    /// The run ended here, between two scheduled checkpoints. If the run goes on, it is kept only
-    /// if all are kept.
+    /// The run ended here, between two scheduled checkpoints. If the run continues, this checkpoint
+    /// is kept only if all checkpoints are kept.
     Final,
     /// The run was interrupted here. It is removed as soon as there is a newer one.
     Interrupted,
@@ -72,7 +71,7 @@ impl ValidationState {
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
-        standing: Standing,
+        standing: ValidationScore,
         step: u64,
         averaged: bool,
     ) -> bool {

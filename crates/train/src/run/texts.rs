@@ -1,4 +1,4 @@
-//! The texts of a run, and those of them that its folder keeps.
+//! The texts of a run, and the copies that its folder keeps of some of them.
 //!
 //! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
 //!
@@ -6,9 +6,9 @@
 //! |---|---|
 //! | `embedded:tatoeba-de-en/train.de` | inside the program, which decides what texts there are |
 //! | `run:corpus/train.tsv` | in the folder that the configuration file lies in: text that came through a pipe and that the run keeps |
-//! | any other | a file (one that is called so is written `./run:…`) |
+//! | any other | a file (a file whose name begins so is written `./run:…`) |
 //!
-//! The first two mean the same on any machine and wherever the run's folder is moved to.
+//! The first two mean the same on any machine, also if the run's folder is moved.
 
 use std::fs::{self, File};
 use std::io;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_run_is_copied_into_it_and_nothing_else() {
+    fn only_texts_of_the_run_are_copied_into_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("piped"), "text").unwrap();

@@ -1,4 +1,4 @@
-//! The memory that a run needs, and the memory that there is.
+//! The memory that a run needs, and the available memory.
 
 use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
@@ -10,14 +10,14 @@ use crate::error::TrainError;
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
 
-/// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and
-/// `target` tokens needs: weights, gradients and two moments, and what the backward pass keeps of
-/// one batch.
+/// An estimate, in bytes, of the memory for an update over batches of `rows` sentences of `source`
+/// and `target` tokens: weights, gradients, two moments, and the values of one batch that are kept
+/// for the backward pass.
 ///
 /// The float32 values of [`Cost`](burnformer_core::cost::Cost) are kept for each position, with the
-/// logits and their gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a
-/// `precision` of 16 bits weights are kept rounded too. (Measured at d 256, 2,048 tokens per side:
-/// 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17 where it says 1.31 for 1,024.)
+/// logits and their gradient. (Measured: 0.77 GB, estimated 0.85, `small` on Multi30k.) In a
+/// `precision` of 16 bits, rounded weights are kept too. (Measured at d 256, 2,048 tokens per side:
+/// 0.42 GB, estimated 0.43, for sentences of 32 tokens; 1.17 GB, estimated 1.31, for 1,024.)
 pub fn update_bytes(
     config: &ModelConfig,
     [rows, source, target]: Shape,
@@ -29,7 +29,7 @@ pub fn update_bytes(
     parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a
+/// Weights, gradients and two moments. Accumulation adds gradients besides those of a batch, and a
 /// precision of 16 bits also keeps a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
     let sum = if accumulate > 1 { 4 } else { 0 };

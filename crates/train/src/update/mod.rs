@@ -22,7 +22,7 @@ use crate::update::statistics::{Extent, PendingStatistics, UpdateStatistics};
 pub struct Updater {
     /// The optimiser with its moments.
     pub optimizer: Optimizer,
-    /// The settings that the loss and the step depend on.
+    /// The settings on which the loss and the step depend.
     pub recipe: Recipe,
     /// The factor of the loss of a float16 model. The host has to decide about updates then,
     /// because it sets the next factor.
@@ -49,8 +49,8 @@ impl Updater {
     /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over
     /// the real target tokens of all of them, as if they were one batch. If loss or gradient is not
     /// finite, model and optimiser stay unchanged. Also returns the amount of text in the update.
-    /// Where [several processes](crate::Ranks) train together, `batches` are those of this one, and
-    /// all make the same update over the batches of all.
+    /// If [several processes](crate::Ranks) train together, `batches` are the batches of this
+    /// process, and all processes make the same update over the batches of all.
     ///
     /// # Panics
     /// If there is no batch, or if there is a loss scale and the host does not decide.
@@ -74,7 +74,8 @@ impl Updater {
         (model, pending, extent)
     }
 
-    /// The statistics of the updates `pending`, in their order: all since the last call.
+    /// The statistics of the updates `pending`, in their order. These must be all updates since the
+    /// last call.
     pub fn read(&mut self, pending: &[PendingStatistics]) -> Vec<UpdateStatistics> {
         let statistics = PendingStatistics::read(pending);
         let made = pending.iter().zip(&statistics);

@@ -8,7 +8,7 @@ use burnformer_data::Batch;
 use crate::config::{TrainConfig, TrainingSettings};
 use crate::optimizer::gradients::FlatGradients;
 
-/// The settings of a run that its loss and its updates depend on.
+/// The settings of a run on which its loss and its updates depend.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     /// The random key of the run.
@@ -53,7 +53,7 @@ impl Default for Recipe {
     }
 }
 
-/// The inputs of an update's gradient beside its model and its batches.
+/// The inputs of an update's gradient besides its model and its batches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Objective {
     pub recipe: Recipe,
@@ -72,7 +72,7 @@ pub(crate) struct GradientSums {
     pub gradients: FlatGradients,
     /// The sum of the label-smoothed loss over real target tokens, `[1]`, without the loss scale.
     pub loss: Tensor<1>,
-    /// The sum of the negative log-likelihood, `[1]`, likewise.
+    /// The sum of the negative log-likelihood over real target tokens, `[1]`.
     pub nll: Tensor<1>,
 }
 

@@ -5,11 +5,11 @@
 //! number of devices (except for the order in which gradients are added).
 //! `docs/decisions/devices.md` explains why Burn's own data parallelism is not used.
 //!
-//! Where several processes train one model, on one machine or on many, process 0, the leader,
-//! trains as a process does that is alone: it alone has the run's folder, validates and logs. The
-//! others follow. They hold the same weights and the same optimiser, and make the same updates. The
-//! sums of an update are added in the order of the processes, so that the same number of processes
-//! gives the same bits.
+//! Several processes can train one model, on one machine or on many. Process 0, the leader, trains
+//! like a single process: only it has the run's folder, validates and logs. The others, the
+//! followers, hold the same weights and optimiser, and make the same updates. The sums of an update
+//! are added in the order of the processes, so that the same number of processes gives the same
+//! bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -37,7 +37,7 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// Creates the replicas on `devices`. Each but the first has a thread of its own.
+    /// Creates the replicas on `devices`. Each but the first has its own thread.
     ///
     /// # Panics
     /// If `devices` is empty, or if the system cannot start a thread.
@@ -83,7 +83,7 @@ impl Replicas {
         1 + self.others.len()
     }
 
-    /// The sums over `batches` of this process and those of all others, on the first device.
+    /// The sums over the `batches` of all processes, on the first device.
     ///
     /// # Panics
     /// The panics of [`own_sums`](Self::own_sums).
@@ -138,7 +138,7 @@ struct Share {
     objective: Objective,
 }
 
-/// A device with a thread of its own, which lives as long as the run: for a GPU, work from another
+/// A device with its own thread, which lives as long as the run: for a GPU, work from another
 /// thread is another stream with memory of its own.
 struct Replica {
     shares: Sender<Share>,
@@ -198,26 +198,26 @@ pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R +
 /// The processes that train one model, and how they exchange numbers. All of them call the same
 /// methods in the same order. A process that cannot be reached any more ends all of them.
 pub trait Ranks {
-    /// The number of this process, and the number of all.
+    /// The index of this process, and the number of processes.
     fn rank(&self) -> Rank;
 
-    /// Replaces `bytes` by those of process 0.
+    /// Replaces `bytes` by the bytes of process 0.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
     /// Replaces `values` by their sums over all processes, element by element, added in the order
     /// of the processes.
     fn sum(&self, values: &mut [f32], precision: ExchangePrecision);
 
-    /// Says that the run has ended everywhere: nothing is exchanged any more.
+    /// Ends the exchange: the run has ended in all processes.
     fn end(&self);
 }
 
 /// The devices of this process, and the other processes of the run.
 #[derive(Clone)]
 pub struct Workers<'a> {
-    /// The devices, of which the first holds the weights.
+    /// The devices. The first one holds the weights.
     pub devices: &'a [Device],
-    /// The processes; `None` for one that is alone.
+    /// The processes; `None` if there is only this one.
     pub ranks: Option<Rc<dyn Ranks>>,
 }
 
@@ -228,13 +228,13 @@ impl<'a, D: AsRef<[Device]> + ?Sized> From<&'a D> for Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// The number of devices of all processes, of which each has as many.
+    /// The total number of devices. Every process has the same number.
     pub(crate) fn count(&self) -> usize {
         self.devices.len() * self.ranks.as_ref().map_or(1, |ranks| ranks.rank().count)
     }
 }
 
-/// The sums of an update over all processes, given those of this one.
+/// The sums of an update over all processes, given the sums of this process.
 fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision) -> GradientSums {
     let device = sums.loss.device();
     let GradientSums { gradients, loss, nll } = sums;
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "is not below vocab")]
-    fn what_a_devices_thread_panics_with_reaches_the_caller() {
+    fn a_panic_in_the_thread_of_a_device_reaches_the_caller() {
         let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
         let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
         let recipe = Recipe::default();

@@ -1,4 +1,4 @@
-//! The statistics of an update, and when the host reads them.
+//! The statistics of an update. On a GPU, the host reads them only from time to time.
 
 use burn::tensor::Tensor;
 use burnformer_data::Batch;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_on_the_device_is_read_in_the_order_of_the_updates() {
+    fn statistics_on_the_device_are_read_in_the_order_of_the_updates() {
         let at = |loss: f32| PendingStatistics::OnDevice {
             numbers: Tensor::from_floats([loss, loss + 0.5, f32::NAN], &Device::default()),
             tokens: loss as usize,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::canvas::Look;
+use crate::canvas::Pen;
 
 fn chart(title: &str, names: &[&str]) -> Chart {
     let line = |name: &&str| Series::new(*name, vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)]);
@@ -50,7 +50,7 @@ fn one_point_is_drawn_too() {
 #[test]
 fn neighbouring_series_differ_in_colour_and_in_dashes() {
     for index in 0..20 {
-        let (one, next) = (Look::of(index), Look::of(index + 1));
+        let (one, next) = (Pen::of(index), Pen::of(index + 1));
         assert!(one.color != next.color && one.dash != next.dash);
     }
 }

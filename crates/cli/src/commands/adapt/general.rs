@@ -1,4 +1,4 @@
-//! The general text, which the model must not unlearn.
+//! The general text, on which the model must not become worse.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ use crate::embedded;
 use crate::output::note;
 use crate::translation_memory::Pair;
 
-/// The general text that is measured and, if the model writes it, learned from.
+/// The largest number of general pairs that are measured, and that are learned from if the model
+/// translates them.
 const MOST_GENERAL: usize = 500;
 const MOST_TRANSLATED: usize = 2000;
 
@@ -23,7 +24,7 @@ pub(super) struct General {
     pub(super) learned: Vec<PathBuf>,
     /// The pairs to measure with.
     pub(super) held: Vec<Pair>,
-    /// The origin of their translations.
+    /// The origin of the translations in `held`.
     pub(super) reference: Reference,
 }
 

@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 
 use crate::translation_memory::{Counts, Pair, read};
 
-/// Sides of this many characters may have any ratio of lengths.
+/// Sides of at most this many characters may have any ratio of lengths.
 const SHORT: usize = 40;
 /// A pair whose sides differ more in length is dropped.
 const HIGHEST_RATIO: usize = 4;
-/// The most pairs that are held out, the fewest of a memory that has three times as many, and the
-/// fewest of a memory.
+/// The largest number of pairs that are held out; the smallest number that is held out of a memory
+/// of at least three times as many pairs; and the smallest number of pairs of a memory.
 const MOST_HELD: f64 = 200.0;
 const FEWEST_HELD: f64 = 60.0;
 const FEWEST: usize = 20;
 /// With this many files, whole files are held out.
 const MANY_FILES: usize = 5;
-/// The most words of a term.
+/// The largest number of words of a term.
 const LONGEST_TERM: usize = 3;
 
 /// The pairs of a memory.
@@ -31,7 +31,7 @@ pub(super) struct Memory {
     pub(super) train: Vec<Pair>,
     /// The pairs to measure with. No source of them is one of `train`, whatever its numbers are.
     pub(super) held: Vec<Pair>,
-    /// Short sources that occur several times and are always translated alike.
+    /// Short sources that occur several times and always have the same translation.
     pub(super) terms: Vec<Pair>,
     /// The way in which the pairs were held out.
     pub(super) division: &'static str,
@@ -92,15 +92,15 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The updates that are asked for, or so many that each pair is learned about twenty times,
-    /// ten in an update.
-    pub(super) fn updates(&self, asked: Option<usize>) -> usize {
-        asked.unwrap_or((self.train.len() * 2).clamp(600, 4000))
+    /// The `requested` number of updates, or a number with which each pair is learned about twenty
+    /// times, with ten pairs in an update.
+    pub(super) fn updates(&self, requested: Option<usize>) -> usize {
+        requested.unwrap_or((self.train.len() * 2).clamp(600, 4000))
     }
 
-    /// Holds a fifth of `entries` out, of few a third: the latest where all have a time, whole
-    /// files if there are many, else by the hash of the source. What was learned before is not held
-    /// out when the memory grows.
+    /// Holds out a fifth of `entries`, or a third of a small memory: the latest entries if all have
+    /// a time, whole files if there are many, and otherwise entries chosen by the hash of their
+    /// source. Pairs that were learned before are not held out when the memory grows.
     fn divide(&mut self, entries: Vec<Entry>, role: impl Fn(usize) -> Role) {
         let count = entries.len() as f64;
         // The share never rises with the number of pairs.
@@ -154,8 +154,8 @@ pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
         .with_context(|| path.display().to_string())
 }
 
-/// Marks the `wanted` entries of the lowest ranks, with those that have the rank of the last;
-/// `None` if some have no rank, or these are more than twice as many.
+/// Marks the `wanted` entries with the lowest ranks, and all others with the rank of the last of
+/// them. Returns `None` if an entry has no rank, or if more than twice as many are marked.
 fn lowest(
     entries: &[Entry],
     wanted: usize,
@@ -170,7 +170,7 @@ fn lowest(
     (count <= 2 * wanted).then_some(is_held)
 }
 
-/// The entries that teach something, each once.
+/// The entries that are useful for training, without duplicates. The others are counted.
 fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
     let mut known = HashSet::new();
     entries.retain(|Entry { pair: [source, target], .. }| {
@@ -189,7 +189,7 @@ fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
     entries
 }
 
-/// The short sources of several messages that are always translated alike.
+/// Short sources of several messages that always have the same translation.
 fn terms(entries: &[Entry]) -> Vec<Pair> {
     let mut translations: HashMap<&str, Vec<&str>> = HashMap::new();
     for Entry { pair: [source, target], .. } in entries {
@@ -208,7 +208,8 @@ fn terms(entries: &[Entry]) -> Vec<Pair> {
     terms
 }
 
-/// Returns whether `text` has signs that a glossary cannot hold or that are no words.
+/// Returns whether `text` has characters that a glossary cannot hold or that do not belong to
+/// words.
 fn has_signs(text: &str) -> bool {
     text.contains(|c: char| !c.is_alphanumeric() && c != ' ' && c != '-')
 }
@@ -218,7 +219,7 @@ fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// A number for all sources with the words of `text`, whatever their numbers and signs are.
+/// A hash of the words of `text`. Numbers and punctuation do not change it.
 fn key(text: &str) -> u64 {
     let is_sign = |c: char| !c.is_alphabetic();
     let words: Vec<&str> = text.split(is_sign).filter(|word| !word.is_empty()).collect();

@@ -87,7 +87,7 @@ impl Start {
         }
     }
 
-    /// Makes the folder of the work, or keeps it if it is that of the same command, and returns the
+    /// Creates the working folder, or keeps it if it belongs to the same command, and returns the
     /// card of the model so far.
     pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
         let work = &self.work;

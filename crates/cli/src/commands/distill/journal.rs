@@ -4,7 +4,7 @@
 //! one line of the source: the sentence, a tab, and its translation, which is empty where the pair
 //! is left out; if the translation was chosen by a reference, that follows after another tab.
 //!
-//! The sentences to translate, with their references.
+//! This module also reads the sentences to translate, with their references.
 
 use std::fmt;
 use std::fs::{File, TryLockError, remove_file};
@@ -87,7 +87,7 @@ impl Journal {
                 }
                 _ => {
                     let sentence = input.next().transpose()?;
-                    let done = Done::of(text);
+                    let done = JournalLine::of(text);
                     let same = sentence.as_ref().is_some_and(|it| done.is_of(it));
                     self.check(same, &format!("of other text: line {} differs", self.lines + 1))?;
                     self.lines += 1;
@@ -149,7 +149,7 @@ impl Journal {
             let mut file = BufWriter::new(file);
             for line in done {
                 let line = line?;
-                let Done { source, translation, .. } = Done::of(&line);
+                let JournalLine { source, translation, .. } = JournalLine::of(&line);
                 if !translation.is_empty() {
                     file.write_all(&[source, b"\t", translation, b"\n"].concat())?;
                 }
@@ -164,14 +164,14 @@ impl Journal {
 }
 
 /// A line of the journal.
-struct Done<'a> {
+struct JournalLine<'a> {
     source: &'a [u8],
     translation: &'a [u8],
     /// The reference by which the translation was chosen.
     reference: Option<&'a [u8]>,
 }
 
-impl<'a> Done<'a> {
+impl<'a> JournalLine<'a> {
     fn of(line: &'a [u8]) -> Self {
         let mut columns = line.split(|&byte| byte == b'\t');
         let mut next = || columns.next();

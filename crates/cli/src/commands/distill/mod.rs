@@ -67,7 +67,7 @@ pub struct Args {
 }
 
 /// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
-/// most a chunk of work: the next one goes on behind what is in `FILE.work`.
+/// most a chunk of work: the next one continues after the sentences in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
     let texts = of_sides(&args.input, args.reference.as_deref())?;
     // A process that was killed at the very end may have left both; the next one removes the
@@ -120,7 +120,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     })
 }
 
-/// The inputs that decide the translations, beside the text.
+/// The inputs that decide the translations, besides the text.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;

@@ -13,8 +13,8 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use self::paired::{Paired, Test, print_json, print_text};
-use self::reliability::Rated;
+use self::paired::{PairedTest, Test, print_json, print_text};
+use self::reliability::RatedTranslations;
 use super::settings::changeable;
 use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::line_warnings::LineWarnings;
@@ -162,7 +162,7 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     };
     let hypotheses = translations.last().context("nothing was translated")?;
-    let rated = Rated::new(sources, hypotheses, found, &references)?;
+    let rated = RatedTranslations::new(sources, hypotheses, found, &references)?;
     to_calibrate.map_or(Ok(()), |model| rated.calibrate(model))?;
     if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
 }
@@ -207,7 +207,7 @@ fn compare(
     systems: &[Vec<&str>],
     references: &References,
 ) -> Result<()> {
-    let paired = Paired::new(args.paired.unwrap_or(Test::Bs), args.trials);
+    let paired = PairedTest::new(args.paired.unwrap_or(Test::Bs), args.trials);
     let compare = |&name| paired.compare(&*metric(name, args), systems, references);
     let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
     let mut names: Vec<String> = names.iter().map(|path| path.display().to_string()).collect();

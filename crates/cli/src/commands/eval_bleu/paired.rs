@@ -20,13 +20,13 @@ pub enum Test {
 }
 
 /// The comparison of systems.
-pub struct Paired {
+pub struct PairedTest {
     test: Test,
     trials: Bootstrap,
 }
 
-impl Paired {
-    /// `test` with `trials`, or as many as sacreBLEU makes.
+impl PairedTest {
+    /// `test` with `trials`, or with the number of trials that sacreBLEU uses.
     pub fn new(test: Test, trials: Option<usize>) -> Self {
         let usual = match test {
             Test::Bs => Bootstrap::default(),

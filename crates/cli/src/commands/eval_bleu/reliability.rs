@@ -14,13 +14,13 @@ use crate::output::{note, print};
 const PARTS: usize = 10;
 
 /// Translations with their quality, which is their chrF over 100.
-pub struct Rated {
+pub struct RatedTranslations {
     good: Vec<(Hypothesis, f64)>,
     /// The quality of those with a sign that they are wrong: the confidence in them is 0.
     doubted: Vec<f64>,
 }
 
-impl Rated {
+impl RatedTranslations {
     /// The translations `texts` of `sources`, rated by `references`.
     pub fn new(
         sources: &[String],

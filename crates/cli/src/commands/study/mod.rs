@@ -20,11 +20,11 @@ use crate::texts::{self, ReadTexts};
 #[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: StudyCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum StudyCommand {
     /// The rows of Table 3 in the paper's ratios: number of heads, width of the keys, depth and
     /// widths, dropout and label smoothing, learned positions
     Table3(Table3),
@@ -111,7 +111,7 @@ const COLUMNS: &str =
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::allocator::share_freed_memory();
     match args.what {
-        What::Table3(Table3 { common, rows: wanted, seeds, out }) => {
+        StudyCommand::Table3(Table3 { common, rows: wanted, seeds, out }) => {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
@@ -121,7 +121,7 @@ pub fn run(args: Args) -> Result<()> {
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))
         }
-        What::Extrapolation(Extrapolation { common, longest, seeds, out }) => {
+        StudyCommand::Extrapolation(Extrapolation { common, longest, seeds, out }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
             let (config, texts) = configuration(&common)?;
             let rows = extrapolation(&config, longest, seeds);

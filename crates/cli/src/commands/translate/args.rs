@@ -1,6 +1,6 @@
 //! The arguments of `translate`.
 //!
-//! Several inputs, each with an output of its own.
+//! Several inputs have an output each.
 
 use std::path::{Path, PathBuf};
 

@@ -22,8 +22,7 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// megabyte.
 const AHEAD: usize = 16;
 
-/// The time for which a line waits for others to be translated with, where somebody may wait for
-/// its translation.
+/// The time for which a line of an interactive input waits for others to be translated with it.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes.
@@ -70,7 +69,8 @@ impl Input {
         &self.lines.path
     }
 
-    /// Returns whether somebody may wait for the translation of a line before the next one.
+    /// Returns whether the input may be interactive: its next line may depend on the translation of
+    /// this one.
     pub(super) fn is_dialogue(&self) -> bool {
         self.lines.is_dialogue
     }

@@ -1,6 +1,5 @@
-//! One input, and its lines as requests to the search: token ids within the limits.
-//!
-//! Turns hypotheses into the lines of the output.
+//! One input of `translate`: its lines become requests to the search, which are token ids within
+//! the limits, and hypotheses become lines of the output.
 
 use std::path::Path;
 

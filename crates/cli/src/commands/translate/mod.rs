@@ -125,7 +125,7 @@ impl Job<'_> {
         Ok(done)
     }
 
-    /// The inputs that decide the output, beside the text and the prefixes.
+    /// The inputs that decide the output, besides the text and the prefixes.
     fn identity(&self) -> Result<Value> {
         let args = self.args;
         let languages = args.searching.languages();

@@ -1,15 +1,15 @@
-//! Limits on how much longer a text can become.
-//!
-//! Reasons for which a file is refused.
+//! Limits on how much longer a text can become, and the reasons for which a tokeniser file is
+//! refused.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The most bytes that a text may have after encoding, as a multiple of its length. A few
-/// replacements that double the text 40 times fill any memory. Real tokenisers stay below 3,000 by
-/// the cautious estimates used here (ALBERT's).
+/// The largest number of bytes that a text may have after encoding, as a multiple of its length. A
+/// few replacements that double the text 40 times fill any memory. Real tokenisers stay below 3,000
+/// by the cautious estimates used here (ALBERT's).
 pub(super) const ENCODING: f64 = 4_000.0;
-/// The most bytes that the text of tokens may have after decoding, as a multiple of its length.
+/// The largest number of bytes that the text of tokens may have after decoding, as a multiple of
+/// its length.
 pub(super) const DECODING: f64 = 100.0;
 
 /// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.
@@ -23,13 +23,13 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// No steps yet, and a limit of `most` times as long for all steps together.
+    /// Starts without steps. All steps together may make a text up to `most` times as long.
     pub fn up_to(most: f64) -> Self {
         Self { factor: 1.0, most, steps: 0 }
     }
 
     /// Adds a step of `part` that can make a text `factor` times as long.
-    pub fn step(&mut self, part: &str, factor: f64) -> Checked {
+    pub fn step(&mut self, part: &str, factor: f64) -> Check {
         self.factor *= factor;
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -58,9 +58,9 @@ pub(in crate::tokenizer) struct Refusal {
     pub message: String,
 }
 
-pub(super) type Checked<T = ()> = Result<T, Refusal>;
+pub(super) type Check<T = ()> = Result<T, Refusal>;
 
 /// The error for `part`.
-pub(super) fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
+pub(super) fn refusal<T>(part: &str, message: impl Into<String>) -> Check<T> {
     Err(Refusal { part: part.to_owned(), message: message.into() })
 }

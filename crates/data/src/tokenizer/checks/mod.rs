@@ -12,7 +12,7 @@ mod pattern;
 mod precompiled;
 mod trial;
 
-use growth::{Checked, Growth, json, refusal};
+use growth::{Check, Growth, json, refusal};
 use serde_json::Value;
 use tokenizers::AddedToken;
 use tokenizers::models::ModelWrapper;
@@ -33,7 +33,7 @@ const MAX_WORD_PIECE_CHARS: usize = 200;
 /// times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
 /// Checks for settings with which the library would panic, or worse, while it parses.
-pub(super) fn before_parsing(json: &Value) -> Checked {
+pub(super) fn before_parsing(json: &Value) -> Check {
     precompiled::every(&json["normalizer"], &mut |map| precompiled::growth(map).map(drop))?;
     let model = &json["model"];
     for piece in model["vocab"].as_array().into_iter().flatten() {
@@ -49,7 +49,7 @@ pub(super) fn before_parsing(json: &Value) -> Checked {
 
 /// Checks the prefix that marks subwords. The right half of every merge must have it, because the
 /// library cuts it off without looking, even in the middle of a character.
-fn affixes(model: &Value) -> Checked {
+fn affixes(model: &Value) -> Check {
     for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
         let length = model[affix].as_str().map_or(0, str::len);
         if length > MAX_AFFIX_BYTES {
@@ -76,7 +76,7 @@ fn affixes(model: &Value) -> Checked {
 }
 
 /// Checks the added tokens, which are searched for before a text is divided into words.
-pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedToken]) -> Checked {
+pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedToken]) -> Check {
     let part = "list of added_tokens";
     let mut bytes = 0;
     for token in tokens {
@@ -106,7 +106,7 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
 }
 
 /// Checks every step of every part.
-pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
+pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Check {
     let mut encoding = Growth::up_to(growth::ENCODING);
     steps("normalizer", &json(&tokenizer.get_normalizer()), &mut encoding)?;
     steps("pre_tokenizer", &json(&tokenizer.get_pre_tokenizer()), &mut encoding)?;
@@ -117,7 +117,7 @@ pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
 
 /// Checks the steps of a part in the form in which the library writes it, in which every step names
 /// its type.
-fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
+fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     let lists = ["normalizers", "pretokenizers", "decoders"].map(|list| step[list].as_array());
     if let Some(list) = lists.into_iter().flatten().next() {
         return list.iter().try_for_each(|step| steps(part, step, growth));
@@ -161,7 +161,7 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
     growth.step(part, factor)
 }
 
-fn model(model: &ModelWrapper) -> Checked {
+fn model(model: &ModelWrapper) -> Check {
     let ModelWrapper::WordPiece(model) = model else {
         return Ok(());
     };

@@ -6,19 +6,19 @@
 
 use serde_json::Value;
 
-use super::growth::{Checked, refusal};
+use super::growth::{Check, refusal};
 
 /// The largest product of the counts of all repetitions of a pattern, as if they were nested.
 const MAX_ROUNDS: f64 = 10_000.0;
 
 /// Checks the pattern of a `Split`, which never makes a text longer.
-pub(super) fn split(part: &str, step: &Value) -> Checked<f64> {
+pub(super) fn split(part: &str, step: &Value) -> Check<f64> {
     step["pattern"]["Regex"].as_str().map_or(Ok(()), |pattern| check(part, pattern))?;
     Ok(1.0)
 }
 
 /// Checks a `Replace` and returns how many times as long it can make a text.
-pub(super) fn replacement(part: &str, step: &Value) -> Checked<f64> {
+pub(super) fn replacement(part: &str, step: &Value) -> Check<f64> {
     split(part, step)?;
     let content = step["content"].as_str().unwrap_or_default().len() as f64;
     // A regular expression, like an empty text, can match between all characters.
@@ -28,7 +28,7 @@ pub(super) fn replacement(part: &str, step: &Value) -> Checked<f64> {
     })
 }
 
-fn check(part: &str, pattern: &str) -> Checked {
+fn check(part: &str, pattern: &str) -> Check {
     if keeps_out(pattern) {
         return refusal(
             part,

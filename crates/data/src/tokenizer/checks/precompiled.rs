@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use burnformer_sentencepiece::Charsmap;
 use serde_json::Value;
 
-use super::growth::{Checked, refusal};
+use super::growth::{Check, refusal};
 
 const PART: &str = "normalizer (Precompiled)";
 /// The key of the table in a `Precompiled` normaliser.
@@ -16,7 +16,7 @@ const KEY: &str = "precompiled_charsmap";
 const LARGEST: usize = 16 << 20;
 
 /// Calls `check` with every object in `json` that has a table, at any depth.
-pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Checked) -> Checked {
+pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Check) -> Check {
     match json {
         Value::Object(fields) => {
             if fields.contains_key(KEY) {
@@ -33,7 +33,7 @@ pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Checked) -> C
 ///
 /// # Errors
 /// A table that the library would read outside of its bounds.
-pub(super) fn growth(normalizer: &Value) -> Checked<f64> {
+pub(super) fn growth(normalizer: &Value) -> Check<f64> {
     let table = normalizer[KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
     let Some(bytes) = table.filter(|bytes| bytes.len() <= LARGEST) else {
         return refusal(PART, format!("its {KEY} is no Base64 text of at most {LARGEST} bytes"));

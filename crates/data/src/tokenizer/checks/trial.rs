@@ -2,7 +2,7 @@
 
 use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 
-use super::growth::{Checked, refusal};
+use super::growth::{Check, refusal};
 use crate::special;
 use crate::tokenizer::caught::quietly;
 use crate::tokenizer::pipeline;
@@ -26,7 +26,7 @@ const TEXTS: [&str; 9] = [
 ///
 /// # Errors
 /// Names the part that panics.
-pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked {
+pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Check {
     for text in TEXTS {
         let mut words = survives("normalizer", text, || pipeline::normalize(tokenizer, text))?;
         survives("pre_tokenizer", text, || pipeline::split(tokenizer, &mut words).is_ok())?;
@@ -43,16 +43,16 @@ pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked 
 ///
 /// # Errors
 /// If the normaliser panics.
-pub(super) fn normalized(normalizer: &NormalizerWrapper, text: &str) -> Checked<String> {
+pub(super) fn normalized(normalizer: &NormalizerWrapper, text: &str) -> Check<String> {
     let mut normalized = NormalizedString::from(text);
     survives("normalizer", text, || {
-        // If a step fails, the text stays as it is. The library does the same when it encodes.
+        // If a step fails, the text stays unchanged. The library does the same when it encodes.
         let _ = normalizer.normalize(&mut normalized);
     })?;
     Ok(normalized.get().to_owned())
 }
 
-fn survives<T>(part: &str, text: &str, work: impl FnOnce() -> T) -> Checked<T> {
+fn survives<T>(part: &str, text: &str, work: impl FnOnce() -> T) -> Check<T> {
     quietly(work).or_else(|panic| {
         refusal(part, format!("the tokenizers library fails on the text {text:?}: {panic}"))
     })

@@ -42,7 +42,7 @@ pub(super) enum TokenKind {
 
 /// The tokens of a text, without gaps between them.
 #[derive(Debug)]
-pub(super) struct Lexed {
+pub(super) struct LexedText {
     pub(super) tokens: Vec<Token>,
     /// Tags of template languages; sorted, disjoint.
     pub(super) templates: Vec<Range<usize>>,
@@ -57,7 +57,7 @@ pub(super) struct Lexed {
     translated: Vec<usize>,
 }
 
-pub(super) fn lex(text: &str) -> Lexed {
+pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
     let masked = masked(text, &templates);
     let text = masked.as_str();
@@ -85,7 +85,7 @@ pub(super) fn lex(text: &str) -> Lexed {
         tokens.push(Token { range: end..text.len(), kind: TokenKind::Other });
     }
     let tokens = without_cdata(text, tokens);
-    Lexed::new(tokens, templates, masked)
+    LexedText::new(tokens, templates, masked)
 }
 
 /// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
@@ -190,7 +190,7 @@ fn is_foreign(name: &str) -> bool {
     matches!(name, "svg" | "math")
 }
 
-impl Lexed {
+impl LexedText {
     fn new(tokens: Vec<Token>, templates: Vec<Range<usize>>, masked: String) -> Self {
         let is_block = |token: &Token| match &token.kind {
             TokenKind::Start { name, .. } | TokenKind::End { name } => {

@@ -21,7 +21,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Returns whether an element that says `translate` about itself stays as it is.
+    /// Returns whether an element that says `translate` about itself stays unchanged.
     pub(super) fn keeps(self, translate: Option<bool>) -> bool {
         match self {
             Self::Hidden => true,

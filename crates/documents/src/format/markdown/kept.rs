@@ -1,4 +1,4 @@
-//! Elements of HTML in a paragraph whose content stays as it is.
+//! Elements of HTML in a paragraph whose content stays unchanged.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -145,7 +145,7 @@ struct Parser<'a> {
     places: Vec<Position>,
     /// The number of open elements whose content is not read.
     skipped: usize,
-    /// The end of the element of HTML that stays as it is.
+    /// The end of the element of HTML that stays unchanged.
     kept_until: usize,
     lines: Lines,
     /// If true, the block is a part of a paragraph.

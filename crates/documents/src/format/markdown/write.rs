@@ -1,4 +1,4 @@
-//! A translated block as Markdown that reads as it is meant.
+//! Writes a translated block as Markdown with the intended structure.
 
 use burnformer_text::visible_but;
 use pulldown_cmark::{Event, Parser as Events, Tag};
@@ -74,8 +74,8 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
 }
 
 /// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and
-/// each begins with the marks in `newline`, which are spaces now. It is `source` if it would be no
-/// block of HTML, or another.
+/// each begins with the marks in `newline`, which are spaces now. It is `source` if it would not be
+/// a block of HTML, or another.
 pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
     let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
     let has_empty = source.trim().lines().any(is_empty);

@@ -56,7 +56,7 @@ fn paths_are_found_and_alternatives_are_not() {
 }
 
 #[test]
-fn what_is_lost_is_asked_for() {
+fn lost_parts_are_prescribed() {
     let lost = |source, translation| {
         let terms = lost(source, &[], translation)?;
         Some(terms.into_iter().map(|term| term.targets).collect::<Vec<_>>())
@@ -116,7 +116,7 @@ fn a_short_name_is_not_found_in_a_word() {
 fn parts_return_into_a_translation_of_the_rest() {
     let whole = "Hallo {name}, du hast %d Nachrichten (5 %) vom 3. Mai 1950, Nr. 2, 3, 4 da.";
     let known = parts(whole).into_iter().filter(|part| part.kind != PartKind::Symbol);
-    let gapped = Gapped::without(whole, known.map(|part| part.range));
+    let gapped = Cloze::without(whole, known.map(|part| part.range));
     assert_eq!(gapped.text, "Hallo, du hast Nachrichten vom, Nr. da.");
     let link = |(at, word): (usize, &str)| {
         let range = at..at + word.len();

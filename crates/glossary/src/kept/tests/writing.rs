@@ -67,7 +67,7 @@ fn amounts_are_found_in_sentences() {
 }
 
 #[test]
-fn what_may_be_no_amount_stays() {
+fn a_number_that_may_not_be_an_amount_stays() {
     for (from, into, text) in [
         ("en", "de", "Version 1.5 ist da."),
         ("en", "de", "Python 3.11 und USB 3.0"),

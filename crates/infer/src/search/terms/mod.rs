@@ -1,8 +1,8 @@
 //! Terms that a translation has to contain.
 //!
 //! If the search without terms finds a translation that has them, that translation is kept: most
-//! translations have most terms by themselves. Otherwise each missing term is put in the place of
-//! the word that it replaces ([`place`]), and the search goes on after it. The search itself knows
+//! translations have most terms by themselves. Otherwise each missing term is put in place of the
+//! word that it replaces ([`place`]), and the search goes on after it. The search itself knows
 //! nothing of terms.
 
 mod place;
@@ -14,19 +14,20 @@ pub(super) use place::{AfterTerm, after_term};
 
 /// The terms that a translation has to contain.
 ///
-/// The default is nothing. Each term needs a phrase that can follow any token: one that may begin
-/// [anywhere](Edge::Anywhere), and whose first token does not go on with a word.
+/// The default has no terms. Each term needs at least one phrase that can follow any token: a
+/// phrase that may begin [anywhere](Edge::Anywhere), and whose first token does not continue a
+/// word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// For each term its phrases, of which any one will do.
+    /// For each term, its accepted phrases.
     pub phrases: Vec<Vec<Phrase>>,
-    /// For each term the tokens of the source that it translates; empty where they are not known,
-    /// also as a whole.
+    /// For each term, the range of source tokens that it translates; empty if it is not known. The
+    /// list may be empty, too.
     pub spans: Vec<Range<usize>>,
     /// The tokens that begin and end within words. Without it, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
-    /// The number of further terms, which are not asked for because there are
-    /// [`MOST_TERMS`](crate::MOST_TERMS) longer ones.
+    /// The number of terms that were left out because there are [`MOST_TERMS`](crate::MOST_TERMS)
+    /// longer ones.
     pub left_out: usize,
 }
 
@@ -35,9 +36,9 @@ pub struct Terms {
 pub struct Phrase {
     /// The ids.
     pub tokens: Vec<u32>,
-    /// After which tokens it may begin.
+    /// The positions at which it may begin.
     pub begin: Edge,
-    /// Before which tokens it may end.
+    /// The positions at which it may end.
     pub end: Edge,
 }
 
@@ -54,12 +55,12 @@ pub enum Edge {
 /// The tokens of a vocabulary that begin and end within words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordEdges {
-    /// For each id whether the token goes on with the word before it.
+    /// For each id, whether the token continues the word before it.
     pub continues: Vec<bool>,
-    /// For each id whether the token ends in a word that the next one can go on with.
+    /// For each id, whether the token ends within a word that the next token can continue.
     pub is_open: Vec<bool>,
-    /// The ids of the tokens that end a sentence, such as a full stop. Where a place is not known,
-    /// terms are written before.
+    /// The ids of the tokens that end a sentence, such as a full stop. A term whose position is not
+    /// known is written before them.
     pub closing: Vec<u32>,
 }
 

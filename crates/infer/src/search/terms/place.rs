@@ -1,4 +1,4 @@
-//! Terms in the place of the words that they replace.
+//! Terms in place of the words that they replace.
 //!
 //! If the translation without terms has another word for a term, its attention to the source finds
 //! this word. The translation is kept up to it, then comes the term, and the search continues from
@@ -24,8 +24,8 @@ pub(crate) struct AfterTerm {
 }
 
 impl AfterTerm {
-    /// The hypotheses `found` for the request, after the one with the old rest if that is more
-    /// probable or there is no other.
+    /// The hypotheses `found` for the request. The hypothesis with the old rest comes first if it
+    /// is more probable, or if nothing was found.
     pub fn with_old_rest(
         &self,
         model: &dyn StepModel,
@@ -134,8 +134,8 @@ impl Words {
         Self { words: words(terms, tokens, first), end, weights, lengths }
     }
 
-    /// The word that a term replaces whose source tokens are `span`; empty, before the end of the
-    /// sentence, if there is none.
+    /// The word that is replaced by the term whose source tokens are `span`. If there is no such
+    /// word, the range is empty and lies before the end of the sentence.
     fn replaced(&self, span: Option<&Range<usize>>) -> Range<usize> {
         let Some(span) = span.filter(|span| !span.is_empty()) else {
             return self.end..self.end;
@@ -152,7 +152,7 @@ impl Words {
     }
 }
 
-/// The words of `tokens` from `first` on; signs are none.
+/// The words of `tokens` from `first` on, without punctuation.
 fn words(terms: &Terms, tokens: &[u32], first: usize) -> Vec<Range<usize>> {
     let edges = terms.edges.as_deref();
     let continues = |position: usize| edges.is_some_and(|edges| edges.continues(tokens[position]));

@@ -1,4 +1,4 @@
-//! Searches that nobody waits for any more.
+//! Cancelled searches.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::Decoding;
 
 /// Cancels `cancel` at the step `at`, and counts the rows of all steps.
-struct Leaving {
+struct CancellingModel {
     model: TableModel,
     cancel: Cancel,
     at: usize,
@@ -14,9 +14,9 @@ struct Leaving {
     rows: AtomicUsize,
 }
 
-struct LeavingDecoding<'a>(&'a Leaving, Box<dyn Decoding + 'a>);
+struct CancellingDecoding<'a>(&'a CancellingModel, Box<dyn Decoding + 'a>);
 
-impl StepModel for Leaving {
+impl StepModel for CancellingModel {
     fn source_vocab(&self) -> usize {
         self.model.source_vocab()
     }
@@ -27,11 +27,11 @@ impl StepModel for Leaving {
         self.model.special()
     }
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        Box::new(LeavingDecoding(self, self.model.start(sources)))
+        Box::new(CancellingDecoding(self, self.model.start(sources)))
     }
 }
 
-impl Decoding for LeavingDecoding<'_> {
+impl Decoding for CancellingDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         self.0.rows.fetch_add(tokens.len(), Ordering::Relaxed);
         if self.0.steps.fetch_add(1, Ordering::Relaxed) + 1 == self.0.at {
@@ -51,7 +51,7 @@ fn searched(leaving: usize, at: usize) -> (Vec<Vec<Hypothesis>>, usize, usize) {
     let mut requests = vec![Request::new(SOURCE.to_vec()); 2];
     requests[..leaving].iter_mut().for_each(|request| request.cancel = cancel.clone());
     let (steps, rows) = Default::default();
-    let model = Leaving { model: TableModel::new(9, 1), cancel, at, steps, rows };
+    let model = CancellingModel { model: TableModel::new(9, 1), cancel, at, steps, rows };
     let settings = SearchSettings { min_length: 40, ..beam_of(4) };
     let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
     (found, model.steps.into_inner(), model.rows.into_inner())
@@ -74,12 +74,13 @@ fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_oth
 }
 
 #[test]
-fn what_was_cancelled_before_is_not_begun() {
+fn a_search_that_was_cancelled_before_is_not_begun() {
     let cancelled = Cancel::default();
     cancelled.cancel();
     let request = Request { cancel: cancelled.clone(), ..Request::new(SOURCE.to_vec()) };
     let (steps, rows) = Default::default();
-    let model = Leaving { model: TableModel::new(9, 1), cancel: cancelled, at: 0, steps, rows };
+    let model =
+        CancellingModel { model: TableModel::new(9, 1), cancel: cancelled, at: 0, steps, rows };
     let settings = SearchSettings { n_best: 2, ..beam_of(4) };
     let found = search(&model, &[request], &settings, &Batching::default()).expect("searches");
     assert_eq!((found, model.steps.into_inner()), (vec![vec![Hypothesis::empty()]], 0));

@@ -1,7 +1,7 @@
 //! Products in float32. A result is one sum in the order of the terms, each step rounded once, so
 //! that it depends on its row and its column alone: every instruction set gives the same bits, in
-//! decoding and in training, on any number of threads. Only what the compiler chooses for a
-//! processor without fused multiplication and addition rounds each step twice.
+//! decoding and in training, on any number of threads. Only on a processor without fused
+//! multiply-add is each step rounded twice.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use std::arch::x86_64::{__m256, __m512};
 use super::instructions::{Instructions, instructions};
 use super::panels::{LINE, Line, Panels, transpose};
 use super::product::{LeftFactor, Lhs, Major, Product};
-use super::tile::{Arithmetic, Last, Layout, Scales};
+use super::tile::{Arithmetic, Layout, OutputStage, Scales};
 use super::vector::Floats;
 use crate::linear::settings::Epilogue;
 
@@ -120,8 +120,8 @@ pub(in crate::linear) fn panels_in_place(
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth, right.steps, "the terms of both factors");
-    let last = Last { bias, epilogue, scales: Scales::default() };
-    Product { left: Plain(left), right, last }.by_rows(DEPTH)
+    let last = OutputStage { bias, epilogue, scales: Scales::default() };
+    Product { left: PlainLhs(left), right, last }.by_rows(DEPTH)
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
@@ -133,15 +133,15 @@ pub(in crate::linear) fn forward(
     epilogue: Epilogue,
 ) -> Vec<f32> {
     let rows = x.len().checked_div(right.steps).unwrap_or(0);
-    let left = Plain(Lhs::rows(x, [rows, right.steps]));
-    let last = Last { bias, epilogue, scales: Scales::default() };
+    let left = PlainLhs(Lhs::rows(x, [rows, right.steps]));
+    let last = OutputStage { bias, epilogue, scales: Scales::default() };
     Product { left, right, last }.by_panels()
 }
 
 /// A left factor whose numbers are multiplied as they are.
-struct Plain<'a>(Lhs<'a>);
+struct PlainLhs<'a>(Lhs<'a>);
 
-impl LeftFactor for Plain<'_> {
+impl LeftFactor for PlainLhs<'_> {
     fn rows(&self) -> usize {
         self.0.rows
     }

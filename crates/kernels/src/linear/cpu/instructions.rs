@@ -8,19 +8,20 @@ use super::tile::Tile;
 #[derive(Clone, Copy)]
 pub(super) struct Instructions {
     pub name: &'static str,
-    /// The numbers of one vector.
+    /// The number of lanes of a vector.
     pub lanes: usize,
-    /// The vectors side by side in a panel.
+    /// The number of vectors side by side in a panel.
     pub vectors: usize,
-    /// The rows of a tile of a left factor in tiles; blocks of rows are whole tiles.
+    /// The number of rows of a tile, if the left factor is stored in tiles; blocks of rows are
+    /// whole tiles.
     pub tile: usize,
     /// The number that is added to the 8-bit numbers of a left factor, for instructions that take
     /// them without a sign.
     pub offset: i32,
-    /// Computes a tile.
+    /// The function that computes a tile.
     ///
     /// # Safety
-    /// The processor has these instructions, and the tile's fields hold what they promise.
+    /// The processor has these instructions, and the tile's fields are as documented.
     pub run: unsafe fn(&Tile),
 }
 

@@ -19,14 +19,14 @@ use std::arch::x86_64::*;
 use super::instructions::{Instructions, instructions};
 use super::panels::{Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
-use super::tile::{Arithmetic, Last, Layout, Scales};
+use super::tile::{Arithmetic, Layout, OutputStage, Scales};
 use super::vector::{Floats, Integers, Register};
 use crate::linear::quantize::{quantize, quantize_weight};
 use crate::linear::settings::Epilogue;
 
 /// The numbers of a word.
 const GROUP: usize = 4;
-/// The rows that are quantised by one thread at least.
+/// The smallest number of rows that one thread quantises.
 const ROWS: usize = 64;
 
 /// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of
@@ -238,7 +238,7 @@ impl Weight {
         let row_scales = std::mem::take(&mut left.scales);
         let scales = Scales { rows: &row_scales, columns: &self.scales, starts: &self.starts };
         let bias = if bias.is_empty() { &self.zeros } else { bias };
-        let last = Last { bias, epilogue, scales };
+        let last = OutputStage { bias, epilogue, scales };
         Product { left, right: &self.panels, last }.by_panels()
     }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::instructions::Instructions;
 
-/// The number of panels that are written together at most.
+/// The largest number of panels that are written together.
 const TOGETHER: usize = 8;
 /// The number of steps of each column that are rearranged together.
 const STEPS: usize = 16;
@@ -210,6 +210,6 @@ pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
 
 /// Words as slots that can be written.
 pub(super) fn slots(words: &mut [u32]) -> &mut [Slot] {
-    // SAFETY: both are words; nobody in this module writes one that is not initialised.
+    // SAFETY: both are words; this module never writes one that is not initialised.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }

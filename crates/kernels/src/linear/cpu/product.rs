@@ -6,14 +6,15 @@ use rayon::prelude::*;
 
 use super::instructions::Instructions;
 use super::panels::{Line, Panels};
-use super::tile::{Last, Layout, Scales, Tile};
+use super::tile::{Layout, OutputStage, Scales, Tile};
 
-/// The rows of a block of a whole product at most.
+/// The largest number of rows in a block of a whole product.
 const ROWS: usize = 128;
-/// The blocks that the rows of a whole product are divided into at least, if there are enough.
+/// The smallest number of blocks into which the rows of a whole product are divided, if there are
+/// enough rows.
 const BLOCKS: usize = 8;
-/// The words of a left factor that are worked on for one panel after the other, while they stay in
-/// the second-level cache.
+/// The number of words of a left factor that are multiplied by one panel after the other, while
+/// they stay in the second-level cache.
 const BLOCK: usize = 64 * 1024;
 /// A whole product with fewer steps than this stays on one thread. A larger one takes more than a
 /// few microseconds.
@@ -43,7 +44,7 @@ pub(super) struct Product<'a, L> {
     pub left: L,
     pub right: &'a Panels,
     /// The epilogue for all rows and columns.
-    pub last: Last<'a>,
+    pub last: OutputStage<'a>,
 }
 
 /// The result that is being written. The threads write disjoint rows or columns of it.
@@ -122,7 +123,7 @@ impl<L: LeftFactor> Product<'_, L> {
         out: &Output,
     ) {
         let (instructions, columns) = (self.right.instructions, self.right.columns);
-        // A sum of nothing is written too.
+        // A product of depth 0 writes its zeros too.
         for index in 0..self.right.steps.div_ceil(depth).max(1) {
             let steps = index * depth..((index + 1) * depth).min(self.right.steps);
             let (left, layout) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
@@ -142,14 +143,14 @@ impl<L: LeftFactor> Product<'_, L> {
                     stride: columns,
                 };
                 // SAFETY: the processor has the instructions; `left` is the block of these rows and
-                // steps, and nobody else writes these rows and columns of `out`.
+                // steps, and no other thread writes these rows and columns of `out`.
                 unsafe { run(instructions, &tile, of_panel.len()) };
             }
         }
     }
 }
 
-impl<'a> Last<'a> {
+impl<'a> OutputStage<'a> {
     /// The epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
         let Self { bias, epilogue, scales } = *self;
@@ -166,16 +167,16 @@ impl<'a> Last<'a> {
     }
 }
 
-/// Computes a tile whose rows have `columns` numbers in the result; where they do not fill its
-/// vectors, beside the result.
+/// Computes a tile whose rows have `columns` numbers in the result. If they do not fill whole
+/// vectors, the tile is computed in a buffer, from which the columns are copied.
 ///
 /// # Safety
-/// The processor has the instructions, and the fields hold what they promise, but for whole vectors
-/// in `out` and in the bias.
+/// The processor has the instructions, and the fields of `tile` are as documented, except that
+/// `out` and the bias need not have room for whole vectors.
 unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     let width = tile.vectors * instructions.lanes;
     if columns == width {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller guarantees it.
         return unsafe { (instructions.run)(tile) };
     }
     let mut beside = vec![0; tile.rows * width];
@@ -183,7 +184,7 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     let last = tile.last.map(|last| {
         bias.extend_from_slice(last.bias);
         bias.resize(last.bias.len().next_multiple_of(instructions.lanes), 0.0);
-        Last { bias: &bias, ..last }
+        OutputStage { bias: &bias, ..last }
     });
     let address: *mut u32 = beside.as_mut_ptr();
     // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, and no other thread has

@@ -44,7 +44,7 @@ pub(super) struct Tile<'a> {
     /// If true, sums begin at 0, otherwise at the values in `out`.
     pub is_first: bool,
     /// The epilogue, if this tile ends with the last step.
-    pub last: Option<Last<'a>>,
+    pub last: Option<OutputStage<'a>>,
     /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread
     /// reads or writes.
     pub out: *mut u32,
@@ -53,8 +53,8 @@ pub(super) struct Tile<'a> {
 
 /// The epilogue of complete sums.
 #[derive(Clone, Copy)]
-pub(super) struct Last<'a> {
-    /// One number for each column, or none.
+pub(super) struct OutputStage<'a> {
+    /// One number for each column, or empty.
     pub bias: &'a [f32],
     pub epilogue: Epilogue,
     pub scales: Scales<'a>,

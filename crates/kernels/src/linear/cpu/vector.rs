@@ -1,4 +1,4 @@
-//! Vector registers.
+//! Vector registers, with the operations that matrix products need.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;

@@ -10,7 +10,7 @@ use crate::linear::{ComputeType, cpu};
 
 /// A rearranged weight.
 #[derive(Debug)]
-enum Rearranged {
+enum PackedPanels {
     Float32(cpu::Panels),
     BFloat16(cpu::Panels),
     Int8(cpu::Weight),
@@ -19,7 +19,7 @@ enum Rearranged {
 /// A weight and its panels.
 #[derive(Debug)]
 pub(super) struct Packed {
-    rearranged: Rearranged,
+    rearranged: PackedPanels,
     shape: [usize; 2],
     /// The weight is held, so that no other tensor can write to its memory or get the same address.
     /// Panels that have replaced their weight have none until it is asked for.
@@ -36,11 +36,11 @@ impl Packed {
             return None;
         }
         let rearranged = match compute {
-            ComputeType::Float32 => Rearranged::Float32(cpu::panels(floats(&weight), shape)),
+            ComputeType::Float32 => PackedPanels::Float32(cpu::panels(floats(&weight), shape)),
             ComputeType::BFloat16 => {
-                Rearranged::BFloat16(cpu::panels_bfloat16(floats(&weight), shape))
+                PackedPanels::BFloat16(cpu::panels_bfloat16(floats(&weight), shape))
             }
-            ComputeType::Int8 => Rearranged::Int8(cpu::Weight::new(floats(&weight), shape)),
+            ComputeType::Int8 => PackedPanels::Int8(cpu::Weight::new(floats(&weight), shape)),
         };
         Some(Self { rearranged, shape, source: OnceLock::from(weight) })
     }
@@ -57,7 +57,7 @@ impl Packed {
         }
         match cpu::panels_in_place(weight.into_data().into_parts().0, shape) {
             Ok(panels) => {
-                let rearranged = Rearranged::Float32(panels);
+                let rearranged = PackedPanels::Float32(panels);
                 Ok(Self { rearranged, shape, source: OnceLock::new() })
             }
             Err(bytes) => Err(Box::new(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape)))),
@@ -69,7 +69,7 @@ impl Packed {
         // No other thread helps here: one that did could take up work that waits for this very
         // weight.
         let weight = self.source.get_or_init(|| match &self.rearranged {
-            Rearranged::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
+            PackedPanels::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
             _ => unreachable!("what is rounded lies beside its weight"),
         });
         Tensor::from_primitive::<Flex>(weight.clone())
@@ -77,9 +77,9 @@ impl Packed {
 
     pub(super) fn compute(&self) -> ComputeType {
         match self.rearranged {
-            Rearranged::Float32(_) => ComputeType::Float32,
-            Rearranged::BFloat16(_) => ComputeType::BFloat16,
-            Rearranged::Int8(_) => ComputeType::Int8,
+            PackedPanels::Float32(_) => ComputeType::Float32,
+            PackedPanels::BFloat16(_) => ComputeType::BFloat16,
+            PackedPanels::Int8(_) => ComputeType::Int8,
         }
     }
 
@@ -111,11 +111,11 @@ impl Packed {
         let bias: Option<FlexTensor> = bias.map(|bias| contiguous(primitive(bias)));
         let bias = bias.as_ref().map_or(&[][..], floats);
         let out = match &self.rearranged {
-            Rearranged::Float32(panels) => cpu::forward(panels, floats(&x), bias, epilogue),
-            Rearranged::BFloat16(panels) => {
+            PackedPanels::Float32(panels) => cpu::forward(panels, floats(&x), bias, epilogue),
+            PackedPanels::BFloat16(panels) => {
                 cpu::decode_bfloat16(panels, floats(&x), input, bias, epilogue)
             }
-            Rearranged::Int8(weight) => weight.forward(floats(&x), bias, epilogue),
+            PackedPanels::Int8(weight) => weight.forward(floats(&x), bias, epilogue),
         };
         Tensor::from_primitive::<Flex>(tensor(out, shape))
     }

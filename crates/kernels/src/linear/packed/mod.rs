@@ -12,8 +12,8 @@ use crate::op::Target;
 /// A weight `[out, in]` that was rearranged once for products with few rows, which are those of
 /// decoding. A matrix product would otherwise rearrange it at every call.
 ///
-/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never mistake a
-/// changed weight for it. So the weight takes its memory twice, except
+/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) never mistakes a
+/// changed weight for the original. The weight therefore takes its memory twice, except
 /// [`in_place`](Self::in_place).
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
@@ -36,9 +36,9 @@ impl PackedWeight {
         None
     }
 
-    /// Rearranges `weight` (`[out, in]`) for products in float32 in its own memory, so that it
-    /// takes none beside it. Returns the weight unchanged where that is not possible: where
-    /// [`new`](Self::new) makes nothing of it, if another tensor shares its memory, or if the
+    /// Rearranges `weight` (`[out, in]`) for products in float32 in its own memory, so that no
+    /// further memory is needed. Returns the weight unchanged if that is not possible: if
+    /// [`new`](Self::new) would return `None`, if another tensor shares its memory, or if the
     /// outputs do not fill whole vector registers (16 numbers with AVX-512, 8 with AVX2, 4 with
     /// NEON).
     ///

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::super::body::{Fields, MOST_FIELDS, Texts, open};
-use super::super::error::{ApiError, Refused};
+use super::super::error::{ApiError, Errors};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
@@ -26,7 +26,7 @@ pub(crate) struct DeeplDocumentRequest {
     #[schema(format = Binary, required)]
     #[allow(dead_code)]
     file: String,
-    /// The code of its language; without it, that is found out.
+    /// The code of the language of the document. Without it, the language is detected.
     source_lang: Option<String>,
     /// The code of the language to translate into.
     target_lang: String,
@@ -47,7 +47,7 @@ pub(crate) struct DeeplDocumentRequest {
 /// Begins to translate a document.
 #[utoipa::path(post, path = "/v2/document", tag = "DeepL",
     request_body(content = DeeplDocumentRequest, content_type = "multipart/form-data"),
-    responses((status = 200, body = Object), Refused))]
+    responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_document(
     State(service): State<Shared>,
     request: Request,
@@ -99,7 +99,7 @@ pub(crate) struct DeeplKeyRequest {
 /// Tells how far a document is.
 #[utoipa::path(post, path = "/v2/document/{id}", tag = "DeepL",
     params(("id" = String, Path)), request_body = DeeplKeyRequest,
-    responses((status = 200, body = Object), Refused))]
+    responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_document_status(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,
@@ -120,7 +120,7 @@ pub(crate) async fn deepl_document_status(
 /// Fetches a translated document, for ten minutes.
 #[utoipa::path(post, path = "/v2/document/{id}/result", tag = "DeepL",
     params(("id" = String, Path)), request_body = DeeplKeyRequest,
-    responses((status = 200, body = String, content_type = "application/octet-stream"), Refused))]
+    responses((status = 200, body = String, content_type = "application/octet-stream"), Errors))]
 pub(crate) async fn deepl_document_result(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,

@@ -1,5 +1,5 @@
-//! Glossaries by their identifiers, of versions 2 (one pair of languages each) and 3. They are in
-//! memory alone.
+//! Glossaries by their identifiers, of versions 2 (one pair of languages each) and 3. They are only
+//! kept in memory.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::super::body::Fields;
-use super::super::error::{ApiError, Refused};
+use super::super::error::{ApiError, Errors};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
-use crate::compute::{Waits, compute};
+use crate::compute::{Cancel, compute};
 use crate::kept::KeptGlossary;
 use crate::language::LanguagePair;
 
@@ -42,7 +42,7 @@ pub(crate) fn router() -> OpenApiRouter<Shared> {
 pub(crate) struct DeeplDictionary {
     /// The code of the language of the terms.
     source_lang: String,
-    /// The code of the language of their translations.
+    /// The code of the language of the translations.
     target_lang: String,
     /// A term and its translation on each line; translations may be several, separated by `|`.
     entries: String,
@@ -66,7 +66,7 @@ pub(crate) struct DeeplGlossary {
 /// Makes a glossary, which is kept until the server ends or newer ones of its sender need its room;
 /// or lists those of a sender, the newest first.
 #[utoipa::path(method(get, post), path = "/glossaries", tag = "DeepL", request_body = DeeplGlossary,
-    responses((status = 200, body = Object), (status = 201, body = Object), Refused))]
+    responses((status = 200, body = Object), (status = 201, body = Object), Errors))]
 async fn glossaries(
     method: Method,
     Fields(client, DeeplGlossary { name, mut dictionaries, only }): Fields<DeeplGlossary, true>,
@@ -96,7 +96,7 @@ async fn glossaries(
 
 /// Tells about a glossary, or forgets it.
 #[utoipa::path(method(get, delete), path = "/glossaries/{id}", tag = "DeepL", params(("id" = String, Path)),
-    responses((status = 200, body = Object), (status = 204), Refused))]
+    responses((status = 200, body = Object), (status = 204), Errors))]
 async fn glossary(
     method: Method,
     Path(id): Path<String>,
@@ -113,7 +113,7 @@ async fn glossary(
 /// The terms of a glossary, a line each; those of a pair of languages in JSON if it is given.
 #[utoipa::path(get, path = "/glossaries/{id}/entries", tag = "DeepL",
     params(("id" = String, Path), ("source_lang" = Option<String>, Query), ("target_lang" = Option<String>, Query)),
-    responses((status = 200, body = String, content_type = "text/tab-separated-values"), Refused))]
+    responses((status = 200, body = String, content_type = "text/tab-separated-values"), Errors))]
 async fn glossary_entries(
     Path(id): Path<String>,
     Fields(client, asked): Fields<DeeplDictionary, true>,
@@ -161,7 +161,7 @@ async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiE
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
     let format = known("entries_format", Some(&sent.entries_format), &["tsv", "csv"])?;
     let (size, most) = (sent.entries.len(), KEPT_TERMS * client.limits.terms);
-    let read = move |_: &Waits| terms(pairs(&sent.entries, format == "csv")?, most);
+    let read = move |_: &Cancel| terms(pairs(&sent.entries, format == "csv")?, most);
     let terms = compute(&client.sender, size, read).await??;
     if terms.is_empty() || pair.source == pair.target {
         let error = "a glossary has terms, and two different languages";

@@ -35,7 +35,7 @@ pub(super) struct Recurrent {
 }
 
 impl Recurrent {
-    /// The weights of a recurrence with so many `gates`, of random values.
+    /// A recurrence with `gates` gates and random weights.
     pub(super) fn new(gates: usize, d: usize, device: &Device) -> Self {
         Self {
             input: random([gates * d, d], d, device),

@@ -18,7 +18,7 @@ fn every_key_and_every_value_is_described() {
     for key in all_keys() {
         assert!(key.description.len() > 20, "{} needs a doc comment", key.path);
         assert!(key.description.ends_with('.'), "{}: {}", key.path, key.description);
-        // A link of rustdoc is no link on a page or a terminal.
+        // A link of rustdoc does not work on a page or a terminal.
         assert!(!key.description.contains("[`"), "{}: {}", key.path, key.description);
         assert!(key.default.is_some(), "{} has no default", key.path);
         for choice in key.choices {
@@ -30,7 +30,7 @@ fn every_key_and_every_value_is_described() {
     }
 }
 
-/// Paths of all values that are no tables.
+/// Paths of all values that are not tables.
 fn leaves(prefix: &str, value: &Value, out: &mut Vec<String>) {
     for (name, value) in value.as_object().unwrap() {
         match value {

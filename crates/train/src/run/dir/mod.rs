@@ -70,7 +70,7 @@ impl RunDir {
     }
 
     /// Opens the folder `path`, which is created if necessary, locks it against other processes and
-    /// removes what a killed process left incomplete.
+    /// removes incomplete files of a killed process.
     ///
     /// # Errors
     /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
@@ -95,7 +95,7 @@ impl RunDir {
         Self { path: path.into(), _lock: None }
     }
 
-    /// Locks an existing folder and checks that it holds a run, or none, as `mode` requires.
+    /// Locks an existing folder and checks that it holds a run, or no run, as `mode` requires.
     fn claim(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         let mut run = Self { path: path.into(), _lock: None };
         if !run.holds_a_run() {
@@ -261,15 +261,15 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be written.
-    pub fn set_finished(&self, finished: &Finished) -> Result<(), TrainError> {
+    pub fn set_finished(&self, finished: &RunEnd) -> Result<(), TrainError> {
         let json = serde_json::to_vec(finished).expect("an end is plain data");
         write_file(&self.path.join(FINISHED), &json)
     }
 
     /// The end of the run, if it ended after update `step`; `None` if it was killed before.
-    pub fn finished(&self, step: u64) -> Option<Finished> {
+    pub fn finished(&self, step: u64) -> Option<RunEnd> {
         let json = fs::read(self.path.join(FINISHED)).ok()?;
-        let finished: Finished = serde_json::from_slice(&json).ok()?;
+        let finished: RunEnd = serde_json::from_slice(&json).ok()?;
         (finished.step == step).then_some(finished)
     }
 
@@ -328,7 +328,7 @@ fn sign(file: &mut File) -> io::Result<()> {
 
 /// The end of a run, in `finished.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct RunEnd {
     /// The number of updates made.
     pub step: u64,
     /// The reason why the run ended.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::dir::Finished;
+use crate::run::dir::RunEnd;
 use crate::run::state::{CheckpointKind, ValidationState};
 
 fn run_with(folder: &Path, steps: &[u64]) -> RunDir {
@@ -79,7 +79,7 @@ fn an_interruption_leaves_no_trace_among_the_checkpoints() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_put_right() {
+fn leftovers_of_a_killed_process_are_repaired() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), &[100]);
     let make = |path: PathBuf| fs::create_dir(path).expect("makes");
@@ -102,7 +102,7 @@ fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
     let run = run_with(folder.path(), &[]);
     assert_eq!(run.finished(800), None);
     let validation = ValidationState { validated: 800, ..ValidationState::default() };
-    let end = Finished { step: 800, reason: "max_updates reached".into(), validation };
+    let end = RunEnd { step: 800, reason: "max_updates reached".into(), validation };
     run.set_finished(&end).expect("writes");
     run.forget_other_end(800).expect("stays");
     assert_eq!((run.finished(800), run.finished(700)), (Some(end), None));

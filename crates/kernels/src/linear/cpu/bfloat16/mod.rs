@@ -1,8 +1,8 @@
 //! Products in bfloat16 for training: both factors rounded to 16 bits, every sum in float32.
 //!
 //! A factor is rounded to the nearest bfloat16, ties to even, when it is rearranged for the
-//! product; a subnormal number becomes 0. A result is one sum in the order of the terms, but with
-//! the two of each pair exchanged (1, 0, 3, 2, …): that is the order of x86's `vdpbf16ps`. Each
+//! product; a subnormal number becomes 0. A result is one sum in the order of the terms, with the
+//! two terms of each pair exchanged (1, 0, 3, 2, …), which is the order of x86's `vdpbf16ps`. Each
 //! step is a multiplication and addition that is rounded once, ties to even, and whose result is 0
 //! where it is subnormal. Every instruction set gives these bits, on any number of threads and
 //! whatever the size of the matrices: a result depends on its row and its column alone.
@@ -19,9 +19,9 @@ use bytemuck::Zeroable;
 use super::instructions::{Instructions, instructions};
 use super::panels::{LINE, Line, Panels, slots};
 use super::product::{LeftFactor, Lhs, Major, Product};
-use super::tile::{Last, Layout, Scales};
+use super::tile::{Layout, OutputStage, Scales};
 use crate::linear::settings::Epilogue;
-use portable::{DEPTH, PairedRows, Pairs};
+use portable::{DEPTH, PairedLhs, Pairs};
 use round::{interleaved, neighbours};
 
 /// Returns whether this processor has instructions that multiply bfloat16, which are faster than
@@ -96,7 +96,7 @@ pub(super) fn panels_of_columns(
     Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pairs, part, out| {
         let apart = [out.len() / pairs.len(), LINE];
         let rows = rows_of_pairs(matrix, columns, pairs);
-        interleaved(PairedRows { rows, width: columns, columns: part, apart }, out);
+        interleaved(PairedLhs { rows, width: columns, columns: part, apart }, out);
     })
 }
 
@@ -108,8 +108,8 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth.div_ceil(2), right.steps, "the pairs of terms of both factors");
-    let last = Last { bias, epilogue, scales: Scales::default() };
-    Product { left: Rounded(left), right, last }.by_rows(DEPTH)
+    let last = OutputStage { bias, epilogue, scales: Scales::default() };
+    Product { left: RoundedLhs(left), right, last }.by_rows(DEPTH)
 }
 
 /// Panels of a weight `[columns, depth]` for decoding.
@@ -131,9 +131,9 @@ pub(in crate::linear) fn decode(
 }
 
 /// A left factor that is rounded a block at a time.
-struct Rounded<'a>(Lhs<'a>);
+struct RoundedLhs<'a>(Lhs<'a>);
 
-impl LeftFactor for Rounded<'_> {
+impl LeftFactor for RoundedLhs<'_> {
     fn rows(&self) -> usize {
         self.0.rows
     }
@@ -164,7 +164,7 @@ impl LeftFactor for Rounded<'_> {
             Major::Column => {
                 let apart = [LINE, pairs.len() * LINE];
                 let matrix = rows_of_pairs(matrix, width, pairs.clone());
-                let rows = PairedRows { rows: matrix, width, columns: rows, apart };
+                let rows = PairedLhs { rows: matrix, width, columns: rows, apart };
                 interleaved(rows, slots(block));
                 Layout::Tiles
             }
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Lines that nobody wrote would be read.
+    /// Otherwise uninitialised lines would be read.
     #[test]
     #[should_panic(expected = "a matrix 40x6")]
     fn rows_that_are_missing_are_noticed() {

@@ -36,16 +36,16 @@ fn pair(low: f32, high: f32) -> u32 {
 /// `apart[1]` words after that of the columns before it. A last row alone is paired with 0, and the
 /// last line of a pair is filled up with 0.
 #[derive(Clone)]
-pub(super) struct PairedRows<'a> {
+pub(super) struct PairedLhs<'a> {
     /// Rows of `width` numbers each.
     pub rows: &'a [f32],
     pub width: usize,
-    /// The numbers of a row that are taken.
+    /// The columns that are used.
     pub columns: Range<usize>,
     pub apart: [usize; 2],
 }
 
-impl<'a> PairedRows<'a> {
+impl<'a> PairedLhs<'a> {
     /// The numbers in the two rows of each pair, and where its lines begin; those of a second row
     /// that is missing are empty.
     pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
@@ -73,7 +73,7 @@ vectorised! {
     }
 
     /// See [`round::interleaved`](super::round::interleaved).
-    pub(super) fn interleaved(rows: PairedRows, out: &mut [Slot]) {
+    pub(super) fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
         let next = rows.apart[1];
         for ([low, high], start) in rows.pairs() {
             interleaved_rows(low, high, next, &mut out[start..]);

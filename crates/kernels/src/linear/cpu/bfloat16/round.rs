@@ -1,7 +1,7 @@
 //! Float32 rounded to bfloat16, in pairs: the first number in the low half of 32 bits, the second
 //! in the high half.
 
-use super::portable::{self, PairedRows};
+use super::portable::{self, PairedLhs};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use crate::linear::cpu::panels::Slot;
@@ -18,7 +18,7 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
 }
 
 /// Writes `rows` to `out` in pairs.
-pub(super) fn interleaved(rows: PairedRows, out: &mut [Slot]) {
+pub(super) fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
         // SAFETY: the processor has the instructions.
@@ -83,7 +83,7 @@ mod tests {
             for run in [interleaved, portable::interleaved] {
                 let mut lines = vec![7; 2 * of_pair];
                 let apart = [of_pair, 2 * LINE];
-                let rows = PairedRows { rows: &rows, width: count, columns: 0..count, apart };
+                let rows = PairedLhs { rows: &rows, width: count, columns: 0..count, apart };
                 run(rows, slots(&mut lines));
                 for (i, line) in lines[..of_pair].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::portable::{self, DEPTH, PairedRows};
+use super::portable::{self, DEPTH, PairedLhs};
 use crate::linear::cpu::panels::{LINE, Slot};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 
@@ -37,7 +37,7 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 /// # Safety
 /// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn interleaved(rows: PairedRows, out: &mut [Slot]) {
+pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
     let next_line = rows.apart[1];
     // All of the low numbers are stored before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);

@@ -6,7 +6,7 @@ use super::super::schema::{Choice, Key, Section};
 use super::super::settings_file::{SettingsFile, at, presets, wrapped};
 use crate::config::presets::DEFAULT_PRESET;
 
-/// The most columns of a line of prose.
+/// The largest number of columns of a line of prose.
 const WIDTH: usize = 100;
 /// The text above the keys.
 const OPENING: &str = include_str!("opening.md");
