@@ -2,7 +2,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{linear, masked_softmax};
 
-use crate::rnn::config::RnnConfig;
+use crate::rnn::RnnConfig;
 use crate::rnn::gru::{Gru, at};
 use crate::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
 

@@ -9,7 +9,7 @@ use crate::{
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 
-use crate::rnn::config::RnnConfig;
+use crate::rnn::RnnConfig;
 use crate::rnn::decoder::{RnnCache, RnnDecoder, RnnMemory};
 use crate::rnn::gru::{Direction, Gru};
 

@@ -149,6 +149,9 @@ pub(super) fn typed<'de>(
             NAMES_OF_TYPES.iter().fold(error.message().to_owned(), |message, (name, words)| {
                 message.replace(name, words)
             });
+        let table = message.split_once("expected struct ");
+        let table = table.map(|(value, _)| format!("{value}expected a table"));
+        let message = table.unwrap_or(message);
         // A path of no keys is a dot.
         let message = if key == "." { message } else { format!("{message} in {key}") };
         ConfigFileError::Type { location: at(error.span()), message }

@@ -185,3 +185,30 @@ fn a_corpus_is_one_or_two_files() {
     let message = wrong.unwrap_err().to_string();
     assert!(message.contains("3 files") && message.contains("`cat a … c > all.tsv`"), "{message}");
 }
+
+/// The error for a value of a wrong type speaks of TOML, whatever the key and the value are, and
+/// names the key.
+#[test]
+fn no_name_of_a_rust_type_is_in_an_error() {
+    let sections = reference::SettingsFile::Training.sections();
+    let keys = sections.iter().flat_map(|section| section.keys.iter().map(|key| &key.path));
+    let keys: Vec<&String> = keys.chain(sections.iter().map(|section| &section.path)).collect();
+    let mut refused = 0;
+    for key in keys {
+        for value in ["-1", "1.5", "\"x y\"", "true", "[true]", "[[1]]", "{a = 1}", "[{}]"] {
+            let setting = format!("{key}={value}");
+            let Err(error) = set(&[&setting]) else { continue };
+            let text = error.to_string();
+            let message = text.trim_start_matches(&format!("--set {setting}"));
+            let words = message.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>();
+            for name in ["struct", "enum", "usize", "u64", "u32", "f64", "Vec", "Settings"] {
+                assert!(!words.iter().any(|word| word.ends_with(name)), "{text}");
+            }
+            if matches!(error, ConfigFileError::Type { .. }) {
+                assert!(message.contains(key), "{text}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}

@@ -1,7 +1,7 @@
 //! A file of a report that only grows: lines of a killed run stay. The lines of `train.log` have
 //! the time in UTC before them, so that logs of different machines can be compared.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -22,12 +22,8 @@ pub(super) struct AppendFile {
 impl AppendFile {
     /// Opens the file at `path` for appending.
     pub(super) fn open(path: PathBuf) -> Result<Self, TrainError> {
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(TrainError::io(&path))?;
-        Ok(Self { path, file })
+        let file = File::options().create(true).append(true).open(&path);
+        Ok(Self { file: file.map_err(TrainError::io(&path))?, path })
     }
 
     /// Appends whole lines in one write, so that programs that read the file while the run goes on

@@ -7,7 +7,6 @@
 //! | `state`, `log_interval` | the state of the run that a checkpoint contains |
 //! | `checkpoint`, `origin`, `best_model`, `average` | saved models and checkpoints, and their origin |
 
-pub(crate) mod average;
 pub(crate) mod best_model;
 pub mod checkpoint;
 pub(crate) mod corpora;
