@@ -25,12 +25,22 @@ use crate::update::replicas::{Ranks, Workers};
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.
-    pub(super) fn send(&self, message: &Message) {
+    fn send(&self, message: &Message) {
         let Some(ranks) = self.setup.replicas.ranks() else { return };
         ranks.broadcast(&mut serde_json::to_vec(message).expect("a message is plain data"));
         if let Message::End = message {
             ranks.end();
         }
+    }
+
+    /// Has all other processes make update `step` over the batches after `from`.
+    pub(super) fn update_everywhere(&self, step: u64, from: SamplerState, rate: f64) {
+        self.send(&Message::Update { step, from, rate: rate.to_bits() });
+    }
+
+    /// Tells all other processes that the run has ended.
+    pub(super) fn end_everywhere(&self) {
+        self.send(&Message::End);
     }
 
     /// Tells all other processes that the run begins.
@@ -176,7 +186,7 @@ impl Follower {
 
 /// A message of process 0 to the others, which it sends before it does the same.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Message {
+enum Message {
     /// Prepare for the run with this configuration, which learns from texts of these hashes.
     Begin { config: String, origin: Origin },
     /// Take the weights and moments that follow.
@@ -189,7 +199,7 @@ pub(super) enum Message {
 
 impl Message {
     /// Waits for the next message of process 0.
-    pub(super) fn receive(ranks: &dyn Ranks) -> Self {
+    fn receive(ranks: &dyn Ranks) -> Self {
         let mut bytes = Vec::new();
         ranks.broadcast(&mut bytes);
         serde_json::from_slice(&bytes).expect("process 0 runs the same program")

@@ -23,7 +23,6 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
-use self::follower::Message;
 pub use self::follower::follow;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
@@ -129,7 +128,7 @@ impl Learner {
             killable(false);
             self.go_back(Divergence::Model { last_norm: None })?;
         };
-        self.send(&Message::End);
+        self.end_everywhere();
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
@@ -227,7 +226,7 @@ impl Learner {
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
         self.pending.last_rate = rate;
-        self.send(&Message::Update { step, from, rate: rate.to_bits() });
+        self.update_everywhere(step, from, rate);
         let model = self.model.take().expect("the model is away only during an update");
         let (model, statistics, extent) =
             self.updater.update(model, &batches, step, rate, &self.setup.replicas);
