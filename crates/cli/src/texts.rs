@@ -6,7 +6,7 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use burnformer_data::DataError;
 use burnformer_data::corpus::{MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe};
 use burnformer_files::{Readers, Temporary, remove_leftovers};
@@ -190,6 +190,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
             Ok(count) => {
                 let bytes = &buffer[..count];
                 if *has_lines.get_or_insert_with(|| !is_compressed(bytes)) {
+                    #[cfg(unix)]
                     check_ends(from)?;
                     let last = bytes.iter().rposition(|byte| b"\r\n".contains(byte));
                     length = last.map_or(length + count, |last| count - last - 1);
@@ -215,20 +216,18 @@ fn is_compressed(bytes: &[u8]) -> bool {
 
 /// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal
 /// ends.
+#[cfg(unix)]
 fn check_ends(from: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::io::IsTerminal;
-        use std::os::unix::fs::FileTypeExt;
-        let path = if is_standard_input(from) { Path::new("/dev/stdin") } else { from };
-        let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
-        let is_terminal = || File::open(path).is_ok_and(|file| file.is_terminal());
-        ensure!(
-            !is_device || is_terminal(),
-            "{}: it is a device, which never ends; name a file or a pipe with text",
-            shown(from)
-        );
-    }
+    use std::io::IsTerminal;
+    use std::os::unix::fs::FileTypeExt;
+    let path = if is_standard_input(from) { Path::new("/dev/stdin") } else { from };
+    let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
+    let is_terminal = || File::open(path).is_ok_and(|file| file.is_terminal());
+    anyhow::ensure!(
+        !is_device || is_terminal(),
+        "{}: it is a device, which never ends; name a file or a pipe with text",
+        shown(from)
+    );
     Ok(())
 }
 

@@ -29,6 +29,7 @@ const MOST: usize = 1024;
 /// Connections beyond these, which get the state of the server, or are told to come again later.
 const SPARE: usize = 8;
 /// The file descriptors that are left to everything else, such as loading models.
+#[cfg(unix)]
 const RESERVED: u64 = 24;
 /// The time that a server which is stopped waits for requests that have not come whole, and for
 /// clients that read slowly.
