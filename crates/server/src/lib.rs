@@ -8,12 +8,13 @@
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
-//! as many as make a good batch. Since a translation depends on its sentence alone (not on the
-//! batch), no answer depends on the requests of others. Senders take turns in the queue, and the
-//! requests of each, sentence by sentence and by what each costs, so neither a document nor a
-//! client of many requests keeps a short request waiting. The queue is bounded: beyond its length
-//! the answer is 503 with `Retry-After`. A search whose client has left ends before its next step,
-//! and nothing that computes runs on the threads that answer requests.
+//! as many as make a good batch. Since a translation depends on its sentence alone, no answer
+//! depends on the requests of others but by the rounding of sums, which decides between words of
+//! almost equal scores. Senders take turns in the queue, and the requests of each, sentence by
+//! sentence and by what each costs, so neither a document nor a client of many requests keeps a
+//! short request waiting. The queue is bounded: beyond its length the answer is 503 with
+//! `Retry-After`. A search whose client has left ends before its next step, and nothing that
+//! computes runs on the threads that answer requests.
 //!
 //! | idea | item |
 //! |---|---|
