@@ -8,7 +8,7 @@ use super::words::{PERCENT, has_unit};
 use crate::words::{Mark, is_letter, mark};
 
 /// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
-/// HTML are none, and a colon before a word is one of a sentence in many texts.
+/// HTML do not count, nor does a colon before a word, which many sentences have.
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
 /// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
