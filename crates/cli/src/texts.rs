@@ -158,18 +158,14 @@ impl ReadTexts {
     }
 }
 
-/// The files of the texts that `data` names, for a command without a run. `folder` is the folder of
+/// The files of the texts that `data` names, for a command without a run. `dir` is the folder of
 /// its configuration.
 ///
 /// # Errors
 /// The errors of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
-pub fn of_command(
-    data: &mut DataSettings,
-    folder: &Path,
-    cache: &Path,
-) -> Result<(Texts, ReadTexts)> {
+pub fn of_command(data: &mut DataSettings, dir: &Path, cache: &Path) -> Result<(Texts, ReadTexts)> {
     let read = Unnamed::take(data)?.read(cache)?;
-    let texts = read.locate(data, folder, cache)?;
+    let texts = read.locate(data, dir, cache)?;
     Ok((texts, read))
 }
 

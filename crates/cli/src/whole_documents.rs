@@ -20,7 +20,8 @@ pub fn translate(
     let limit = translator.longest_source(options);
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
-    let document = Document::try_parse(&file.text, file.format, language, &fits)?;
+    let target = options.languages.codes().map(|codes| &*codes[1]);
+    let document = Document::try_parse(&file.text, file.format, [language, target], &fits)?;
     let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
     let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
     loop {

@@ -1,19 +1,17 @@
 //! A block: text that belongs together, its markup, its sentences.
 
-use std::ops::Range;
-
 use burnformer_glossary::PartKind;
 
 use crate::Translated;
 use crate::escape::Escape;
-use crate::words::{moved, within};
+use crate::words::{Span, moved, within};
 
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     /// The bytes of the block in the document. They are also its translation if each sentence is
     /// its own.
-    pub(crate) source: Range<usize>,
+    pub(crate) source: Span,
     /// Plain text. White space before, between and after the sentences is kept unchanged.
     pub(crate) text: String,
     /// Markup in the order of its beginnings; parents come before their children.
@@ -39,7 +37,7 @@ pub(crate) struct Lines {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     /// Bytes of the block's text; empty for a point.
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     /// The element around it, by index.
     pub(crate) parent: Option<usize>,
     pub(crate) kind: Kind,
@@ -60,13 +58,15 @@ pub(crate) enum Kind {
 /// A part of the text that must stay unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct Atom {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     /// The index of the node that the document has instead of the text, if there is one.
     pub(crate) node: Option<usize>,
     /// The rule by which it is kept; symbols are kept byte for byte too.
     pub(crate) kind: PartKind,
-    /// The arms of a message, as ranges of its text.
-    pub(crate) arms: Vec<(Range<usize>, Block)>,
+    /// The text of a message, in the categories of the target language, and its arms by their
+    /// bytes.
+    pub(crate) message: String,
+    pub(crate) arms: Vec<(Span, Block)>,
     /// The message with the translations of its arms, if they change it.
     pub(crate) written: Option<String>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Atom {
 /// A sentence of a block, or a part of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     pub(crate) state: State,
 }
 
@@ -94,12 +94,12 @@ pub(crate) enum State {
 pub(crate) struct AtomText {
     pub(crate) translated: Translated,
     /// Index of the atom in [`Block::atoms`], bytes of the translation; sorted by these.
-    pub(crate) atoms: Vec<(usize, Range<usize>)>,
+    pub(crate) atoms: Vec<(usize, Span)>,
 }
 
 impl Atom {
-    pub(crate) fn new(range: Range<usize>, node: Option<usize>, kind: PartKind) -> Self {
-        Self { range, node, kind, arms: Vec::new(), written: None }
+    pub(crate) fn new(range: Span, node: Option<usize>, kind: PartKind) -> Self {
+        Self { range, node, kind, message: String::new(), arms: Vec::new(), written: None }
     }
 }
 
@@ -135,12 +135,12 @@ impl Block {
     }
 
     /// Indices of the atoms within `range`.
-    pub(crate) fn atoms_in(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn atoms_in(&self, range: &Span) -> Span {
         within(&self.atoms, |atom| &atom.range, range)
     }
 
     /// The atoms within `range`, counted from its start.
-    pub(crate) fn parts(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+    pub(crate) fn parts(&self, range: &Span) -> Vec<Span> {
         let atoms = self.atoms[self.atoms_in(range)].iter();
         atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()
     }

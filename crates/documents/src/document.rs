@@ -1,7 +1,6 @@
 //! A document that is parsed, translated in at most two rounds, and written.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use burnformer_glossary::Writing;
 use burnformer_text::is_invisible;
@@ -13,16 +12,22 @@ use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
 use crate::message;
 use crate::place::place;
+use crate::plurals::Categories;
 use crate::protect::{find_atoms, places, reduced, restore, tidied, with_amounts, without_atoms};
 use crate::render::Layout;
 use crate::split::split;
-use crate::words::{Mark, has_letters, is_unspaced, mark, moved, trim};
+use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
 use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The largest number of comparisons of the blocks of a document.
 const MOST_REPAIRS: usize = 8;
+
+/// Says whether a model takes a sentence whole.
+type Fits<'a> = &'a dyn Fn(&str) -> bool;
+/// The translations of pending sentences, in their order.
+type Next<'a> = &'a mut dyn FnMut() -> Option<Translated>;
 
 /// A document with the translations that it has so far.
 #[derive(Clone, Debug, Default)]
@@ -58,52 +63,35 @@ impl Document {
     ///
     /// A catalogue has the sentences of the messages that have no translation. A broken one stays
     /// unchanged.
-    pub fn parse(
-        text: &str,
-        format: Format,
-        language: Option<&str>,
-        fits: &dyn Fn(&str) -> bool,
-    ) -> Self {
-        let parsed = Self::try_parse(text, format, language, fits);
-        parsed.unwrap_or_else(|_| Self::with_messages(text, format, Vec::new()))
+    pub fn parse(text: &str, format: Format, language: Option<&str>, fits: Fits<'_>) -> Self {
+        let parsed = Self::try_parse(text, format, [language, None], fits);
+        parsed.unwrap_or_else(|_| Self::with_messages(text.into(), format, Vec::new()))
     }
 
-    /// Does the same as [`parse`](Self::parse), but a broken catalogue is an error.
+    /// Does the same as [`parse`](Self::parse) for a text in the first of the `languages`, but a
+    /// broken catalogue is an error. Plurals get the categories of the second, into which it is
+    /// translated; without one, they keep theirs.
     ///
     /// # Errors
     /// The errors of [`Catalogue::read`].
     pub fn try_parse(
         text: &str,
         format: Format,
-        language: Option<&str>,
-        fits: &dyn Fn(&str) -> bool,
+        [language, target]: [Option<&str>; 2],
+        fits: Fits<'_>,
     ) -> Result<Self, BrokenCatalogue> {
-        let source = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let catalogue = Catalogue::read(source, format, [None; 2])?;
-        let message = |it: Message| {
-            let is_html = it.slot.is_markup();
-            let format = if is_html { Format::Html } else { catalogue::format_of(&it.source) };
-            let document = Self::parse(&it.source, format, language, fits);
-            (it.slot, document)
-        };
-        let messages = catalogue.messages.into_iter();
-        let messages = messages.filter(|it| it.state == MessageState::Untranslated).map(message);
-        let mut document = Self::with_messages(text, format, messages.collect());
-        document.text_blocks_mut().for_each(|block| prepare(block, language, fits, 0));
-        Ok(document)
+        let target = target.and_then(Categories::of);
+        Reader { language, target, fits }.document(text, format)
     }
 
-    fn with_messages(text: &str, format: Format, messages: Vec<(Slot, Self)>) -> Self {
-        let rest = text.strip_prefix(BYTE_ORDER_MARK);
-        let (byte_order_mark, text) = (rest.is_some(), rest.unwrap_or(text));
-        let (source, attributes, pieces) = format.parse(text);
-        let document = Self { source, byte_order_mark, pieces, attributes, ..Self::default() };
-        Self { messages, format, ..document }
+    fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
+        let (source, attributes, pieces) = format.parse(&text);
+        Self { source, pieces, attributes, messages, format, ..Self::default() }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
     /// it has tags, else plain text.
-    pub fn message(text: &str, language: Option<&str>, fits: &dyn Fn(&str) -> bool) -> Self {
+    pub fn message(text: &str, language: Option<&str>, fits: Fits<'_>) -> Self {
         Self::parse(text, catalogue::format_of(text), language, fits)
     }
 
@@ -188,7 +176,7 @@ impl Document {
         assert_eq!(given, used, "translations given for {used} pending sentences");
     }
 
-    fn accept_from(&mut self, next: &mut dyn FnMut() -> Option<Translated>) {
+    fn accept_from(&mut self, next: Next<'_>) {
         let writing = self.writing;
         self.text_blocks_mut().for_each(|block| accept(block, next, writing));
         self.messages.iter_mut().for_each(|(_, message)| message.accept_from(next));
@@ -256,22 +244,50 @@ fn written(block: &Block, source: &str) -> String {
     if block.is_unchanged() { source.into() } else { finish_block(block, &layout(block), source) }
 }
 
-/// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
-fn prepare(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool, depth: usize) {
-    let borders = block.borders();
-    let messages = find_atoms(&block.text, &borders, &mut block.atoms);
-    if depth < message::DEEPEST {
-        message::find_arms(block);
+/// Reads documents of one language for a model.
+struct Reader<'a> {
+    language: Option<&'a str>,
+    target: Option<Categories>,
+    fits: Fits<'a>,
+}
+
+impl Reader<'_> {
+    fn document(&self, text: &str, format: Format) -> Result<Document, BrokenCatalogue> {
+        let rest = text.strip_prefix(BYTE_ORDER_MARK);
+        let source = match (rest.unwrap_or(text), &self.target) {
+            (source, Some(target)) => catalogue::with_categories(source, format, target)?,
+            (source, None) => source.into(),
+        };
+        let message = |it: Message| {
+            let is_html = it.slot.is_markup();
+            let format = if is_html { Format::Html } else { catalogue::format_of(&it.source) };
+            Ok((it.slot, self.document(&it.source, format)?))
+        };
+        let messages = Catalogue::read(&source, format, [None; 2])?.messages.into_iter();
+        let messages = messages.filter(|it| it.state == MessageState::Untranslated).map(message);
+        let document = Document::with_messages(source, format, messages.collect::<Result<_, _>>()?);
+        let mut document = Document { byte_order_mark: rest.is_some(), ..document };
+        document.text_blocks_mut().for_each(|block| self.prepare(block, 0));
+        Ok(document)
     }
-    block.arms_mut().for_each(|arm| prepare(arm, language, fits, depth + 1));
-    split(block, language, fits);
-    // Nothing in a message with tags can be told from its syntax.
-    let is_cut = |range: &Range<usize>| {
-        let next = messages.partition_point(|message| message.end <= range.start);
-        messages.get(next).is_some_and(|message| message.start < range.end)
-    };
-    for segment in block.segments.iter_mut().filter(|segment| is_cut(&segment.range)) {
-        segment.state = State::Kept;
+
+    /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
+    fn prepare(&self, block: &mut Block, depth: usize) {
+        let borders = block.borders();
+        let messages = find_atoms(&block.text, &borders, &mut block.atoms);
+        if depth < message::DEEPEST {
+            message::find_arms(block, self.target.as_ref(), depth);
+        }
+        block.arms_mut().for_each(|arm| self.prepare(arm, depth + 1));
+        split(block, self.language, self.fits);
+        // Nothing in a message with tags can be told from its syntax.
+        let is_cut = |range: &Span| {
+            let next = messages.partition_point(|message| message.end <= range.start);
+            messages.get(next).is_some_and(|message| message.start < range.end)
+        };
+        for segment in block.segments.iter_mut().filter(|segment| is_cut(&segment.range)) {
+            segment.state = State::Kept;
+        }
     }
 }
 
@@ -279,7 +295,7 @@ fn prepare(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> boo
 fn write_messages(block: &mut Block) {
     block.arms_mut().for_each(write_messages);
     for atom in block.atoms.iter_mut().filter(|atom| !atom.arms.is_empty()) {
-        atom.written = atom.written(&block.text[atom.range.clone()], written);
+        atom.written = atom.written(written);
     }
 }
 
@@ -299,7 +315,7 @@ fn sentences(block: &Block) -> Vec<PendingSentence> {
 }
 
 /// Returns whether markup begins or ends between the first and the last word of `range`.
-fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool {
+fn divides_words(block: &Block, range: &Span, borders: &[usize]) -> bool {
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
     let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
@@ -311,11 +327,7 @@ fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool
 }
 
 /// Takes the translations of the pending sentences of `block` from `next`.
-fn accept(
-    block: &mut Block,
-    next: &mut dyn FnMut() -> Option<Translated>,
-    writing: Option<Writing>,
-) {
+fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>) {
     block.arms_mut().for_each(|arm| accept(arm, next, writing));
     let mut is_first_round = false;
     for index in 0..block.segments.len() {
@@ -345,7 +357,7 @@ fn accept(
     }
 }
 
-fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> State {
+fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
     let atoms = places(block, range, &translated.text);
     if atoms.is_none() && !block.atoms_in(range).is_empty() {
         return without_atoms(block, range);
@@ -361,7 +373,7 @@ fn divide(block: &mut Block) {
         return;
     }
     let Layout { alignment, places, .. } = layout(block);
-    let is_empty = |place: &Range<usize>| alignment.target[place.clone()].trim().is_empty();
+    let is_empty = |place: &Span| alignment.target[place.clone()].trim().is_empty();
     let empty = block.nodes.iter().zip(&places).filter(|(_, place)| is_empty(place));
     let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
     for node in empty.map(|(node, _)| node).filter(is_element) {
@@ -383,7 +395,7 @@ fn divide(block: &mut Block) {
             block.segments.push(segment);
             continue;
         }
-        let Range { start: mut at, end } = segment.range;
+        let Span { start: mut at, end } = segment.range;
         for cut in cuts.range(at + 1..end).copied().chain([end]) {
             let range = trim(&block.text, at..cut);
             at = cut;
@@ -418,7 +430,7 @@ fn clean(translated: Translated) -> Translated {
     let text: String = text.chars().map(replaced).collect();
     let start = text.len() - text.trim_start().len();
     for link in &mut links {
-        let Range { start: from, end } = link.target;
+        let Span { start: from, end } = link.target;
         link.target = from.saturating_sub(start)..end.saturating_sub(start);
     }
     Translated { text: text.trim().into(), links }
@@ -469,10 +481,10 @@ fn layout(block: &Block) -> Layout {
         alignment.gap(&gap(block, end..range.start, &alignment.target, target));
         let offset = alignment.target.len();
         atoms.extend(done.atoms.iter().map(|(atom, at)| (*atom, moved(at, 0, offset))));
-        let mut source_atoms: Vec<Range<usize>> =
+        let mut source_atoms: Vec<Span> =
             done.atoms.iter().map(|(atom, _)| block.atoms[*atom].range.clone()).collect();
         source_atoms.sort_by_key(|range| range.start);
-        let target_atoms: Vec<Range<usize>> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
+        let target_atoms: Vec<Span> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
         alignment.sentence(&Pair {
             source: &block.text,
             range: range.clone(),
@@ -489,7 +501,7 @@ fn layout(block: &Block) -> Layout {
 }
 
 /// A sentence that is its own translation.
-fn kept(block: &Block, range: &Range<usize>) -> AtomText {
+fn kept(block: &Block, range: &Span) -> AtomText {
     let text = block.text[range.clone()].to_string();
     let place = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
     let atoms = block.atoms_in(range).map(place).collect();
@@ -498,7 +510,7 @@ fn kept(block: &Block, range: &Range<usize>) -> AtomText {
 
 /// The text between two sentences. It is the source's, except between scripts with and without
 /// spaces.
-fn gap(block: &Block, range: Range<usize>, before: &str, after: &str) -> String {
+fn gap(block: &Block, range: Span, before: &str, after: &str) -> String {
     let gap = &block.text[range.clone()];
     let edges = (before.chars().next_back(), after.chars().next());
     let source =

@@ -2,14 +2,13 @@
 //! ends before code, an address, a number or a small letter, which `sentencex` never finds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use sentencex::language_factory;
 use sentencex::languages::Language;
 
-use crate::words::{self, floor, is_unspaced, is_within, regex};
+use crate::words::{self, Span, floor, is_unspaced, is_within, regex};
 
 /// The largest number of bytes before a mark that are looked at.
 const REACH: usize = 512;
@@ -56,20 +55,14 @@ impl Ends {
 
     /// Places at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and none
     /// is within one of `atoms`.
-    pub(crate) fn find(
-        &self,
-        text: &str,
-        parts: &[Range<usize>],
-        atoms: &[Range<usize>],
-    ) -> Vec<usize> {
+    pub(crate) fn find(&self, text: &str, parts: &[Span], atoms: &[Span]) -> Vec<usize> {
         let end = |piece: &str| piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
         let pieces = parts.iter().flat_map(|part| self.language.segment(&text[part.clone()]));
         // For each place, whether the splitter knows it, and the mark before it.
         let mut all: BTreeMap<usize, (bool, Option<_>)> =
             pieces.map(|piece| (end(piece), (true, None))).collect();
         for found in END.captures_iter(text) {
-            let group =
-                |number| found.get(number).or(found.get(number + 2)).map(|group| group.range());
+            let group = |number| found.get(number).or(found.get(number + 2)).map(|it| it.range());
             if let (Some(end), Some(mark), Some(closing)) = (found.get(0), group(1), group(2)) {
                 all.entry(end.end()).or_default().1 = Some((mark, closing.is_empty()));
             }
@@ -192,7 +185,7 @@ impl Ends {
 
 impl<'a> Mark<'a> {
     /// The mark `range` of a sentence that begins at `start`; the next begins at `next`.
-    fn new(text: &'a str, start: usize, range: Range<usize>, next: usize) -> Self {
+    fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {
         let start = start.min(range.start);
         let before = &text[floor(text, range.start.saturating_sub(REACH)).max(start)..range.start];
         let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -232,7 +225,7 @@ fn is_word(list: &str, word: &str) -> bool {
 /// Returns whether a sentence can end at `at`: behind white space, in a script that has none, or
 /// between a closing quote and the beginning of another sentence. A particle behind a quotation
 /// (Korean, Japanese) belongs to its sentence.
-fn can_end(text: &str, at: usize, atoms: &[Range<usize>]) -> bool {
+fn can_end(text: &str, at: usize, atoms: &[Span]) -> bool {
     let (before, after) = text.split_at(at);
     let (Some(last), Some(first)) = (before.chars().next_back(), after.chars().next()) else {
         return false;

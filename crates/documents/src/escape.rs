@@ -109,14 +109,8 @@ impl Escape {
         }
     }
 
-    /// Writes `c`, between `before` and `after`.
-    pub(crate) fn write(
-        &self,
-        out: &mut String,
-        before: Option<char>,
-        c: char,
-        after: Option<char>,
-    ) {
+    /// Writes `c`, between `last` and `after`.
+    pub(crate) fn write(&self, out: &mut String, last: Option<char>, c: char, after: Option<char>) {
         match self {
             Self::Plain => out.push(c),
             Self::Srt => write_srt(out, c, after),
@@ -143,7 +137,7 @@ impl Escape {
                 _ => Entities::default().write(out, c, after),
             },
             Self::Markdown(level) => {
-                if level.escapes(before, c, after) {
+                if level.escapes(last, c, after) {
                     out.push('\\');
                 }
                 out.push(c);

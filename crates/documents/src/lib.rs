@@ -56,6 +56,7 @@ mod format;
 mod message;
 mod office;
 mod place;
+mod plurals;
 mod protect;
 mod render;
 mod split;

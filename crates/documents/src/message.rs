@@ -1,6 +1,6 @@
 //! Plurals and selects of ICU: each arm is translated as a separate text, and the syntax stays.
+//! Plurals have the arms of the target language.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use burnformer_glossary::{arms, changed, parts};
@@ -10,7 +10,8 @@ use crate::block::{Atom, Block};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::format::{TAG, tagged};
-use crate::words::regex;
+use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
+use crate::words::{Span, regex};
 
 /// Messages in messages deeper than this stay unchanged.
 pub(crate) const DEEPEST: usize = 8;
@@ -18,12 +19,15 @@ pub(crate) const DEEPEST: usize = 8;
 /// The number of a plural, and a quoted text, whose signs mean nothing.
 static KEPT: LazyLock<Regex> = LazyLock::new(|| regex(r"#|'[{}#|][^']*(?:''[^']*)*'?"));
 
-/// Gives the atoms of `block` that are messages their arms.
-pub(crate) fn find_arms(block: &mut Block) {
+/// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
+pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
+    let target = target.filter(|_| depth < MULTIPLIED);
     for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
         let text = &block.text[atom.range.clone()];
-        atom.arms =
-            arms(text).into_iter().map(|range| (range.clone(), arm(&text[range]))).collect();
+        let into = |(target, plural): (&Categories, _)| adapted(text, &[plural], target);
+        atom.message = target.zip(Plural::of_message(text)).map_or_else(|| text.to_owned(), into);
+        let all = arms(&atom.message).into_iter();
+        atom.arms = all.map(|[_, range]| (range.clone(), arm(&atom.message[range]))).collect();
     }
 }
 
@@ -52,14 +56,10 @@ fn arm(text: &str) -> Block {
 }
 
 impl Atom {
-    /// The message `text` with its arms as `write` writes them; `None` if it is not a message or
-    /// does not change.
-    pub(crate) fn written(
-        &self,
-        text: &str,
-        write: impl Fn(&Block, &str) -> String,
-    ) -> Option<String> {
-        let arm = |(range, arm): &(_, _)| (Range::clone(range), write(arm, &text[range.clone()]));
+    /// The message with its arms as `write` writes them; `None` if none of them changes.
+    pub(crate) fn written(&self, write: impl Fn(&Block, &str) -> String) -> Option<String> {
+        let text = &*self.message;
+        let arm = |(range, arm): &(_, _)| (Span::clone(range), write(arm, &text[range.clone()]));
         let out = changed(text, &self.arms.iter().map(arm).collect::<Vec<_>>());
         (out != text).then_some(out)
     }

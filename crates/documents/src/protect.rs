@@ -1,8 +1,6 @@
 //! The parts of a text that must not be translated: addresses, placeholders, code, numbers.
 //! Sentences without them, and their return into the translation.
 
-use std::ops::Range;
-
 use burnformer_glossary::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, changed, invented, parts,
 };
@@ -10,18 +8,14 @@ use burnformer_glossary::{
 use crate::Translated;
 use crate::align::{Alignment, Pair};
 use crate::block::{Atom, AtomText, Block, State};
-use crate::words::{has_letters, moved};
+use crate::words::{Span, has_letters, moved};
 
 /// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Parts that
 /// a border of markup cuts are left out; returns the messages of ICU among them.
-pub(crate) fn find_atoms(
-    text: &str,
-    borders: &[usize],
-    atoms: &mut Vec<Atom>,
-) -> Vec<Range<usize>> {
+pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) -> Vec<Span> {
     let (known, mut messages) = (atoms.len(), Vec::new());
     for Part { mut range, kind } in parts(text) {
-        let known = |range: &Range<usize>| {
+        let known = |range: &Span| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
             atoms[..known].get(next).filter(|atom| atom.range.start < range.end)
         };
@@ -46,11 +40,7 @@ pub(crate) fn find_atoms(
 
 /// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often
 /// as the source, and no other placeholder; sorted by these.
-pub(crate) fn places(
-    block: &Block,
-    range: &Range<usize>,
-    translation: &str,
-) -> Option<Vec<(usize, Range<usize>)>> {
+pub(crate) fn places(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
     let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
     if !invented(source, translation, block.escape.signs()).is_empty() {
         return None;
@@ -61,7 +51,7 @@ pub(crate) fn places(
     let is_verbatim = |&atom: &usize| block.atoms[atom].kind != PartKind::Number;
     let atoms: Vec<usize> = atoms.filter(is_verbatim).collect();
     let parts = atoms.iter().map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
-    let parts: Vec<Range<usize>> = parts.collect();
+    let parts: Vec<Span> = parts.collect();
     let places = burnformer_glossary::places(source, &parts, translation)?;
     let mut places: Vec<_> = atoms.into_iter().zip(places).collect();
     places.sort_by_key(|(_, place)| place.start);
@@ -82,19 +72,19 @@ pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Tra
 }
 
 /// `block.text[range]` without its atoms.
-pub(crate) fn reduced<'a>(block: &'a Block, range: &Range<usize>) -> Cloze<'a> {
+pub(crate) fn reduced<'a>(block: &'a Block, range: &Span) -> Cloze<'a> {
     Cloze::without(&block.text[range.clone()], block.parts(range).into_iter())
 }
 
 /// The state of a sentence that is to be translated without its atoms.
-pub(crate) fn without_atoms(block: &Block, range: &Range<usize>) -> State {
+pub(crate) fn without_atoms(block: &Block, range: &Span) -> State {
     if has_letters(&reduced(block, range).text) { State::Reduced } else { State::Kept }
 }
 
 /// The translation of the whole sentence `block.text[range]`, from that of the `reduced` one.
 pub(crate) fn restore(
     block: &Block,
-    range: &Range<usize>,
+    range: &Span,
     reduced: &Cloze<'_>,
     translated: &Translated,
 ) -> AtomText {

@@ -1,20 +1,18 @@
 //! Rendering of a block and the positions of its markup as text.
 
-use std::ops::Range;
-
 use crate::align::Alignment;
 use crate::block::{Atom, Block, Kind};
 use crate::escape::Escape;
 use crate::place::children;
-use crate::words::{Mark, is_unspaced, mark};
+use crate::words::{Mark, Span, is_unspaced, mark};
 
 /// The places of the parts of a block in its translation.
 pub(crate) struct Layout {
     pub(crate) alignment: Alignment,
     /// For each node, its bytes.
-    pub(crate) places: Vec<Range<usize>>,
+    pub(crate) places: Vec<Span>,
     /// Atoms with their bytes; sorted.
-    pub(crate) atoms: Vec<(usize, Range<usize>)>,
+    pub(crate) atoms: Vec<(usize, Span)>,
 }
 
 /// A block as text.
@@ -63,7 +61,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
             continue;
         };
         frame.children = rest;
-        let Range { start, end } = layout.places[child];
+        let Span { start, end } = layout.places[child];
         writer.text(frame.at..start);
         frame.at = end;
         if writer.open(child) {
@@ -77,11 +75,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
 /// The places at which the translation is broken into the number of lines of the source: at spaces,
 /// between words that need none, and never within one of `atoms`, which are sorted ranges of the
 /// translation.
-pub(crate) fn breaks(
-    block: &Block,
-    alignment: &Alignment,
-    atoms: &[(usize, Range<usize>)],
-) -> Vec<usize> {
+pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<usize> {
     let target = &alignment.target;
     let is_free = |at: &usize| {
         let next = atoms.partition_point(|(_, atom)| atom.end <= *at);
@@ -94,7 +88,7 @@ pub(crate) fn breaks(
     let between = alignment.units.iter().filter(|unit| unit.is_word).map(|unit| unit.range.start);
     let between = between.filter(|&at| target[..at].ends_with(is_unspaced));
     let mut places: Vec<usize> =
-        spaces.chain(between).filter(|&at| at > 0).filter(is_free).collect();
+        spaces.chain(between).filter(|at| *at > 0 && is_free(at)).collect();
     places.sort_unstable();
     let ideals = block.lines.breaks.iter().map(|at| at * target.len() / block.text.len().max(1));
     nearest(&places, ideals)
@@ -232,7 +226,7 @@ impl Writer<'_> {
     }
 
     /// Writes `range` of the translation, without the atoms that have nodes.
-    fn text(&mut self, range: Range<usize>) {
+    fn text(&mut self, range: Span) {
         let atoms = &self.layout.atoms;
         let first = atoms.partition_point(|(_, place)| place.start < range.start);
         let mut at = range.start;
@@ -277,7 +271,7 @@ impl Writer<'_> {
         self.last = Some(c);
     }
 
-    fn characters(&mut self, range: Range<usize>) {
+    fn characters(&mut self, range: Span) {
         let target = &self.layout.alignment.target;
         let mut at_start_of_line = false;
         for (offset, c) in target[range.clone()].char_indices() {

@@ -1,6 +1,5 @@
 //! Splits text into sentences, and sentences that are too long into clauses.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use burnformer_glossary::blank;
@@ -9,7 +8,7 @@ use regex::Regex;
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
 use crate::protect::without_atoms;
-use crate::words::{floor, has_letters, is_within, regex, trim};
+use crate::words::{Span, floor, has_letters, is_within, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -23,7 +22,7 @@ const LONGEST_ATOM: usize = 120;
 
 /// Fills the block's segments.
 pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool) {
-    let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
+    let atoms: Vec<Span> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     let mut segments = Vec::new();
     for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
         for range in clauses(&block.text, sentence, &atoms, fits) {
@@ -42,12 +41,7 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
 }
 
 /// Sentences of `text` without the white space around them.
-fn sentences(
-    text: &str,
-    atoms: &[Range<usize>],
-    language: Option<&str>,
-    items: Vec<usize>,
-) -> Vec<Range<usize>> {
+fn sentences(text: &str, atoms: &[Span], language: Option<&str>, items: Vec<usize>) -> Vec<Span> {
     let mut starts = items;
     starts.extend(Ends::new(language).find(text, &parts(text), atoms));
     starts.extend([0, text.len()]);
@@ -61,7 +55,7 @@ static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| regex(r"\s([|·•‧∙⋅
 
 /// The borders of the items of a menu: of marks between them, and of links if they are all that
 /// there is.
-fn items(block: &Block, atoms: &[Range<usize>]) -> Vec<usize> {
+fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
     let text = &block.text;
     let marks = SEPARATOR.captures_iter(text).filter_map(|found| found.get(1));
     let mut all: Vec<usize> = marks.flat_map(|mark| [mark.start(), mark.end()]).collect();
@@ -81,7 +75,7 @@ fn items(block: &Block, atoms: &[Range<usize>]) -> Vec<usize> {
 }
 
 /// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
-fn parts(text: &str) -> Vec<Range<usize>> {
+fn parts(text: &str) -> Vec<Span> {
     let mut all = Vec::new();
     let mut start = 0;
     while text.len() - start > PART_BYTES {
@@ -110,12 +104,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 });
 
 /// `sentence` in pieces that fit, cut in halves at the best places.
-fn clauses(
-    text: &str,
-    sentence: Range<usize>,
-    atoms: &[Range<usize>],
-    fits: &dyn Fn(&str) -> bool,
-) -> Vec<Range<usize>> {
+fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
     let mut done = Vec::new();
     let mut todo = vec![sentence];
@@ -134,7 +123,7 @@ fn clauses(
 
 /// The place at which `range` is cut: the best kind of place in its middle half, else anywhere,
 /// else within a word.
-fn middle(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> Option<usize> {
+fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let slice = &text[range.clone()];
     let half = slice.len() / 2;
     let outside = |at: usize| range.start < at && at < range.end && !is_within(atoms, at);

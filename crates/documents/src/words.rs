@@ -1,8 +1,6 @@
 //! Words and characters, as all other modules see them.
 
-use std::ops::Range;
-
-pub(crate) use burnformer_glossary::{Mark, floor, mark};
+pub(crate) use burnformer_glossary::{Mark, Span, floor, mark};
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -23,13 +21,13 @@ pub(crate) fn has_words(text: &str) -> bool {
 /// A word, a number, or one mark of punctuation; white space is in none of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     pub(crate) is_word: bool,
 }
 
 /// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and
 /// disjoint, is one word.
-pub(crate) fn tokens(text: &str, range: Range<usize>, whole: &[Range<usize>]) -> Vec<Token> {
+pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
     let mut all = Vec::new();
     let mut at = range.start;
     for whole in whole {
@@ -41,7 +39,7 @@ pub(crate) fn tokens(text: &str, range: Range<usize>, whole: &[Range<usize>]) ->
     all
 }
 
-fn plain_tokens(text: &str, range: Range<usize>, all: &mut Vec<Token>) {
+fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
     for (offset, token) in text[range.clone()].split_word_bound_indices() {
         if token.chars().all(char::is_whitespace) {
             continue;
@@ -52,30 +50,26 @@ fn plain_tokens(text: &str, range: Range<usize>, all: &mut Vec<Token>) {
 }
 
 /// The items of `all`, which are sorted, whose ranges are within `range`, by their indices.
-pub(crate) fn within<T>(
-    all: &[T],
-    range_of: impl Fn(&T) -> &Range<usize>,
-    range: &Range<usize>,
-) -> Range<usize> {
+pub(crate) fn within<T>(all: &[T], range_of: impl Fn(&T) -> &Span, range: &Span) -> Span {
     let start = all.partition_point(|item| range_of(item).start < range.start);
     let end = all.partition_point(|item| range_of(item).end <= range.end);
     start..end.max(start)
 }
 
 /// Returns whether `at` is within one of `all`, which are sorted and disjoint, and not at its ends.
-pub(crate) fn is_within(all: &[Range<usize>], at: usize) -> bool {
+pub(crate) fn is_within(all: &[Span], at: usize) -> bool {
     let next = all.partition_point(|range| range.end <= at);
     all.get(next).is_some_and(|range| range.start < at)
 }
 
 /// `range`, counted from `to` instead of `from`.
-pub(crate) fn moved(range: &Range<usize>, from: usize, to: usize) -> Range<usize> {
+pub(crate) fn moved(range: &Span, from: usize, to: usize) -> Span {
     range.start - from + to..range.end - from + to
 }
 
 /// The part of `range` without white space at its ends; empty at its start if there is nothing
 /// else.
-pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
+pub(crate) fn trim(text: &str, range: Span) -> Span {
     let slice = &text[range.clone()];
     let trimmed = slice.trim();
     if trimmed.is_empty() {

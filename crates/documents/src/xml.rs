@@ -1,12 +1,11 @@
 //! XML as elements with their bytes.
 
-use std::ops::Range;
-
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::catalogue::BrokenCatalogue;
+use crate::words::Span;
 
 /// Elements within elements deeper than this are refused, and more of them than this.
 const DEEPEST: usize = 200;
@@ -17,11 +16,11 @@ pub(crate) struct Element {
     /// The name with its prefix.
     pub(crate) name: String,
     /// The bytes of its start tag.
-    pub(crate) tag: Range<usize>,
+    pub(crate) tag: Span,
     /// The bytes between its tags.
-    pub(crate) inner: Range<usize>,
+    pub(crate) inner: Span,
     /// The bytes with its tags.
-    pub(crate) outer: Range<usize>,
+    pub(crate) outer: Span,
     /// The index of the element around it.
     pub(crate) parent: Option<usize>,
 }
@@ -89,7 +88,7 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
     Err(BrokenCatalogue::at(text, 0, "the file has a million elements; divide it"))
 }
 
-fn element(tag: &BytesStart<'_>, range: Range<usize>, parent: Option<usize>) -> Element {
+fn element(tag: &BytesStart<'_>, range: Span, parent: Option<usize>) -> Element {
     Element {
         name: tag.name().as_ref().into(),
         inner: range.end..range.end,

@@ -74,8 +74,7 @@ impl Glossary {
     /// The approximate memory of the glossary in bytes, including the automaton that finds its
     /// terms.
     pub fn size(&self) -> usize {
-        let texts =
-            self.entries.iter().flat_map(|entry| entry.targets.iter().chain([&entry.source]));
+        let texts = self.entries.iter().flat_map(|it| it.targets.iter().chain([&it.source]));
         // An entry takes 1 KiB besides its texts, and the words of these eight bytes for each.
         1024 * self.len() + 8 * texts.map(String::len).sum::<usize>()
     }

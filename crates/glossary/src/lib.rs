@@ -41,7 +41,7 @@ pub use kept::{
     may_have_parts, parts, places,
 };
 pub use memory::{MemoryMatch, TranslationMemory};
-pub use words::{Mark, floor, is_in_word, is_unspaced, mark, past};
+pub use words::{Mark, Span, floor, is_in_word, is_unspaced, mark, past};
 
 /// The largest number of characters of a term.
 pub const MOST_CHARACTERS: usize = 200;

@@ -140,9 +140,7 @@ impl TranslationMemory {
 impl<S: AsRef<str>, T: AsRef<str>> FromIterator<(S, T)> for TranslationMemory {
     fn from_iter<I: IntoIterator<Item = (S, T)>>(pairs: I) -> Self {
         let mut memory = Self::default();
-        pairs
-            .into_iter()
-            .for_each(|(source, target)| memory.push(source.as_ref(), target.as_ref()));
+        pairs.into_iter().for_each(|(from, to)| memory.push(from.as_ref(), to.as_ref()));
         memory
     }
 }

@@ -6,6 +6,9 @@ use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+/// The bytes of a part of a text.
+pub type Span = std::ops::Range<usize>;
+
 /// Returns whether this character is a part of a word: a letter, a digit or a combining mark of a
 /// script that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao,
 /// Burmese, Khmer) every character counts as a word.
@@ -157,8 +160,7 @@ fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
         Some(8) => class([true, true, false, false, true]),
         Some(_) => class([true, true, false, true, false]),
     };
-    let mut particles =
-        classes.filter(|(_, is_after)| *is_after).flat_map(|(all, _)| all.split(' '));
+    let mut particles = classes.filter(|(_, after)| *after).flat_map(|(all, _)| all.split(' '));
     particles.any(|particle| {
         let rest = rest.strip_prefix(particle).map(|rest| (rest, particle.chars().next_back()));
         rest.is_some_and(|(rest, last)| {

@@ -67,7 +67,7 @@ impl Client {
                 let (indices, texts): (Vec<usize>, Vec<String>) =
                     indices.map(|index| (index, all[index].concat())).unzip();
                 let path = self.path(pair, choice, glossaries.clone()).await?;
-                let found = path.translate(texts, format, pair.source.clone()).await?;
+                let found = path.translate(texts, format).await?;
                 indices.into_iter().zip(found).for_each(|(index, found)| all[index] = found);
             }
             Ok(all)
@@ -115,8 +115,8 @@ impl Path<'_> {
         &self,
         texts: Vec<String>,
         format: Format,
-        language: String,
     ) -> Result<Vec<Translations>, ApiError> {
+        let LanguagePair { source: from, target: into } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
         let size = texts.iter().map(String::len).sum();
         let engine = self.queue().await?.engine().clone();
@@ -130,7 +130,7 @@ impl Path<'_> {
             let broken =
                 |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
             let parse = |text: &String| {
-                let document = Document::try_parse(text, format, Some(&language), &fits);
+                let document = Document::try_parse(text, format, [Some(&from), Some(&into)], &fits);
                 let document = document.map_err(broken)?.with_writing(writing);
                 Ok(document.with_memory(&|segment| engine.remembered(segment)))
             };

@@ -36,8 +36,7 @@ struct Line {
 
 /// Lists the devices of this build and this machine, and how to get more.
 pub fn run(args: Args) -> Result<()> {
-    let wanted: Vec<Backend> =
-        Backend::all().filter(|backend| args.device.names(*backend)).collect();
+    let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();
     for backend in &wanted {
         let found = if args.device.are_explicit() { backend.devices()? } else { backend.found() };

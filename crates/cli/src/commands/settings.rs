@@ -47,8 +47,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         return print(serde_json::to_string_pretty(&all)?);
     }
-    let lines =
-        all.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
+    let lines = all.as_object().into_iter().flatten().map(|(key, it)| format!("{key} = {it}"));
     print(lines.collect::<Vec<_>>().join("\n"))
 }
 

@@ -160,8 +160,7 @@ pub fn length(lines: &Range<u64>) -> usize {
 /// with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
-    let missing: Vec<_> =
-        paths.iter().filter(|path| !path.is_file()).map(|it| it.display()).collect();
+    let missing: Vec<_> = paths.iter().filter(|it| !it.is_file()).map(|it| it.display()).collect();
     if let [first, ..] = &missing[..] {
         let all = counted(count, "shard");
         bail!("{first}: is missing ({} of {all}); start what is missing again", missing.len());

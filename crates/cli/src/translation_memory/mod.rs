@@ -186,9 +186,7 @@ impl Reader<'_> {
         let [source, target] = [sentences(0), sentences(1)];
         let is_parallel = source.len() == target.len() && !source.is_empty();
         let sentences = match is_parallel {
-            true => {
-                source.into_iter().zip(target).map(|(source, target)| [source, target]).collect()
-            }
+            true => source.into_iter().zip(target).map(Pair::from).collect(),
             false => vec![[source.join(" "), target.join(" ")]],
         };
         (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });

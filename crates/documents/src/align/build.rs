@@ -1,11 +1,10 @@
 //! The alignment of one sentence after the other.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::{Alignment, Pair, Unit, WordPart};
 use crate::Link;
-use crate::words::{Token, moved, tokens};
+use crate::words::{Span, Token, moved, tokens};
 
 impl Alignment {
     /// Appends text between two sentences.
@@ -72,13 +71,7 @@ impl Alignment {
 
     /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of
     /// the link's length.
-    fn linked_piece(
-        &self,
-        first: usize,
-        offset: usize,
-        link: &Link,
-        unit: &Range<usize>,
-    ) -> Option<usize> {
+    fn linked_piece(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<usize> {
         let start = link.source.start.saturating_add(offset);
         let end = link.source.end.saturating_add(offset);
         let pieces = &self.pieces[first..];
@@ -88,15 +81,14 @@ impl Alignment {
             return None;
         }
         let middle = (unit.start.max(link.target.start) + unit.end.min(link.target.end)) / 2;
-        let share =
-            (middle - link.target.start) as f64 / (link.target.end - link.target.start) as f64;
+        let share = (middle - link.target.start) as f64 / link.target.len() as f64;
         let at = start as f64 + share * (end - start) as f64;
         let piece = pieces.partition_point(|piece| piece.range.end as f64 <= at);
         Some(first + piece.clamp(low, high - 1))
     }
 
     fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[(usize, usize)]) {
-        let shifted = |range: Range<usize>| moved(&range, 0, offset);
+        let shifted = |range: Span| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
         let Some(best) = self.best(votes).filter(|_| is_word) else {
             return self.units.push(Unit { range: shifted(range), is_word, piece: None });
@@ -116,7 +108,7 @@ impl Alignment {
         self.push_unit(shifted(range), best);
     }
 
-    fn push_unit(&mut self, range: Range<usize>, piece: usize) {
+    fn push_unit(&mut self, range: Span, piece: usize) {
         let index = self.units.len();
         self.units.push(Unit { range, is_word: true, piece: Some(piece) });
         let units = &mut self.pieces[piece].units;
@@ -137,7 +129,7 @@ impl Alignment {
     }
 }
 
-fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {
+fn overlap(a: &Span, b: &Span) -> usize {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }
 

@@ -3,12 +3,10 @@
 
 mod build;
 
-use std::ops::Range;
-
 use burnformer_glossary::past;
 
 use crate::Link;
-use crate::words::{Mark, mark, within};
+use crate::words::{Mark, Span, mark, within};
 
 /// The alignment of a text with its translation, sentence by sentence.
 #[derive(Debug, Default)]
@@ -20,13 +18,13 @@ pub(crate) struct Alignment {
     /// Words and marks of the translation; sorted.
     pub(crate) units: Vec<Unit>,
     /// Each sentence in the source and in the translation.
-    pub(crate) sentences: Vec<(Range<usize>, Range<usize>)>,
+    pub(crate) sentences: Vec<(Span, Span)>,
 }
 
 /// A word of the source, or a part of one.
 #[derive(Debug)]
 pub(crate) struct WordPart {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     /// Parts of a word have the number of the word.
     pub(crate) word: usize,
     /// First and last unit that belongs to it.
@@ -36,7 +34,7 @@ pub(crate) struct WordPart {
 /// A word or a mark of the translation.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     pub(crate) is_word: bool,
     /// The piece of the source that it belongs to.
     pub(crate) piece: Option<usize>,
@@ -46,19 +44,19 @@ pub(crate) struct Unit {
 pub(crate) struct Pair<'a> {
     pub(crate) source: &'a str,
     /// The sentence in `source`.
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     pub(crate) target: &'a str,
     /// Relative to the sentence.
     pub(crate) links: &'a [Link],
     /// Parts of `source` and of `target` that are one word each.
-    pub(crate) whole: (&'a [Range<usize>], &'a [Range<usize>]),
+    pub(crate) whole: (&'a [Span], &'a [Span]),
     /// The places at which markup cuts words of `source`; sorted.
     pub(crate) borders: &'a [usize],
 }
 
 impl Alignment {
     /// The pieces of the word of `piece`.
-    pub(crate) fn word_of(&self, piece: usize) -> Range<usize> {
+    pub(crate) fn word_of(&self, piece: usize) -> Span {
         let word = self.pieces[piece].word;
         let start = self.pieces.partition_point(|piece| piece.word < word);
         start..self.pieces.partition_point(|piece| piece.word <= word)
@@ -74,7 +72,7 @@ impl Alignment {
     }
 
     /// Pieces within `range` of the source.
-    pub(crate) fn pieces_in(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn pieces_in(&self, range: &Span) -> Span {
         within(&self.pieces, |piece| &piece.range, range)
     }
 
@@ -87,7 +85,7 @@ impl Alignment {
     }
 
     /// Units within `range` of the translation.
-    pub(crate) fn units_in(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn units_in(&self, range: &Span) -> Span {
         within(&self.units, |unit| &unit.range, range)
     }
 
@@ -127,7 +125,7 @@ impl Alignment {
 
     /// If a word of the source is cut before piece `behind`, the place of the cut: between its
     /// parts if they are parts of one word of the translation, else after the word.
-    fn end_of_word(&self, behind: usize, pieces: &Range<usize>) -> Option<usize> {
+    fn end_of_word(&self, behind: usize, pieces: &Span) -> Option<usize> {
         let last = behind
             .checked_sub(1)
             .filter(|last| pieces.contains(last) && pieces.contains(&behind))?;
@@ -155,12 +153,11 @@ impl Alignment {
         &self,
         text: &str,
         at: usize,
-        pieces: Range<usize>,
-        sentence: &(Range<usize>, Range<usize>),
+        pieces: Span,
+        sentence: &(Span, Span),
     ) -> Option<usize> {
         let (source, target) = sentence;
-        let aligned =
-            pieces.clone().rev().find_map(|piece| Some((piece, self.pieces[piece].units?.1)));
+        let aligned = pieces.clone().rev().find_map(|it| Some((it, self.pieces[it].units?.1)));
         let (start, end) = match aligned {
             Some((piece, unit)) => (self.pieces[piece].range.end, self.units[unit].range.end),
             None if pieces.is_empty() => (source.start, target.start),
@@ -174,13 +171,7 @@ impl Alignment {
 
     /// The start of the translation of the first aligned piece of `pieces`, with the marks between
     /// `at` and it.
-    fn before_piece(
-        &self,
-        text: &str,
-        at: usize,
-        pieces: Range<usize>,
-        target: &Range<usize>,
-    ) -> Option<usize> {
+    fn before_piece(&self, text: &str, at: usize, pieces: Span, target: &Span) -> Option<usize> {
         let (piece, unit) =
             pieces.clone().find_map(|piece| Some((piece, self.pieces[piece].units?.0)))?;
         let marks = text.get(at..self.pieces[piece].range.start);
@@ -244,7 +235,7 @@ mod tests {
 
     #[test]
     fn links_outside_of_the_texts_are_ignored() {
-        let backwards = Range { start: 9, end: 2 };
+        let backwards = Span { start: 9, end: 2 };
         let links = [
             Link { source: 5..usize::MAX, target: 0..usize::MAX },
             Link { source: backwards.clone(), target: backwards.clone() },

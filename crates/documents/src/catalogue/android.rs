@@ -1,11 +1,13 @@
 //! Android's resources: strings, plurals and lists of strings.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Message};
+use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, outside_tags, unescaped};
+use crate::plurals::{Arm, Plural};
 use crate::words::regex;
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, without_sections};
@@ -16,8 +18,8 @@ static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|\s+"#));
 /// A text in quotes.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));
 
-/// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+/// The texts of `text`, and the plurals among them.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let all = elements(text)?;
     if all.first().is_none_or(|root| root.name != "resources") {
         let fault = "the file has no resources of Android: its first element is not `resources`; name its format with --format";
@@ -25,6 +27,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
     }
     let attribute = |element: &Element, name| element.attribute(text, name).unwrap_or_default();
     let is_kept = |element: &Element| attribute(element, "translatable") == "false";
+    let mut plurals = BTreeMap::<usize, Plural>::new();
     let string = |element: &Element| {
         let parent = &all[element.parent?];
         let key = match (element.name.as_str(), parent.name.as_str()) {
@@ -35,6 +38,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
             }
             _ => return None,
         };
+        if parent.name == "plurals" {
+            let name = attribute(element, "quantity");
+            let arm = Arm::new(text, &name, element.outer.clone(), element.inner.clone());
+            plurals.entry(parent.tag.start).or_default().arms.push(arm);
+        }
         let inside = &text[element.inner.clone()];
         let quoted = QUOTED.is_match(inside);
         let edge = usize::from(quoted);
@@ -46,7 +54,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
         };
         Some(Message::text(key, range, source, Spelling::Android(has_elements)))
     };
-    Ok(all.iter().skip(1).filter_map(string).collect())
+    let texts = all.iter().skip(1).filter_map(string).collect();
+    Ok((texts, plurals.into_values().collect()))
 }
 
 /// The text that Android shows for `raw`: without quotes, and, unless it was `quoted`, with one

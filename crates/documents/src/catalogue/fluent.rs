@@ -1,14 +1,14 @@
 //! Fluent: the patterns of messages, of attributes and of the arms of selections. Terms, which are
 //! names, stay.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Message};
+use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::Spelling;
-use crate::words::{regex, trim};
+use crate::plurals::{Arm, MULTIPLIED, Plural};
+use crate::words::{Span, regex, trim};
 
 /// The name of a message or a term, that of an attribute, a comment, the beginning of a selection
 /// and of its arms; a placeable, which is a part of a pattern; a brace.
@@ -26,16 +26,17 @@ static JUNK: LazyLock<Regex> = LazyLock::new(|| regex(r"\n\S"));
 /// A break of lines with the white space around it.
 static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 
-/// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+/// The texts of `text`, and the plurals among them.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let newline = if text.contains('\r') { "\r\n    " } else { "\n    " };
     let [name, key] = Default::default();
-    let mut file = File { text, newline, name, key, depth: 0, at: 0, all: Vec::new() };
+    let [open, plurals] = Default::default();
+    let mut file = File { text, newline, name, key, open, at: 0, all: Vec::new(), plurals };
     let end = text.len()..text.len();
     for part in PART.find_iter(text).map(|part| part.range()).chain([end]) {
         file.part(part)?;
     }
-    Ok(file.all)
+    Ok((file.all, file.plurals))
 }
 
 /// A file as far as it was read.
@@ -45,33 +46,45 @@ struct File<'a> {
     /// The name of the message, and this with that of its attribute; none outside of messages.
     name: String,
     key: String,
-    /// The number of selections that are open.
-    depth: usize,
+    /// The selections that are open.
+    open: Vec<Plural>,
     /// The byte at which the pattern begins.
     at: usize,
     all: Vec<Message>,
+    plurals: Vec<Plural>,
 }
 
 impl File<'_> {
     /// Reads `range`, a [`PART`] or the end of the file.
-    fn part(&mut self, range: Range<usize>) -> Result<(), BrokenCatalogue> {
+    fn part(&mut self, range: Span) -> Result<()> {
         let part = self.text[range.clone()].trim();
         let part = if part.starts_with('#') { "" } else { part };
         let is_placeable = part.starts_with('{') && part.len() > 1 && part.ends_with('}');
-        if is_placeable || part.ends_with(']') && self.depth == 0 {
+        if is_placeable || part.ends_with(']') && self.open.is_empty() {
             return Ok(());
         }
         self.pattern(range.start)?;
         self.at = range.end;
+        self.arm(part, range.end);
         let (name, mut fault) = (part.trim_end_matches('=').trim_end(), "");
         match part {
-            "}" if self.depth > 0 => self.depth -= 1,
+            "}" if !self.open.is_empty() => {
+                let is_plural = |it: &Plural| it.arms.iter().all(Arm::is_of_number);
+                let plural = self.open.pop().filter(is_plural);
+                // Each level multiplies the text.
+                self.plurals.extend(plural.filter(|_| self.open.len() < MULTIPLIED));
+            }
             "{" | "}" => {
                 fault = "the brace has no other on its line; write one of a text as `{\"{\"}`";
             }
-            _ if part.ends_with("->") => self.depth += 1,
+            _ if part.ends_with("->") => {
+                let is_ordinal = part.contains("\"ordinal\"");
+                self.open.push(Plural { is_ordinal, ..Plural::default() });
+            }
             _ if part.ends_with(']') => {}
-            _ if self.depth > 0 => fault = "a selection above this line is not closed; add `}`",
+            _ if !self.open.is_empty() => {
+                fault = "a selection above this line is not closed; add `}`"
+            }
             _ if name.starts_with('.') => self.key = self.name.clone() + name,
             _ => (self.name, self.key) = (name.into(), name.into()),
         }
@@ -82,8 +95,22 @@ impl File<'_> {
         }
     }
 
+    /// Ends an arm before `part`, which ends at `end`, and begins the next if it is its name.
+    fn arm(&mut self, part: &str, end: usize) {
+        let Some(Plural { arms, .. }) = self.open.last_mut() else { return };
+        let start = end - part.len();
+        if let Some(last) = arms.last_mut().filter(|_| part == "}" || part.ends_with(']')) {
+            last.inner.end = self.text[..start].trim_end().len();
+            last.whole.end = last.inner.end;
+        }
+        if part.ends_with(']') {
+            let name = part.trim_matches(|c: char| c.is_whitespace() || "*[]".contains(c));
+            arms.push(Arm::new(self.text, name, start..end, end..end));
+        }
+    }
+
     /// Adds the pattern that ends at `end`.
-    fn pattern(&mut self, end: usize) -> Result<(), BrokenCatalogue> {
+    fn pattern(&mut self, end: usize) -> Result<()> {
         let range = trim(self.text, self.at..end);
         let junk = JUNK.find(&self.text[self.at..end]).map(|junk| self.at + junk.end() - 1);
         let is_outside = self.name.is_empty() && !range.is_empty();

@@ -1,27 +1,28 @@
 //! JSON: the strings of objects and lists; ARB, in which they are messages of ICU. YAML has objects
 //! and lists, too.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::de::IgnoredAny;
 
-use super::message::{BrokenCatalogue, Message};
+use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::Spelling;
-use crate::words::regex;
+use crate::plurals::{Arm, NAMES, Plural};
+use crate::words::{Span, regex};
 
 /// A string, or the beginning or the end of an object or a list.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r#""(?:\\.|[^"\\])*"|[{}\[\]]"#));
 
-/// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+/// The texts of `text`, and the plurals among them.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| BrokenCatalogue {
         line: error.line().max(1),
         fault: format!("the JSON is broken: {error}; `python3 -m json.tool FILE` shows more"),
     })?;
     let spelling = Spelling::Json(text.is_ascii() && text.contains("\\u"));
-    let mut keys = Keys::default();
+    let mut keys = Keys { text, ..Keys::default() };
     for token in TOKEN.find_iter(text) {
         match token.as_str() {
             "{" | "[" => keys.open(false),
@@ -30,13 +31,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
                 let value = serde_json::from_str::<String>(string).ok();
                 let range = token.start() + 1..token.end() - 1;
                 match text[token.end()..].trim_start().starts_with(':') {
-                    true => keys.key(value.unwrap_or_default()),
+                    true => keys.key(value.unwrap_or_default(), token.start()),
                     false => keys.value(range, value, spelling.clone()),
                 }
             }
         }
     }
-    Ok(keys.texts)
+    Ok((keys.texts, keys.plurals))
 }
 
 /// The keys of the text of an entry (browsers' extensions, FormatJS, Transifex), and of what tells
@@ -47,9 +48,11 @@ const NOTES: [&str; 5] =
 
 /// The texts of a file, read in its order.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(super) struct Keys<'a> {
+    pub(super) text: &'a str,
     open: Vec<Container>,
     pub(super) texts: Vec<Message>,
+    pub(super) plurals: Vec<Plural>,
 }
 
 /// An object or a list.
@@ -58,44 +61,61 @@ struct Container {
     name: String,
     /// The number of texts before it.
     start: usize,
-    /// The key of the next value; none in a list.
-    key: Option<String>,
+    /// The key of the next value, with its first byte; none in a list.
+    key: Option<(String, usize)>,
+    /// The plurals in it with the number of their keys, by these without the category.
+    plurals: BTreeMap<String, (usize, Plural)>,
     /// If true, nothing in it is translated.
     is_kept: bool,
     /// If true, it has one of [`TEXTS`].
     is_entry: bool,
     /// The texts of its [`NOTES`].
-    notes: Vec<Range<usize>>,
+    notes: Vec<Span>,
 }
 
-impl Keys {
-    /// The key of the next value.
-    pub(super) fn key(&mut self, key: String) {
-        if let Some(container) = self.open.last_mut() {
-            container.key = Some(key);
+/// `key` without the category at its end, and this category.
+fn category(key: &str) -> Option<(&str, &'static str)> {
+    let base = |name: &&'static str| Some((key.strip_suffix(*name)?, *name));
+    NAMES.iter().find_map(base).filter(|(base, _)| base.is_empty() || base.ends_with('_'))
+}
+
+impl Keys<'_> {
+    /// The key of the next value, whose first byte is at `start`.
+    pub(super) fn key(&mut self, key: String, start: usize) {
+        let Some(container) = self.open.last_mut() else { return };
+        if let Some((base, _)) = category(&key) {
+            container.plurals.entry(base.into()).or_default().0 += 1;
         }
+        container.key = Some((key, start));
     }
 
-    /// Takes the key of the next value, and whether it stays unchanged: keys that begin with `@` or
-    /// `$` tell about others, and so do those below an empty key.
-    fn next(&mut self) -> (String, bool) {
+    /// Takes the key of the next value with its first byte, and whether it stays unchanged: keys
+    /// that begin with `@` or `$` tell about others, and so do those below an empty key.
+    fn next(&mut self) -> ((String, usize), bool) {
         let Some(container) = self.open.last_mut() else { return Default::default() };
         let key = container.key.take();
-        let tells = |key: &str| key.is_empty() || key.starts_with(['@', '$']);
-        let is_kept = container.is_kept || key.as_deref().is_some_and(tells);
+        let tells = |(key, _): &(String, _)| key.is_empty() || key.starts_with(['@', '$']);
+        let is_kept = container.is_kept || key.as_ref().is_some_and(tells);
         (key.unwrap_or_default(), is_kept)
     }
 
     /// Begins an object or a list; one that is a key is `kept`.
     pub(super) fn open(&mut self, kept: bool) {
-        let ((name, is_kept), start) = (self.next(), self.texts.len());
+        let (((name, _), is_kept), start) = (self.next(), self.texts.len());
         let is_kept = is_kept || kept;
         self.open.push(Container { name, start, is_kept, ..Container::default() });
     }
 
     /// Ends an object or a list. Notes in an entry of the file stay unchanged.
     pub(super) fn close(&mut self) {
-        let Some(Container { name, start, is_entry, notes, .. }) = self.open.pop() else { return };
+        let Some(container) = self.open.pop() else { return };
+        let Container { name, start, is_entry, notes, plurals, .. } = container;
+        let text = self.text;
+        let is_plural = |(keys, it): &(usize, Plural)| {
+            let arms = it.arms.iter().map(|arm| &text[arm.inner.clone()]);
+            *keys == arms.len() && (*keys > 1 || arms.into_iter().any(|it| it.contains("count}")))
+        };
+        self.plurals.extend(plurals.into_values().filter(is_plural).map(|(_, plural)| plural));
         if is_entry && self.open.len() == 1 {
             notes.into_iter().rev().for_each(|note| drop(self.texts.drain(note)));
         }
@@ -110,10 +130,31 @@ impl Keys {
     }
 
     /// A value at `range`; without a text, it stays unchanged.
-    pub(super) fn value(&mut self, range: Range<usize>, text: Option<String>, spelling: Spelling) {
-        let ((key, is_kept), start) = (self.next(), self.texts.len());
-        let source = text.filter(|_| !is_kept);
-        self.texts.extend(source.map(|source| Message::text(key.clone(), range, source, spelling)));
+    pub(super) fn value(&mut self, range: Span, text: Option<String>, spelling: Spelling) {
+        let (((key, first), is_kept), start) = (self.next(), self.texts.len());
+        if let Some(source) = text.filter(|_| !is_kept) {
+            let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));
+            self.arm(&key, first..end, &range);
+            self.texts.push(Message::text(key.clone(), range, source, spelling));
+        }
         self.end(&key, start);
+    }
+
+    /// Adds the value of `key` at `inner` to a plural. Those of Rails have categories as keys, and
+    /// those of i18next have them at the end of keys; both have an arm for the number 0.
+    fn arm(&mut self, key: &str, whole: Span, inner: &Span) {
+        let Some(container) = self.open.last_mut() else { return };
+        if let Some((base, name)) = category(key) {
+            let mut arm = Arm::new(self.text, name, whole.clone(), inner.clone());
+            if self.text[whole.end..].trim_start().starts_with([',', '}']) {
+                arm.separator.insert(0, ',');
+            } else if !arm.separator.contains('\n') {
+                let line = self.text[..whole.start].rsplit('\n').next().unwrap_or_default();
+                arm.separator = format!("\n{:1$}", "", line.chars().count());
+            }
+            let (_, plural) = container.plurals.entry(base.into()).or_default();
+            (plural.is_ordinal, plural.has_zero) = (base.ends_with("ordinal_"), true);
+            plural.arms.push(arm);
+        }
     }
 }

@@ -1,12 +1,11 @@
 //! Messages of a catalogue, and the slots of the file into which their translations are written.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::spelling::Spelling;
-use crate::words::{has_letters, regex};
+use crate::words::{Span, has_letters, regex};
 use crate::xml_text::text_of;
 
 /// A message of a catalogue: a source text and, if it is translated, its translation.
@@ -31,12 +30,7 @@ pub struct Message {
 impl Message {
     /// A text of a file of one language, whose line is not known yet. A translation replaces the
     /// bytes of `range`.
-    pub(super) fn text(
-        context: String,
-        range: Range<usize>,
-        source: String,
-        spelling: Spelling,
-    ) -> Self {
+    pub(super) fn text(context: String, range: Span, source: String, spelling: Spelling) -> Self {
         let states = [MessageState::Kept, MessageState::Untranslated];
         let state = states[usize::from(is_language(&source))];
         let (group, around, [target, time]) = (range.start, Default::default(), Default::default());
@@ -81,12 +75,12 @@ pub enum MessageState {
 /// The bytes of a file that a translation replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    pub(crate) range: Range<usize>,
+    pub(crate) range: Span,
     /// The text before and after the written translation.
     pub(crate) around: [String; 2],
     pub(crate) spelling: Spelling,
     /// Other bytes that change with the translation: flags and states.
-    pub(crate) marks: Vec<(Range<usize>, String)>,
+    pub(crate) marks: Vec<(Span, String)>,
     /// The number of the message. The plural forms of one message are written together.
     pub(crate) group: usize,
 }
@@ -135,6 +129,9 @@ impl Lines {
         self.0.partition_point(|&end| end < at) + 1
     }
 }
+
+/// The result of reading a catalogue.
+pub(crate) type Result<T, E = BrokenCatalogue> = std::result::Result<T, E>;
 
 /// Returns whether two codes (`de`, `DE-at`) name one language.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {

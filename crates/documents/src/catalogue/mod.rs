@@ -14,7 +14,6 @@ mod xliff;
 mod yaml;
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use burnformer_glossary::{blank, changed};
@@ -22,10 +21,11 @@ use regex::Regex;
 
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
-use self::message::{Lines, is_same};
+use self::message::{Lines, Result, is_same};
 pub use self::tmx::stream as stream_tmx;
 use crate::format::{Format, messages};
-use crate::words::regex;
+use crate::plurals::{Categories, Plural, adapted};
+use crate::words::{Span, regex};
 
 /// A tag in the text of a message.
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?(?:[A-Za-z][^<>]*|\d+\s*/?)>"));
@@ -47,23 +47,16 @@ impl Catalogue {
     /// # Errors
     /// If the file is broken, or does not have these languages. A format that is not a catalogue
     /// has no messages.
-    pub fn read(
-        text: &str,
-        format: Format,
-        languages: [Option<&str>; 2],
-    ) -> Result<Self, BrokenCatalogue> {
+    pub fn read(text: &str, format: Format, languages: [Option<&str>; 2]) -> Result<Self> {
         let (messages, found) = match format {
-            Format::Po => {
-                let (messages, language) = po::read(text)?;
-                (messages, [None, language])
-            }
+            Format::Po => po::read(text)?,
             Format::Xliff => xliff::read(text)?,
             Format::Tmx => {
                 let mut messages = Vec::new();
                 let found = stream_tmx(text.as_bytes(), languages, &mut |it| messages.push(it))?;
                 (messages, found)
             }
-            _ => (texts(text, format)?, [None, None]),
+            _ => (texts(text, format)?.0, [None, None]),
         };
         let other = found.iter().zip(languages).find_map(|(found, asked)| {
             Some((found.as_ref()?, asked?)).filter(|(found, asked)| !is_same(found, asked))
@@ -80,24 +73,31 @@ impl Catalogue {
     }
 }
 
-/// The messages of a file of one language.
-fn texts(text: &str, format: Format) -> Result<Vec<Message>, BrokenCatalogue> {
-    let mut all = match format {
+/// The file `text` with the plural categories of `target` instead of those of its own language.
+pub(crate) fn with_categories(text: &str, format: Format, target: &Categories) -> Result<String> {
+    let outer = adapted(text, &texts(text, format)?.1, target);
+    // Plurals within the arms of others come behind them.
+    Ok(adapted(&outer, &texts(&outer, format)?.1, target))
+}
+
+/// The messages of a file of one language, and its plurals.
+fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
+    let (mut all, plurals) = match format {
         Format::Json => json::read(text)?,
         Format::Yaml => yaml::read(text)?,
         Format::Fluent => fluent::read(text)?,
-        Format::Properties => pairs::properties(text)?,
+        Format::Properties => (pairs::properties(text)?, Vec::new()),
         Format::Android => android::read(text)?,
-        Format::Strings => pairs::strings(text)?,
+        Format::Strings => (pairs::strings(text)?, Vec::new()),
         _ if format.is_foreign(text) => {
             let fault = format!("the file has no line of {format}; name its format with --format");
             return Err(BrokenCatalogue { line: 1, fault });
         }
-        _ => Vec::new(),
+        _ => Default::default(),
     };
     let lines = Lines::of(text);
     all.iter_mut().for_each(|message| message.line = lines.number(message.slot.range.start));
-    Ok(all)
+    Ok((all, plurals))
 }
 
 /// The format of the text of a message. Tags in a plural of ICU belong to its arms.
@@ -114,7 +114,7 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
         .filter(|(_, _, has_changed)| *has_changed)
         .map(|(slot, ..)| slot.group)
         .collect();
-    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut edits: Vec<(Span, String)> = Vec::new();
     for (slot, translation, _) in &translations {
         if groups.contains(&slot.group) {
             let [open, close] = &slot.around;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::message::{BrokenCatalogue, Message};
+use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, unescaped};
 use crate::words::regex;
 
@@ -31,7 +31,7 @@ static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}"));
 
 /// The texts of the properties `text`.
-pub(super) fn properties(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
     let is_ascii = text.is_ascii();
     let mut all = pairs(text, &PROPERTIES, &Spelling::Property { is_ascii, doubles: false }, "")?;
     // An apostrophe alone tells that messages are not those of Java's MessageFormat.
@@ -47,18 +47,13 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
 }
 
 /// The texts of the table of strings `text`.
-pub(super) fn strings(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
     let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more";
     pairs(text, &STRINGS, &Spelling::Json(false), fault)
 }
 
 /// The pairs of `text`. Anything else in it is a `fault`.
-fn pairs(
-    text: &str,
-    grammar: &Grammar,
-    spelling: &Spelling,
-    fault: &str,
-) -> Result<Vec<Message>, BrokenCatalogue> {
+fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Result<Vec<Message>> {
     let (mut all, mut at) = (Vec::new(), 0);
     let [space, parts @ ..] = grammar;
     loop {

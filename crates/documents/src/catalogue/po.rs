@@ -1,16 +1,15 @@
 //! Catalogues of GNU gettext: PO, and templates (POT).
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::LazyLock;
 
-use burnformer_glossary::PartKind;
 use regex::Regex;
 
-use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
+use super::message::{BrokenCatalogue, Lines, Message, MessageState, Result, Slot};
 use super::plural::{Form, forms};
 use super::spelling::{Spelling, unescaped};
-use crate::words::regex;
+use crate::plurals::hides;
+use crate::words::{Span, regex};
 
 /// The largest number of strings of an entry; no language has more than six plural forms.
 const MOST_FIELDS: usize = 16;
@@ -21,7 +20,7 @@ struct Field<'a> {
     /// The text that it means.
     text: String,
     /// Its bytes, from the first quote to the last.
-    range: Range<usize>,
+    range: Span,
 }
 
 /// An entry as far as it was read.
@@ -35,8 +34,8 @@ struct Entry<'a> {
     is_fuzzy: bool,
 }
 
-/// The messages of the catalogue `text`, and the language into which it translates.
-pub(super) fn read(text: &str) -> Result<(Vec<Message>, Option<String>), BrokenCatalogue> {
+/// The messages of the catalogue `text`, and its languages, of which it may name the second.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let (known, lines) = (HashMap::new(), Lines::of(text));
     Reader { text, newline, language: None, forms: None, known, lines }.read()
@@ -53,7 +52,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn read(mut self) -> Result<(Vec<Message>, Option<String>), BrokenCatalogue> {
+    fn read(mut self) -> Result<(Vec<Message>, [Option<String>; 2])> {
         let (mut messages, mut entry, mut at) = (Vec::new(), Entry::default(), 0);
         for line in self.text.split_inclusive('\n') {
             let start = at + line.len() - line.trim_start().len();
@@ -72,16 +71,11 @@ impl<'a> Reader<'a> {
             }
         }
         self.finish(entry, &mut messages)?;
-        Ok((messages, self.language))
+        Ok((messages, [None, self.language]))
     }
 
     /// Adds the string on `line`, whose first byte is at `start`, to `entry`.
-    fn field(
-        &self,
-        entry: &mut Entry<'a>,
-        line: &'a str,
-        start: usize,
-    ) -> Result<(), BrokenCatalogue> {
+    fn field(&self, entry: &mut Entry<'a>, line: &'a str, start: usize) -> Result<()> {
         let broken = |fault: &str| BrokenCatalogue::at(self.text, start, fault);
         let quote = line.find('"').ok_or_else(|| {
             broken("is no comment, no keyword of gettext and no string in quotes; `msgfmt -c` shows more")
@@ -114,11 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds the messages of `entry`, if it has any.
-    fn finish(
-        &mut self,
-        entry: Entry<'_>,
-        messages: &mut Vec<Message>,
-    ) -> Result<(), BrokenCatalogue> {
+    fn finish(&mut self, entry: Entry<'_>, messages: &mut Vec<Message>) -> Result<()> {
         if entry.fields.is_empty() {
             return Ok(());
         }
@@ -146,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the header, which is the translation of the empty text.
-    fn head(&mut self, entry: &Entry<'_>) -> Result<(), BrokenCatalogue> {
+    fn head(&mut self, entry: &Entry<'_>) -> Result<()> {
         let Some(field) = entry.fields.last() else { return Ok(()) };
         for (name, value) in field.text.lines().filter_map(|line| line.split_once(':')) {
             let value = value.trim();
@@ -188,7 +178,7 @@ impl<'a> Reader<'a> {
         };
         let group = messages.len();
         let line = self.lines.number(entry.start);
-        let message = |source: String, target: &str, range: Range<usize>, around: [String; 2]| {
+        let message = |source: String, target: &str, range: Span, around: [String; 2]| {
             let (spelling, marks) = (Spelling::Po(self.newline), marks.clone());
             let slot = Slot { range, around, spelling, marks, group };
             let (context, target) = (context.clone(), target.into());
@@ -218,11 +208,7 @@ impl<'a> Reader<'a> {
         let usual = [(true, false), (false, true)][form.min(1)];
         let known = self.forms.as_ref().and_then(|forms| forms.get(form));
         let (has_one, has_others) = known.map_or(usual, |form| (form.has_one, form.has_others));
-        let parts = |text: &str| {
-            let all = burnformer_glossary::parts(text);
-            all.iter().filter(|part| part.kind != PartKind::Number).count()
-        };
-        if has_one && (!has_others || parts(singular) == parts(plural)) { singular } else { plural }
+        if has_one && (!has_others || !hides(singular, plural)) { singular } else { plural }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, Read};
-use std::ops::Range;
 
-use super::message::{BrokenCatalogue, Message, MessageState, Slot, is_same};
+use super::message::{BrokenCatalogue, Message, MessageState, Result, Slot, is_same};
 use super::xliff::content;
+use crate::words::Span;
 use crate::xml::{Element, elements};
 
 /// The largest number of bytes of a unit, and of everything that is outside of units.
@@ -44,7 +44,7 @@ pub fn stream(
             count += 1;
             let languages = [languages[0].or(source.as_deref()), languages[1]];
             if let Some((mut message, pair)) = message(unit, &all, languages) {
-                let Range { start, end } = message.slot.range;
+                let Span { start, end } = message.slot.range;
                 message.slot = Slot { range: at + start..at + end, group: count, ..message.slot };
                 first.get_or_insert(pair.map(Some));
                 each(Message { line, ..message });
@@ -79,10 +79,7 @@ fn is_end_of_unit(text: &[u8]) -> bool {
 }
 
 /// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
-fn up_to_end_of_unit(
-    file: &mut impl BufRead,
-    line: usize,
-) -> Result<Option<String>, BrokenCatalogue> {
+fn up_to_end_of_unit(file: &mut impl BufRead, line: usize) -> Result<Option<String>> {
     let (mut text, broken) = (Vec::new(), |fault| BrokenCatalogue { line, fault });
     loop {
         let limit = LONGEST - text.len();
@@ -120,12 +117,8 @@ fn variants<'a>(
     })
 }
 
-/// The message of the unit `text` and its languages; `None` if it lacks one of `languages`.
-fn message(
-    text: &str,
-    all: &[Element],
-    languages: [Option<&str>; 2],
-) -> Option<(Message, [String; 2])> {
+/// The message of the unit `text` and its languages; `None` if it lacks one of the `pair`.
+fn message(text: &str, all: &[Element], pair: [Option<&str>; 2]) -> Option<(Message, [String; 2])> {
     let unit = all.first()?;
     let known: Vec<_> = variants(text, all).collect();
     let find = |asked: &str| {
@@ -133,11 +126,11 @@ fn message(
         exact.or_else(|| known.iter().find(|(language, _)| is_same(language, asked)))
     };
     let unit_source = unit.attribute(text, "srclang").filter(|language| language != "*all*");
-    let (from, [_, source]) = match languages[0].or(unit_source.as_deref()) {
+    let (from, [_, source]) = match pair[0].or(unit_source.as_deref()) {
         Some(asked) => find(asked),
         None => known.first(),
     }?;
-    let (to, [variant, target]) = match languages[1] {
+    let (to, [variant, target]) = match pair[1] {
         Some(asked) => find(asked),
         None => known.iter().find(|(language, _)| language != from),
     }?;

@@ -69,8 +69,7 @@ impl File<'_> {
     /// Returns whether element `index` or one around it says that it is not translated.
     fn is_kept(&self, index: usize) -> bool {
         let parents = std::iter::successors(Some(index), |&index| self.all[index].parent);
-        let mut told =
-            parents.filter_map(|index| self.all[index].attribute(self.text, "translate"));
+        let mut told = parents.filter_map(|it| self.all[it].attribute(self.text, "translate"));
         told.next().as_deref() == Some("no")
     }
 

@@ -7,15 +7,17 @@ use regex::Regex;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::json::Keys;
-use super::message::{BrokenCatalogue, Message};
+use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, VALUES};
+use crate::plurals::Plural;
 use crate::words::regex;
 
-/// The texts of `text`.
-pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
+/// The texts of `text`, and the plurals among them.
+pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut file = File { text, bytes, newline, keys: Keys::default(), mappings: Vec::new() };
+    file.keys.text = text;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let fault = format!(
@@ -26,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Message>, BrokenCatalogue> {
         })?;
         file.event(event, span);
     }
-    Ok(file.keys.texts)
+    Ok((file.keys.texts, file.keys.plurals))
 }
 
 struct File<'a> {
@@ -34,7 +36,7 @@ struct File<'a> {
     /// The first byte of each character.
     bytes: Vec<usize>,
     newline: &'static str,
-    keys: Keys,
+    keys: Keys<'a>,
     /// For each mapping or list that is open, whether the next node is a key; none in a list.
     mappings: Vec<Option<bool>>,
 }
@@ -54,7 +56,7 @@ impl File<'_> {
             Event::Alias(_) => drop(self.node()),
             Event::Scalar(text, style, _, tag) => {
                 if self.node() {
-                    return self.keys.key(text.into_owned());
+                    return self.keys.key(text.into_owned(), self.bytes[span.start.index()]);
                 }
                 let is_value = style == ScalarStyle::Plain
                     && VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));

@@ -1,7 +1,6 @@
 //! Advanced SubStation Alpha: the texts of dialogues; fields, styles, override tags and drawings
 //! stay.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,7 +9,7 @@ use super::pieces::{Piece, Pieces};
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::regex;
+use crate::words::{Span, regex};
 
 /// The number of fields of a dialogue of which no line tells.
 const FIELDS: usize = 10;
@@ -49,7 +48,7 @@ fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
     let newline = if text.contains("\\N") { "\\N" } else { "\\n" };
     let mut is_drawing = false;
     let tags = TAG.find_iter(text).map(|tag| tag.range());
-    for Range { start, end } in tags.chain(std::iter::once(text.len()..text.len())) {
+    for Span { start, end } in tags.chain(std::iter::once(text.len()..text.len())) {
         match &text[at..start] {
             "" => {}
             shape if is_drawing => builder.point(shape),

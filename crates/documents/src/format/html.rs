@@ -4,7 +4,6 @@ pub(super) mod attributes;
 mod lexer;
 mod tags;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use self::lexer::{LexedText, Token, TokenKind, lex};
@@ -13,7 +12,7 @@ use super::pieces::{Piece, Pieces};
 use crate::block::Block;
 use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
-use crate::words::{Mark, has_letters, mark, single_spaced, within};
+use crate::words::{Mark, Span, has_letters, mark, single_spaced, within};
 
 /// Most bytes of code that a block has as text.
 const LONGEST_CODE: usize = 1000;
@@ -25,13 +24,13 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
 }
 
 /// The values of the attributes of `page` that are translated, with their blocks.
-pub(super) fn texts(page: &str) -> Vec<(Range<usize>, Block)> {
-    let block = |range: Range<usize>| Some((range.clone(), attributes::block(page, range)?));
+pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
+    let block = |range: Span| Some((range.clone(), attributes::block(page, range)?));
     read(page).1.into_iter().filter_map(block).collect()
 }
 
 /// The pieces of a text, and the values of its attributes that readers see.
-fn read(text: &str) -> (Vec<Piece>, Vec<Range<usize>>) {
+fn read(text: &str) -> (Vec<Piece>, Vec<Span>) {
     let lexed = lex(text);
     let entities = Arc::new(lexer::entities(&lexed.masked, &lexed.tokens));
     let (pieces, regions, texts) = (Pieces::default(), Vec::new(), Vec::new());
@@ -45,7 +44,7 @@ fn read(text: &str) -> (Vec<Piece>, Vec<Range<usize>>) {
 }
 
 /// Tags as text, for inline HTML in other formats: its role in a block.
-pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
+pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     match lexed.tokens.as_slice() {
         [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
@@ -74,7 +73,7 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
 }
 
 /// The element `raw`, which stays unchanged.
-pub(super) fn inline_element(raw: &str, builder: &mut Builder) {
+pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
     let content = if hidden { String::new() } else { content(raw, &lexed.tokens) };
@@ -99,7 +98,7 @@ struct Parser<'a> {
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
     regions: Vec<(usize, bool)>,
     /// The values of attributes that readers see.
-    texts: Vec<Range<usize>>,
+    texts: Vec<Span>,
 }
 
 impl Parser<'_> {
@@ -166,7 +165,7 @@ impl Parser<'_> {
 
     /// Returns whether the comment or instruction `range` is alone on its lines, and no sentence
     /// goes on behind it; or has no end.
-    fn stands_alone(&self, range: &Range<usize>) -> bool {
+    fn stands_alone(&self, range: &Span) -> bool {
         let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         let blank = [' ', '\t'];
         let ends = |c: char| c == '\n' || c == '\r';
@@ -238,7 +237,7 @@ impl Parser<'_> {
             && !self.lexed.has_blocks(index, end)
     }
 
-    fn add_text(&mut self, range: Range<usize>) {
+    fn add_text(&mut self, range: Span) {
         let templates = &self.lexed.templates;
         let inside = &templates[within(templates, |template| template, &range)];
         let builder = self.pieces.builder(range.start);

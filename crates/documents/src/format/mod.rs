@@ -8,7 +8,6 @@ mod srt;
 mod text;
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use burnformer_glossary::changed;
@@ -20,6 +19,7 @@ pub(crate) use self::text::messages;
 use crate::block::Block;
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::render::{Layout, breaks, render};
+use crate::words::Span;
 
 /// A text in a tag or an image that readers see, as it is and as a block.
 pub(crate) type Attribute = (String, Block);
@@ -146,7 +146,7 @@ impl Format {
             Self::Markdown => markdown::texts(text),
             _ => Vec::new(),
         };
-        let mark = |(number, (range, _)): (usize, &(Range<usize>, Block))| {
+        let mark = |(number, (range, _)): (usize, &(Span, Block))| {
             (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
         };
         let marks: Vec<_> = texts.iter().enumerate().map(mark).collect();

@@ -1,16 +1,14 @@
 //! The pieces of a document, in the order in which they are read.
 
-use std::ops::Range;
-
 use crate::block::Block;
 use crate::builder::{Builder, Space};
-use crate::words::{has_letters, moved};
+use crate::words::{Span, has_letters, moved};
 
 /// A part of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     /// Bytes of the document that stay unchanged.
-    Verbatim(Range<usize>),
+    Verbatim(Span),
     Block(Box<Block>),
 }
 
@@ -56,7 +54,7 @@ impl Pieces {
     }
 
     /// Adds `pieces`, into which `range` of the document was divided.
-    pub(super) fn insert(&mut self, range: Range<usize>, pieces: Vec<Piece>) {
+    pub(super) fn insert(&mut self, range: Span, pieces: Vec<Piece>) {
         self.all.push(Piece::Verbatim(self.written..range.start));
         self.all.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Verbatim(part) => Piece::Verbatim(moved(&part, 0, range.start)),

@@ -1,6 +1,5 @@
 //! SubRip: numbers and times stay, every subtitle is a block.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -9,7 +8,7 @@ use super::Piece;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{has_letters, regex};
+use crate::words::{Span, has_letters, regex};
 
 static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
@@ -29,7 +28,7 @@ pub(super) fn is_known(line: &str) -> bool {
 }
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let lines: Vec<Range<usize>> = LINE.find_iter(text).map(|line| line.range()).collect();
+    let lines: Vec<Span> = LINE.find_iter(text).map(|line| line.range()).collect();
     let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();
     let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
     let is_blank = |line: usize| text[lines[line].clone()].trim().is_empty();
@@ -59,7 +58,7 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
 }
 
 /// The lines of one subtitle. The words of each speaker of a dialogue are a block.
-fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
+fn subtitle(text: &str, lines: &[Span], pieces: &mut Vec<Piece>) {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
@@ -84,7 +83,7 @@ fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
     }
 }
 
-fn block(text: &str, lines: &[Range<usize>]) -> Block {
+fn block(text: &str, lines: &[Span]) -> Block {
     let mut builder = Builder::new(Space::Keep);
     let mut breaks = Vec::new();
     for (number, line) in lines.iter().enumerate() {

@@ -1,7 +1,6 @@
 //! Plain text: every line is a paragraph, and so are lines that a message of ICU joins; tabulators
 //! divide it into cells.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use burnformer_glossary::{arms, parts};
@@ -11,7 +10,7 @@ use super::Piece;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{has_letters, regex};
+use crate::words::{Span, has_letters, regex};
 
 /// Indentation and marks of lists and quotations.
 static PREFIX: LazyLock<Regex> =
@@ -44,7 +43,7 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 /// The plurals and selects of ICU.
-pub(crate) fn messages(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn messages(text: &str) -> Vec<Span> {
     if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
         return Vec::new();
     }
@@ -52,7 +51,7 @@ pub(crate) fn messages(text: &str) -> Vec<Range<usize>> {
     all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
-fn paragraph(text: &str, range: Range<usize>) -> Piece {
+fn paragraph(text: &str, range: Span) -> Piece {
     let slice = &text[range.clone()];
     if !has_letters(slice) {
         return Piece::Verbatim(range);

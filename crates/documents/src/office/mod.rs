@@ -75,27 +75,26 @@ impl Office {
             if !kind.has_text(&name) {
                 continue;
             }
+            let fault = |fault: &str| BrokenFile(format!("{name}: {fault}"));
             let mut bytes = Vec::new();
             file.take(room + 1).read_to_end(&mut bytes).map_err(|error| broken(error.into()))?;
             room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
-                let fault =
-                    "the document unpacks to more than the 64 MiB of XML that are read; divide it";
-                BrokenFile(format!("{name}: {fault}"))
+                fault(
+                    "the document unpacks to more than the 64 MiB of XML that are read; divide it",
+                )
             })?;
             let xml = String::from_utf8(bytes).map_err(|_| {
-                let fault =
-                    "the text is encrypted or not UTF-8; save the document without a password";
-                BrokenFile(format!("{name}: {fault}"))
+                fault("the text is encrypted or not UTF-8; save the document without a password")
             })?;
             if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
-                let fault = "the file defines entities, which no office program writes; save the document again";
-                return Err(BrokenFile(format!("{name}: {fault}")));
+                return Err(fault(
+                    "the file defines entities, which no office program writes; save the document again",
+                ));
             }
             if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
                 continue; // Its texts are in another file.
             }
-            let paragraphs =
-                paragraphs(&xml, kind).map_err(|fault| BrokenFile(format!("{name}: {fault}")))?;
+            let paragraphs = paragraphs(&xml, kind).map_err(|error| fault(&error))?;
             parts.push(Part { index, xml, paragraphs });
         }
         Ok(Self { archive, parts })

@@ -1,9 +1,9 @@
 //! Paragraphs of XML as HTML, and back.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::kind::{OfficeKind, breaks, is_kept, is_void};
+use crate::words::Span;
 use crate::xml::{Element, elements};
 
 /// A paragraph with words.
@@ -12,7 +12,7 @@ pub(super) struct Paragraph {
     /// The first byte of its start tag.
     start: usize,
     /// The bytes between its tags.
-    inner: Range<usize>,
+    inner: Span,
     /// Its text, with `<i id=N>` for element N, and `<img id=N>` or `<br id=N>` for point N.
     pub(super) html: String,
     marks: Vec<Mark>,
@@ -25,7 +25,7 @@ pub(super) struct Paragraph {
 struct Mark {
     open: String,
     /// The bytes of a point, which may have paragraphs in them.
-    range: Range<usize>,
+    range: Span,
     close: String,
     /// If true, text is written within `open` and `close`, and nothing else is.
     is_run: bool,
@@ -95,7 +95,7 @@ impl Part<'_> {
     }
 
     /// The bytes between the children of an element.
-    fn gaps(&self, index: usize) -> impl Iterator<Item = Range<usize>> {
+    fn gaps(&self, index: usize) -> impl Iterator<Item = Span> {
         let inner = &self.all[index].inner;
         let outers = self.children[index].iter().map(|&child| &self.all[child].outer);
         let starts = [inner.start].into_iter().chain(outers.clone().map(|outer| outer.end));
@@ -212,7 +212,7 @@ impl Draft {
         self.marks.len() - 1
     }
 
-    fn point(&mut self, around: [&str; 2], range: Range<usize>, tag: &'static str) {
+    fn point(&mut self, around: [&str; 2], range: Span, tag: &'static str) {
         let [open, close] = around.map(String::from);
         self.items.push(Item::Point(self.marks.len(), tag));
         self.marks.push(Mark { open, range, close, is_run: false });
@@ -262,7 +262,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The bytes of `range` with the paragraphs in them.
-    fn range(&self, range: Range<usize>) -> String {
+    fn range(&self, range: Span) -> String {
         let (mut out, mut at) = (String::new(), range.start);
         let first = self.paragraphs.partition_point(|known| known.start < range.start);
         let within = self.paragraphs[first..].iter().zip(&self.translated[first..]);

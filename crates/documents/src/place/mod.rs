@@ -8,22 +8,17 @@
 mod rest;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use crate::align::Alignment;
 use crate::block::{Block, Kind, Node};
-use crate::words::{trim, within};
+use crate::words::{Span, trim, within};
 
 /// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at
 /// 512.
 const DEEPEST: usize = 100;
 
 /// For each node of `block`, its bytes in the translation. `atoms` says where the atoms are there.
-pub(crate) fn place(
-    block: &Block,
-    alignment: &Alignment,
-    atoms: &[(usize, Range<usize>)],
-) -> Vec<Range<usize>> {
+pub(crate) fn place(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<Span> {
     let mut places = vec![0..0; block.nodes.len()];
     for (atom, place) in atoms {
         if let Some(node) = block.atoms[*atom].node {
@@ -69,14 +64,14 @@ struct Family<'a> {
     block: &'a Block,
     alignment: &'a Alignment,
     /// The element in the source.
-    source: Range<usize>,
+    source: Span,
     /// The element in the translation.
-    window: Range<usize>,
+    window: Span,
     children: &'a [usize],
 }
 
 impl Family<'_> {
-    fn place(&self, places: &mut [Range<usize>]) {
+    fn place(&self, places: &mut [Span]) {
         let mut used = Used::default();
         for &child in self.children.iter().filter(|&&child| self.is_atom(child)) {
             self.take(std::mem::take(&mut places[child]), child, &mut used);
@@ -106,7 +101,7 @@ impl Family<'_> {
 
     /// End tags without a beginning keep their order, and what follows an element without an end is
     /// in it, as in the source.
-    fn keep_unpaired(&self, places: &mut [Range<usize>]) {
+    fn keep_unpaired(&self, places: &mut [Span]) {
         let nodes = &self.block.nodes;
         let is_end = |child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"));
         let ends: Vec<usize> = self.children.iter().copied().filter(is_end).collect();
@@ -123,8 +118,8 @@ impl Family<'_> {
     }
 
     /// Very deep markup: the first element gets the window.
-    fn place_unaligned(&self, places: &mut [Range<usize>]) {
-        let Range { start, end } = self.window;
+    fn place_unaligned(&self, places: &mut [Span]) {
+        let Span { start, end } = self.window;
         let mut at = start;
         for &child in self.children {
             let element = matches!(self.block.nodes[child].kind, Kind::Element { .. });
@@ -159,7 +154,7 @@ impl Family<'_> {
     }
 
     /// Gives `range` to `child` if it is free, not empty and in the window.
-    fn take(&self, range: Range<usize>, child: usize, used: &mut Used) {
+    fn take(&self, range: Span, child: usize, used: &mut Used) {
         let inside = self.window.start <= range.start && range.end <= self.window.end;
         if inside && !range.is_empty() && used.is_free(&range) {
             used.insert(range, child);
@@ -242,7 +237,7 @@ impl Family<'_> {
         all
     }
 
-    fn extended(&self, run: Range<usize>, child: usize, limits: Range<usize>) -> Range<usize> {
+    fn extended(&self, run: Span, child: usize, limits: Span) -> Span {
         let text = &self.block.text;
         let source = &self.block.nodes[child].range;
         let mut units = self.alignment.units_in(&run);
@@ -263,12 +258,7 @@ impl Family<'_> {
     }
 
     /// `run` with the white space around it, where the element has white space at its ends.
-    fn with_space(
-        &self,
-        mut run: Range<usize>,
-        child: usize,
-        limits: Range<usize>,
-    ) -> Range<usize> {
+    fn with_space(&self, mut run: Span, child: usize, limits: Span) -> Span {
         let target = &self.alignment.target;
         let source = &self.block.text[self.block.nodes[child].range.clone()];
         if source.starts_with(char::is_whitespace) {
@@ -285,7 +275,7 @@ impl Family<'_> {
 /// Consecutive units of one child.
 struct Run {
     child: usize,
-    units: Range<usize>,
+    units: Span,
     bytes: usize,
 }
 
@@ -298,12 +288,12 @@ struct Used {
 }
 
 impl Used {
-    fn insert(&mut self, range: Range<usize>, node: usize) {
+    fn insert(&mut self, range: Span, node: usize) {
         self.parts.insert(range.start, (range.end, node));
         self.nodes.insert(node);
     }
 
-    fn is_free(&self, range: &Range<usize>) -> bool {
+    fn is_free(&self, range: &Span) -> bool {
         let before = self.parts.range(..range.end).next_back();
         before.is_none_or(|(_, &(end, _))| end <= range.start)
     }

@@ -1,10 +1,8 @@
 //! Elements whose words are not aligned to a run, elements without text, and points.
 
-use std::ops::Range;
-
 use super::{Family, Used};
 use crate::block::Kind;
-use crate::words::{floor, has_words};
+use crate::words::{Span, floor, has_words};
 
 /// The distance from its expected position within which a mark is looked for, in bytes.
 const REACH: usize = 256;
@@ -20,8 +18,7 @@ impl Family<'_> {
             false if text.trim().is_empty() => self.white_space(source),
             false => self.same_text(source, used),
         };
-        let inside =
-            |range: &Range<usize>| self.window.start <= range.start && range.end <= self.window.end;
+        let inside = |it: &Span| self.window.start <= it.start && it.end <= self.window.end;
         if let Some(range) = range.filter(|range| inside(range) && used.is_free(range)) {
             let before = used.parts.range(..range.start).next_back();
             let low = before.map_or(self.window.start, |(_, &(end, _))| end);
@@ -31,7 +28,7 @@ impl Family<'_> {
         }
     }
 
-    fn shared_word(&self, source: &Range<usize>, used: &Used) -> Option<Range<usize>> {
+    fn shared_word(&self, source: &Span, used: &Used) -> Option<Span> {
         let pieces = self.alignment.pieces_in(source);
         let piece = (!pieces.is_empty()).then_some(pieces.start)?;
         let word = self.alignment.word_of(piece);
@@ -41,7 +38,7 @@ impl Family<'_> {
         ranges.into_iter().find(|range| used.is_free(range))
     }
 
-    fn same_text(&self, source: &Range<usize>, used: &Used) -> Option<Range<usize>> {
+    fn same_text(&self, source: &Span, used: &Used) -> Option<Span> {
         let target = &self.alignment.target;
         let text = self.block.text[source.clone()].trim();
         let expected = self.position(source.start, false);
@@ -55,7 +52,7 @@ impl Family<'_> {
         free.min_by_key(|range| (range.start.abs_diff(expected), range.start < expected))
     }
 
-    fn white_space(&self, source: &Range<usize>) -> Option<Range<usize>> {
+    fn white_space(&self, source: &Span) -> Option<Span> {
         let at = self.position(source.start, false);
         let rest = self.alignment.target.get(at..self.window.end)?;
         let space = rest.len() - rest.trim_start().len();

@@ -11,6 +11,7 @@ mod messages;
 mod office;
 mod others;
 mod pages;
+mod plurals;
 mod properties;
 mod sentences;
 mod srt;

@@ -25,8 +25,7 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let months = sides.concat().into_iter().filter_map(|number| Some(number.month?.0 + 1));
     let months: BTreeSet<String> = months.map(|month| month.to_string()).collect();
     let [missing, extra] = unmatched(sides);
-    let has =
-        |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|number| number.kind == kind));
+    let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|it| it.kind == kind));
     // 3:2 is not 2:3.
     if has(Kind::Sequence) == [true, true] {
         return false;

@@ -1,18 +1,16 @@
 //! Removes from sentences the parts that a translation has to keep, and restores them in the
 //! translation, next to the same neighbours.
 
-use std::ops::Range;
-
 use super::glue::{around, glued, is_alike, needs_space};
-use crate::words::{Mark, floor, is_in_word, is_letter, mark, past};
+use crate::words::{Mark, Span, floor, is_in_word, is_letter, mark, past};
 
 /// A piece of a translation, usually a token, and the piece of the source that it is aligned to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Bytes of the source text.
-    pub source: Range<usize>,
+    pub source: Span,
     /// Bytes of the translated text.
-    pub target: Range<usize>,
+    pub target: Span,
 }
 
 /// A sentence with gaps in place of parts that its translation has to keep.
@@ -22,7 +20,7 @@ pub struct Cloze<'a> {
     /// The rest of the sentence.
     pub text: String,
     /// The bytes that are left: the start in `text`, and the range in `source`.
-    kept: Vec<(usize, Range<usize>)>,
+    kept: Vec<(usize, Span)>,
     gaps: Vec<Gap>,
 }
 
@@ -32,7 +30,7 @@ struct Gap {
     /// The position of the gap in [`Cloze::text`].
     at: usize,
     /// The bytes of the part in the source.
-    range: Range<usize>,
+    range: Span,
     /// If true, the part belongs to the word after it, as a number belongs to the noun that it
     /// counts.
     counts: bool,
@@ -51,8 +49,8 @@ pub struct FilledCloze {
 
 impl<'a> Cloze<'a> {
     /// `source` without `parts`, which are sorted, and without what is glued to them.
-    pub fn without(source: &'a str, parts: impl Iterator<Item = Range<usize>>) -> Self {
-        let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();
+    pub fn without(source: &'a str, parts: impl Iterator<Item = Span>) -> Self {
+        let mut ranges: Vec<(Span, bool)> = Vec::new();
         for part in parts {
             let mut own = (glued(source, part.clone()), counts(&source[part]));
             while let Some((last, counts)) =
@@ -75,7 +73,7 @@ impl<'a> Cloze<'a> {
         gapped
     }
 
-    fn keep(&mut self, range: Range<usize>) {
+    fn keep(&mut self, range: Span) {
         let slice = &self.source[range.clone()];
         if slice.chars().next().is_some_and(closes) {
             self.trim_end();
@@ -104,8 +102,7 @@ impl<'a> Cloze<'a> {
         };
         let links: Vec<&Link> = links.iter().filter(is_valid).collect();
         let places = Places::new(self, translation, &links);
-        let mut all: Vec<(usize, &Gap)> =
-            self.gaps.iter().map(|gap| (places.of(gap), gap)).collect();
+        let mut all: Vec<(usize, &Gap)> = self.gaps.iter().map(|it| (places.of(it), it)).collect();
         all.sort_by_key(|(place, _)| *place);
         let (mut filled, mut at) = (FilledCloze::default(), 0);
         let mut shifts = vec![(0, 0)];
@@ -160,7 +157,7 @@ impl<'a> Cloze<'a> {
 
 impl FilledCloze {
     /// The position of `part` of the source in the text, if it is in a gap.
-    pub fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
+    pub fn place(&self, part: &Span) -> Option<Span> {
         let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
         let Link { source, target } = &self.gaps[next.checked_sub(1)?];
         let start = target.start + (part.start - source.start);
@@ -243,7 +240,6 @@ fn joins(source: &str, end: usize, start: usize) -> bool {
 /// Returns whether the part is a number that counts something, and no year, or a placeholder for
 /// one.
 fn counts(part: &str) -> bool {
-    let is_year =
-        part.len() == 4 && part.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));
+    let is_year = part.len() == 4 && part.parse().is_ok_and(|it: u32| (1000..2100).contains(&it));
     part.starts_with(|c: char| c.is_numeric()) && !is_year || part.starts_with("%d")
 }

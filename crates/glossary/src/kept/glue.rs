@@ -1,10 +1,8 @@
 //! The signs and letters that belong to a part, and the spaces beside it.
 
-use std::ops::Range;
-
 use super::number::ENDINGS;
 use super::words::{month_beside, scale_word, with_units};
-use crate::words::{Mark, is_in_word, is_letter, is_unspaced, mark};
+use crate::words::{Mark, Span, is_in_word, is_letter, is_unspaced, mark};
 
 /// The largest number of letters of a word that is kept with a part because it is glued to it.
 const MOST_LETTERS: usize = 24;
@@ -15,7 +13,7 @@ const MOST_SIGNS: usize = 4;
 
 /// `part` with what belongs to it: a currency, a percentage, the full stop of an ordinal number,
 /// brackets and quotes, signs without a space between, and words that cannot stand alone.
-pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
+pub(super) fn glued(source: &str, part: Span) -> Span {
     let mut range = part;
     // Brackets around a part can be a part of a name: `f(5).x`.
     for _ in 0..3 {
@@ -30,14 +28,14 @@ pub(super) fn glued(source: &str, part: Range<usize>) -> Range<usize> {
 
 /// `part` with its month, or with the word that multiplies it and its unit, currency or percentage,
 /// which may have a space between, or a full stop.
-fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
+fn with_signs(source: &str, part: Span) -> Span {
     if !source[part.clone()].ends_with(|c: char| c.is_numeric()) {
         return part;
     }
     let month = month_beside(source, &part).map_or(part.clone(), |(_, month)| month);
     let (scale, powers) = scale_word(&source[part.end..]);
     let wider = if powers.is_empty() { part.end } else { part.end + scale.end };
-    let (Range { mut start, mut end }, _) = with_units(source, part.start..wider);
+    let (Span { mut start, mut end }, _) = with_units(source, part.start..wider);
     (start, end) = (start.min(month.start), end.max(month.end));
     let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
     if source[end..].strip_prefix(". ").is_some_and(is_ordinal) {
@@ -49,7 +47,7 @@ fn with_signs(source: &str, part: Range<usize>) -> Range<usize> {
 /// `part` with the signs beside it and with short words behind them (`a=5`, `5-s`), an ending or a
 /// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case put
 /// spaces elsewhere, or particles at words.
-fn with_words(source: &str, part: Range<usize>) -> Range<usize> {
+fn with_words(source: &str, part: Span) -> Span {
     let (before, after) = (&source[..part.start], &source[part.end..]);
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
     let is_number = source[part.clone()].starts_with(char::is_numeric);
@@ -93,7 +91,7 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
 }
 
 /// `part` with brackets or quotes directly around it, which would be left empty.
-fn in_brackets(source: &str, part: Range<usize>) -> Range<usize> {
+fn in_brackets(source: &str, part: Span) -> Span {
     match around(source, &part).map(|c| c.map(|c| (mark(c), c.len_utf8()))) {
         [Some((Mark::Open, left)), Some((Mark::Close, right))]
         | [Some((Mark::Quote, left)), Some((Mark::Quote, right))] => {
@@ -104,7 +102,7 @@ fn in_brackets(source: &str, part: Range<usize>) -> Range<usize> {
 }
 
 /// The characters of `source` before and behind `range`.
-pub(super) fn around(source: &str, range: &Range<usize>) -> [Option<char>; 2] {
+pub(super) fn around(source: &str, range: &Span) -> [Option<char>; 2] {
     [source[..range.start].chars().next_back(), source[range.end..].chars().next()]
 }
 

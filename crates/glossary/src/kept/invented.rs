@@ -1,11 +1,10 @@
 //! Placeholders that a translation has and its source lacks.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::parts::{Part, PartKind, may_have_verbatim, parts};
 use super::words::{PERCENT, has_unit};
-use crate::words::{Mark, is_letter, mark};
+use crate::words::{Mark, Span, is_letter, mark};
 
 /// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
 /// HTML do not count, nor does a colon before a word, which many sentences have.
@@ -14,12 +13,12 @@ const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|
 /// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
 /// ranges of bytes, in order, and their new texts. A word behind a sign stays, and so does what
 /// begins with one of `others`.
-pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Range<usize>, String)> {
+pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
     let own = if new.is_empty() { Vec::new() } else { placeholders(source) };
     own.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
-    let is_new = |range: &Range<usize>| {
+    let is_new = |range: &Span| {
         let part = &translation[range.clone()];
         match known.get_mut(part) {
             Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
@@ -29,10 +28,9 @@ pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Range<
     new.into_iter().filter(is_new).map(|range| without(translation, range)).collect()
 }
 
-fn placeholders(text: &str) -> Vec<Range<usize>> {
+fn placeholders(text: &str) -> Vec<Span> {
     let all = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
-    let begins =
-        |part: &Part| OPENING.iter().any(|sign| text[part.range.clone()].starts_with(sign));
+    let begins = |it: &Part| OPENING.iter().any(|sign| text[it.range.clone()].starts_with(sign));
     let all = all.into_iter().filter(|part| part.kind == PartKind::Verbatim && begins(part));
     all.map(|part| part.range).collect()
 }
@@ -51,7 +49,7 @@ fn is_amount(part: &str, source: &str) -> bool {
 }
 
 /// The change that removes the placeholder at `range`, with the space before it.
-fn without(text: &str, range: Range<usize>) -> (Range<usize>, String) {
+fn without(text: &str, range: Span) -> (Span, String) {
     let word = text[range.clone()].trim_start_matches(['%', '$']);
     let is_directive = word.len() < 4 && word.starts_with(['h', 'j', 'l', 'q', 't', 'z']);
     if word.len() > 1 && !is_directive && word.chars().all(is_letter) {

@@ -19,11 +19,11 @@ pub use placeholders::arms;
 pub use writing::{Writing, changed};
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::Term;
+use crate::words::Span;
 use compare::numbers_stay;
 use number::numbers;
 use parts::may_have_verbatim;
@@ -33,7 +33,7 @@ use words::NumberWords;
 /// of its numbers, and has no other placeholder. If only numbers have changed, returns those of
 /// `source` as terms, otherwise an empty list. Symbols may be lost, because words replace them, but
 /// not `others`, further parts.
-pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<Vec<Term>> {
+pub fn lost(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
     if !invented(source, translation, &[]).is_empty() {
         return Some(Vec::new());
     }
@@ -42,7 +42,7 @@ pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<
     }
     let parts = if may_have_verbatim(source) { parts(source) } else { Vec::new() };
     let parts = parts.into_iter().filter(|part| part.kind == PartKind::Verbatim);
-    let mut parts: Vec<Range<usize>> = parts.map(|part| part.range).collect();
+    let mut parts: Vec<Span> = parts.map(|part| part.range).collect();
     parts.extend_from_slice(others);
     let Some(places) = places_of_texts(source, &parts, translation) else {
         return Some(Vec::new());
@@ -53,8 +53,7 @@ pub fn lost(source: &str, others: &[Range<usize>], translation: &str) -> Option<
     }
     let term = |source: &str, targets| Term { source: source.into(), targets };
     let words = NumberWords::new(&left);
-    let numbers =
-        numbers(&rest, true).into_iter().filter(|own| !own.is_spelled(Some(&words), false));
+    let numbers = numbers(&rest, true).into_iter().filter(|it| !it.is_spelled(Some(&words), false));
     Some(numbers.map(|own| term(&own.text, own.forms())).collect())
 }
 
@@ -65,29 +64,21 @@ pub fn may_have_parts(text: &str) -> bool {
 
 /// The ranges in `translation` of the `parts` of `source`, which are sorted. `None` if a part does
 /// not occur equally often, or if the value of another number changes.
-pub fn places(
-    source: &str,
-    parts: &[Range<usize>],
-    translation: &str,
-) -> Option<Vec<Range<usize>>> {
+pub fn places(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let places = places_of_texts(source, parts, translation)?;
     let stay = numbers_stay(&blank(source, parts), &blank(translation, &places));
     stay.then_some(places)
 }
 
 /// Like [`places`], whatever the numbers are.
-fn places_of_texts(
-    source: &str,
-    parts: &[Range<usize>],
-    translation: &str,
-) -> Option<Vec<Range<usize>>> {
+fn places_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let texts = parts.iter().map(|part| &source[part.clone()]);
     let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts.clone());
-    let mut found: BTreeMap<&str, Vec<Range<usize>>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for own in finder.ok()?.find_iter(translation) {
         found.entry(&translation[own.range()]).or_default().push(own.range());
     }
-    let is_whole = |range: &Range<usize>| is_whole(translation, range);
+    let is_whole = |range: &Span| is_whole(translation, range);
     // Between scripts without spaces, the words around a part touch it.
     for places in found.values_mut().filter(|places| places.iter().any(is_whole)) {
         places.retain(is_whole);
@@ -98,7 +89,7 @@ fn places_of_texts(
 }
 
 /// Returns whether `text[range]` is not part of a longer word.
-fn is_whole(text: &str, range: &Range<usize>) -> bool {
+fn is_whole(text: &str, range: &Span) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (before, own, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
     !(word(own.chars().next()) && word(before.chars().next_back())
@@ -106,7 +97,7 @@ fn is_whole(text: &str, range: &Range<usize>) -> bool {
 }
 
 /// `text` with a space in place of each of `ranges`.
-pub fn blank(text: &str, ranges: &[Range<usize>]) -> String {
+pub fn blank(text: &str, ranges: &[Span]) -> String {
     let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
     spaces.sort_by_key(|(range, _)| range.start);
     changed(text, &spaces)

@@ -1,12 +1,10 @@
 //! Numbers with the values that they may have in the notations of different languages.
 
-use std::ops::Range;
-
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
 
 use super::words::{Sign, is_afternoon, is_clock, month_beside, scale_word, sign, with_units};
-use crate::words::is_in_word;
+use crate::words::{Span, is_in_word};
 
 /// The largest number of letters beside a number that are looked at.
 const MOST_LETTERS: usize = 20;
@@ -18,7 +16,7 @@ pub(super) const ENDINGS: [&str; 7] = ["st", "nd", "rd", "th", "er", "s", "e"];
 #[derive(Clone, Debug)]
 pub(super) struct Number {
     /// Bytes of the text, with the sign.
-    pub range: Range<usize>,
+    pub range: Span,
     /// The text of `range`, with the letters that belong to it.
     pub text: String,
     /// The values that it may have, each in one form: `1.234` is a fraction in English and a
@@ -30,7 +28,7 @@ pub(super) struct Number {
     pub units: Vec<usize>,
     pub kind: Kind,
     /// The month beside a day or a year, with the bytes of its name.
-    pub month: Option<(usize, Range<usize>)>,
+    pub month: Option<(usize, Span)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +69,7 @@ pub(super) fn is_fraction(c: char) -> bool {
 
 /// The number that begins at `start`, perhaps with a whole number, and ends with the fraction at
 /// `sign`.
-fn fraction(text: &str, start: usize, sign: Range<usize>) -> Number {
+fn fraction(text: &str, start: usize, sign: Span) -> Number {
     let whole = text[start..sign.start].chars().filter_map(super::scan::digit).collect::<String>();
     let parts: String = text[sign.clone()].nfkc().collect();
     let (above, below) = parts.split_once('\u{2044}').unwrap_or_default();
@@ -87,7 +85,7 @@ fn fraction(text: &str, start: usize, sign: Range<usize>) -> Number {
     Number { range, text: text[wider].into(), values, parts, units, kind, month: None }
 }
 
-fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
+fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     let items: Vec<&[Group]> = groups.chunk_by(|_, next| !is_between(next.separator)).collect();
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let (mut values, mut parts) = (Vec::new(), Vec::new());
@@ -118,10 +116,7 @@ fn number(text: &str, range: Range<usize>, groups: &[Group]) -> Number {
     add_times(groups, after, &mut values);
     let scale = scale_word(after).1;
     if !scale.is_empty() {
-        values = scale
-            .iter()
-            .flat_map(|&by| values.iter().map(move |value| scaled(value, by)))
-            .collect();
+        values = scale.iter().flat_map(|&by| values.iter().map(move |it| scaled(it, by))).collect();
     }
     let sign = if items.len() == 1 { sign(before) } else { Sign::None };
     add_sign(sign, &mut values);
@@ -263,7 +258,7 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
 
 /// Returns whether letters touch the number, and the range with those that belong to it: all before
 /// it (A4), a unit behind it (5m).
-fn word_around(text: &str, range: Range<usize>) -> (bool, Range<usize>) {
+fn word_around(text: &str, range: Span) -> (bool, Span) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start].chars().rev().take_while(in_word).take(MOST_LETTERS);
     let before = match letters.map(char::len_utf8).sum() {

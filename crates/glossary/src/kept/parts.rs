@@ -1,19 +1,18 @@
 //! Addresses, placeholders, code and symbols, and numbers.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::{is_fraction, numbers};
 use super::placeholders::{is_command, message};
-use crate::words::{Mark, floor, mark};
+use crate::words::{Mark, Span, floor, mark};
 
 /// A part of a sentence that its translation has to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Bytes of the text.
-    pub range: Range<usize>,
+    pub range: Span,
     /// The rule by which the part is kept.
     pub kind: PartKind,
 }
@@ -104,8 +103,8 @@ pub fn parts(text: &str) -> Vec<Part> {
             None => {}
         }
     }
-    let ends: Vec<Range<usize>> = all.iter().map(|part: &Part| part.range.clone()).collect();
-    let is_free = |range: &Range<usize>| {
+    let ends: Vec<Span> = all.iter().map(|part: &Part| part.range.clone()).collect();
+    let is_free = |range: &Span| {
         let next = ends.partition_point(|part| part.end <= range.start);
         ends.get(next).is_none_or(|part| part.start >= range.end)
     };
@@ -149,12 +148,7 @@ fn is_group(after: &str) -> bool {
 
 /// The part that `found` is, if the text around it is as it has to be; the part before it ends at
 /// `last`.
-fn part(
-    text: &str,
-    (range, name): (Range<usize>, &str),
-    last: usize,
-    has_groups: bool,
-) -> Option<Part> {
+fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) -> Option<Part> {
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let has_case = |c: char| c.is_lowercase() || c.is_uppercase();
     let in_word = |c: Option<char>| c.is_some_and(|c| has_case(c) || c.is_numeric() || c == '_');

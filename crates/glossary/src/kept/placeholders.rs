@@ -1,9 +1,10 @@
 //! Commands of TeX that look like placeholders, and ICU's messages.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
+
+use crate::words::Span;
 
 /// Commands of TeX that begin like an escape; those of four letters or more with any ending.
 const COMMANDS: &str = include_str!("tex.txt");
@@ -23,8 +24,8 @@ static ICU: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
 });
 
-/// The arms of `text` if it is a plural or a select in ICU's messages.
-pub fn arms(text: &str) -> Vec<Range<usize>> {
+/// The names and the texts of the arms of `text` if it is a plural or a select in ICU's messages.
+pub fn arms(text: &str) -> Vec<[Span; 2]> {
     match message(text, 0) {
         Ok((arms, end)) if end == text.len() => arms,
         _ => Vec::new(),
@@ -32,7 +33,7 @@ pub fn arms(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The arms and the end of the message of ICU that begins at `start`; or the end of what is none.
-pub(super) fn message(text: &str, start: usize) -> Result<(Vec<Range<usize>>, usize), usize> {
+pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
     let found = |pattern: usize, at: usize| {
         ICU[pattern].captures(&text[at..crate::words::floor(text, at + 120)])
     };
@@ -41,9 +42,10 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<Range<usize>>, us
     let mut at = start + found(0, start).map(|found| length(&found)).ok_or(start)?;
     while let Some(arm) = found(1, at) {
         has_other |= &arm[1] == "other";
+        let name = arm.get(1).map_or(at..at, |name| at + name.start()..at + name.end());
         let begin = at + length(&arm);
         let end = closing(text, begin).ok_or(text.len())?;
-        arms.push(begin..end);
+        arms.push([name, begin..end]);
         at = end + 1;
     }
     let rest = text[at..].trim_start();

@@ -1,6 +1,6 @@
 //! Runs of digits with the separators between them.
 
-use std::ops::Range;
+use crate::words::Span;
 
 /// Spaces that divide groups of digits.
 const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\u{2009}'];
@@ -25,7 +25,7 @@ pub(super) fn digit(c: char) -> Option<char> {
 
 /// The runs of `text` from left to right. With `joined`, spaces between groups of three digits
 /// belong to a run.
-pub(super) fn runs(text: &str, joined: bool) -> Vec<(Range<usize>, Vec<Group>)> {
+pub(super) fn runs(text: &str, joined: bool) -> Vec<(Span, Vec<Group>)> {
     let (mut all, mut at) = (Vec::new(), 0);
     while let Some(start) = text[at..].find(|c| digit(c).is_some()).map(|begin| at + begin) {
         let (digits, mut end) = digits(text, start);

@@ -1,8 +1,6 @@
 //! Words that stand for numbers or belong to them, in the languages that most models know.
 
-use std::ops::Range;
-
-use crate::words::{floor, is_unspaced};
+use crate::words::{Span, floor, is_unspaced};
 
 /// Signs and abbreviations beside a number, a tab, and the beginnings of the words that can stand
 /// for them, in which `_` is a space; a unit on each line, percentages first.
@@ -32,7 +30,7 @@ const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", 
 /// The index of percentages in [`UNITS`].
 pub(super) const PERCENT: usize = 0;
 /// The indices of currencies, which may stand before their numbers.
-const CURRENCIES: Range<usize> = 2..24;
+const CURRENCIES: Span = 2..24;
 
 /// The entry of [`UNITS`] whose sign or abbreviation begins `text` as a whole word, and its bytes.
 fn unit_at(text: &str) -> Option<(usize, usize)> {
@@ -48,7 +46,7 @@ fn unit_at(text: &str) -> Option<(usize, usize)> {
 }
 
 /// `number`, a range of `text`, with the unit or currency beside it, and the indices of these.
-pub(super) fn with_units(text: &str, number: Range<usize>) -> (Range<usize>, Vec<usize>) {
+pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<usize>) {
     let blanks = [' ', '\u{a0}', '\u{202f}'];
     let (mut range, mut units) = (number, Vec::new());
     let after = text[range.end..].trim_start_matches(blanks);
@@ -124,7 +122,7 @@ pub(super) fn is_label(before: &str) -> bool {
 
 /// The bytes of the word at the beginning of `after` that multiplies a number, without the space
 /// before it but with the full stop of an abbreviation, and its powers of ten.
-pub(super) fn scale_word(after: &str) -> (Range<usize>, Vec<usize>) {
+pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
     let rest = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
     let word = first_word(rest);
     let (mut entries, mut best) = (SCALES.split_whitespace(), ("", ""));
@@ -140,14 +138,10 @@ pub(super) fn scale_word(after: &str) -> (Range<usize>, Vec<usize>) {
     (start..end, best.1.split(',').filter_map(|power| power.parse().ok()).collect())
 }
 
-/// The name of ten to one of `powers` behind the number `value`, in the language `into` for a word
-/// of `from`: a billion is the larger power but in English.
-pub(super) fn scale_name(
-    powers: &[usize],
-    value: &str,
-    [from, into]: [usize; 2],
-) -> Option<String> {
-    let power = if from == 0 { powers.first() } else { powers.last() };
+/// The name of ten to one of the powers `all` behind the number `value`, in the language `into` for
+/// a word of `from`: a billion is the larger power but in English.
+pub(super) fn scale_name(all: &[usize], value: &str, [from, into]: [usize; 2]) -> Option<String> {
+    let power = if from == 0 { all.first() } else { all.last() };
     let row = power.filter(|&power| power % 3 == 0)? / 3;
     let name = SCALE_NAMES.lines().nth(row - 1)?.split(' ').nth(into)?;
     let (one, others) = name.split_once('|').unwrap_or((name, name));
@@ -172,8 +166,7 @@ impl NumberWords {
         let mut all = Self { half, ..Self::default() };
         let words = lower.split(|c: char| !c.is_alphabetic() && !is_mark(c));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let is_ten =
-            |word: &str| ["zig", "ßig", "ty", "teen"].iter().any(|end| word.ends_with(end));
+        let is_ten = |word: &str| ["zig", "ßig", "ty", "teen"].iter().any(|it| word.ends_with(it));
         for (row, stems) in NUMBERS.lines().enumerate() {
             for stem in stems.split(' ') {
                 let is_inside = stem.starts_with(is_unspaced) && lower.contains(stem);
@@ -228,7 +221,7 @@ fn month(word: &str) -> Option<usize> {
 
 /// The month that is named directly before or behind `number`, a range of `text`, with the bytes of
 /// its name.
-pub(super) fn month_beside(text: &str, number: &Range<usize>) -> Option<(usize, Range<usize>)> {
+pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
     const MOST_BYTES: usize = 32;
     let before = &text[..number.end.min(number.start)];
     let rest = before.trim_end_matches([' ', '\u{a0}']);

@@ -1,7 +1,6 @@
 //! Decimal marks and groups of thousands, which each language writes in its own way.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use burnformer_text::find_language;
 
@@ -9,7 +8,7 @@ use super::number::{are_thousands, decimal, integer, is_between, is_date, number
 use super::parts::{PartKind, may_have_verbatim, parts};
 use super::scan::{Group, plain, runs};
 use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
-use crate::words::{Mark, is_letter, is_unspaced, mark};
+use crate::words::{Mark, Span, is_letter, is_unspaced, mark};
 
 /// Decimal mark and mark of groups of the languages on each line of [`LANGUAGES`], by the numbers
 /// in digits of ASCII of CLDR 48.
@@ -97,9 +96,9 @@ impl Amount {
 
 /// A sequence of digits with separators, which may be a side of a range.
 struct Item<'a> {
-    range: Range<usize>,
+    range: Span,
     /// The range in which it is a side.
-    run: Range<usize>,
+    run: Span,
     text: &'a str,
     groups: Vec<Group>,
     /// If true, no date, time, version or address is around it.
@@ -124,15 +123,14 @@ impl Writing {
     /// months, millions and similar words beside them: ranges of bytes, in order, and their new
     /// texts. Amounts are numbers that count or measure something in `source`. Dates, times,
     /// versions and other identifiers stay unchanged, and so do numbers in doubt.
-    pub fn changes(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+    pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
             let months = numbers(translation, false).into_iter().filter_map(|number| number.month);
-            let is_foreign = |(month, range): &(usize, Range<usize>)| {
+            let is_foreign = |(month, range): &(usize, Span)| {
                 translation[range.clone()].to_lowercase() == month_name(*month, from).to_lowercase()
             };
-            let new =
-                |(month, range): (usize, Range<usize>)| (range, month_name(month, into).into());
+            let new = |(month, range): (usize, Span)| (range, month_name(month, into).into());
             all.extend(months.filter(is_foreign).map(new));
             all.extend(scale_changes(source, translation, [from, into]));
             all.sort_by_key(|(range, _)| range.start);
@@ -142,7 +140,7 @@ impl Writing {
         all
     }
 
-    fn amounts(&self, source: &str, translation: &str) -> Vec<(Range<usize>, String)> {
+    fn amounts(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let (mut amounts, mut others) = (HashMap::<String, Vec<Amount>>::new(), HashMap::new());
         let items_of_source = items(source);
         for (index, item) in items_of_source.iter().enumerate() {
@@ -224,12 +222,8 @@ impl Writing {
 
 /// The changes after which a word that multiplies a number in `source`, and stands so in
 /// `translation`, has the name of the language into which it is translated.
-fn scale_changes(
-    source: &str,
-    translation: &str,
-    languages: [usize; 2],
-) -> Vec<(Range<usize>, String)> {
-    let behind = |text: &str, run: &Range<usize>| {
+fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<(Span, String)> {
+    let behind = |text: &str, run: &Span| {
         let (word, powers) = scale_word(&text[run.end..]);
         (!powers.is_empty()).then_some((run.end + word.start..run.end + word.end, powers))
     };
@@ -237,7 +231,7 @@ fn scale_changes(
         .into_iter()
         .filter_map(|(run, _)| behind(source, &run).map(|(word, _)| &source[word]))
         .collect();
-    let change = |(run, _): (Range<usize>, _)| {
+    let change = |(run, _): (Span, _)| {
         let (word, powers) = behind(translation, &run)?;
         let new = scale_name(&powers, &translation[run], languages)?;
         let is_copied = known.contains(&translation[word.clone()]);
@@ -251,10 +245,13 @@ fn digits(groups: &[Group]) -> String {
     groups.iter().map(|group| &*group.digits).collect()
 }
 
-/// `text` after `changes`.
-pub fn changed(text: &str, changes: &[(Range<usize>, String)]) -> String {
+/// `text` after `changes`, without those that overlap one before them.
+pub fn changed(text: &str, changes: &[(Span, String)]) -> String {
     let (mut all, mut at) = (String::new(), 0);
     for (range, new) in changes {
+        if range.start < at {
+            continue;
+        }
         all.extend([&text[at..range.start], new]);
         at = range.end;
     }
@@ -264,7 +261,7 @@ pub fn changed(text: &str, changes: &[(Range<usize>, String)]) -> String {
 /// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
 fn items(text: &str) -> Vec<Item<'_>> {
     let kept = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
-    let is_free = |run: &Range<usize>| {
+    let is_free = |run: &Span| {
         let next = kept.partition_point(|part| part.range.end <= run.start);
         let part = kept.get(next).filter(|part| part.range.start < run.end);
         part.is_none_or(|part| part.kind != PartKind::Verbatim)
@@ -277,9 +274,7 @@ fn items(text: &str) -> Vec<Item<'_>> {
         let divides = |c: char| plain(c) == '-' || is_ratio && plain(c) == ':';
         let is_alone = !is_date(&groups)
             && !is_address(&groups)
-            && groups[1..]
-                .iter()
-                .all(|next| !is_between(next.separator) || divides(next.separator));
+            && groups[1..].iter().all(|it| !is_between(it.separator) || divides(it.separator));
         let mut start = run.start;
         for side in text[run.clone()].split(divides) {
             let range = start..start + side.len();
@@ -300,8 +295,7 @@ fn items(text: &str) -> Vec<Item<'_>> {
 
 /// Returns whether `groups` are an address of IPv4.
 fn is_address(groups: &[Group]) -> bool {
-    let is_byte =
-        |group: &Group| group.digits.parse::<u8>().is_ok() && !group.digits.starts_with("00");
+    let is_byte = |it: &Group| it.digits.parse::<u8>().is_ok() && !it.digits.starts_with("00");
     groups.len() == 4
         && groups[1..].iter().all(|next| next.separator == '.')
         && groups.iter().all(is_byte)

@@ -44,8 +44,7 @@ impl General {
         let has = languages.map(|it| matches!(it, Some("de" | "en")));
         let (mut held, reference) = match files {
             [] if has == [true; 2] && languages[0] != languages[1] => {
-                let [source, target] =
-                    corpus("test").map(|name| embedded::text_file(Path::new(&name)));
+                let [source, target] = corpus("test").map(|it| embedded::text_file(Path::new(&it)));
                 let mut held = pairs(&CorpusPaths::pair(&source?, &target?))?;
                 held.truncate(MOST_GENERAL);
                 let learned = corpus("train").map(PathBuf::from).to_vec();

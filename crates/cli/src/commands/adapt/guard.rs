@@ -113,8 +113,7 @@ pub(super) enum Reference {
 /// # Errors
 /// If it did not, with the reason and what to try.
 pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -> Result<()> {
-    let is_better =
-        |result: &PairedResult| result.system > result.baseline && result.p_value < LIKELY;
+    let is_better = |it: &PairedResult| it.system > it.baseline && it.p_value < LIKELY;
     ensure!(
         memory.results.iter().any(|(_, result)| is_better(result)),
         "the model is not better on the pairs of the memory that were held out, by more than chance; check that the \
@@ -141,15 +140,11 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
 ///
 /// # Errors
 /// If the other side is translated much better.
-pub(super) fn check_direction(
-    translator: &Translator,
-    held: &[Pair],
-    found: &[String],
-) -> Result<()> {
+pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String]) -> Result<()> {
     let held = &held[..held.len().min(MOST_TURNED)];
     let [source, target]: [Vec<&str>; 2] =
         [0, 1].map(|side| held.iter().map(|pair| pair[side].as_str()).collect());
-    let turned = translations(translator, &target)?;
+    let turned = translations(model, &target)?;
     let chrf = |found: &[String], reference: Vec<&str>| -> Result<f64> {
         let streams = [reference];
         Ok(Chrf::default().evaluate(&as_strs(found), &References::new(&streams))?.value)

@@ -184,8 +184,7 @@ fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
     let references = References::of_segment(&references);
     let score = |text: &str| metric.evaluate(&[text], &references).map_or(0.0, |it| it.value);
     let scored = texts.into_iter().map(|text| (score(&text), text));
-    let better =
-        |best: (f64, String), next: (f64, String)| if next.0 > best.0 { next } else { best };
+    let better = |best: (f64, String), it: (f64, String)| if it.0 > best.0 { it } else { best };
     scored.reduce(better).map(|(_, text)| text)
 }
 

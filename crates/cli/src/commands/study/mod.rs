@@ -115,9 +115,7 @@ pub fn run(args: Args) -> Result<()> {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
-            rows.retain(|row| {
-                table3_is_base(&row.name) || wanted.is_empty() || is_wanted(&row.name)
-            });
+            rows.retain(|it| table3_is_base(&it.name) || wanted.is_empty() || is_wanted(&it.name));
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))
         }

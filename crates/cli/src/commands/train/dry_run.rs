@@ -115,8 +115,7 @@ pub(super) fn fitted(
         return Ok(config.clone());
     }
     output::note("measuring models of several sizes: half a minute, on a busy machine longer");
-    let seconds =
-        |config: &TrainConfig| Ok::<_, Error>(rehearse(config, corpora, devices)?.seconds);
+    let seconds = |it: &TrainConfig| Ok::<_, Error>(rehearse(it, corpora, devices)?.seconds);
     let (config, note) = fit(config, seconds)?;
     output::note(note);
     Ok(config)

@@ -122,8 +122,7 @@ impl Job<'_> {
     /// the last one is repeated, so that a program that counts lines stays in step.
     fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
         let text = |hypothesis: &Hypothesis| self.translator.text_of(hypothesis);
-        let alternative =
-            |hypothesis: Hypothesis| Alternative { text: text(&hypothesis), hypothesis };
+        let alternative = |it: Hypothesis| Alternative { text: text(&it), hypothesis: it };
         let mut all: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
         let last = all.last().expect("a search returns at least one hypothesis").clone();
         all.resize(self.args.nbest.unwrap_or(1), last);

@@ -1,6 +1,5 @@
 //! Attributes that readers see or hear.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -9,15 +8,15 @@ use super::lexer::decode;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{has_letters, moved, regex};
+use crate::words::{Span, has_letters, moved, regex};
 
 static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
 });
 
 /// The values of such attributes of `element`, whose start tag `tag` begins at `start`.
-pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Range<usize>> {
-    let all: Vec<(String, Range<usize>)> = ATTRIBUTE
+pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Span> {
+    let all: Vec<(String, Span)> = ATTRIBUTE
         .captures_iter(tag)
         .filter_map(|found| {
             let value = (2..5).find_map(|group| found.get(group))?;
@@ -46,7 +45,7 @@ fn is_text(element: &str, name: &str, role: &str) -> bool {
 }
 
 /// The value `page[range]`, unless it is a name or code.
-pub(super) fn block(page: &str, range: Range<usize>) -> Option<Block> {
+pub(super) fn block(page: &str, range: Span) -> Option<Block> {
     let source = &page[range.clone()];
     if !is_prose(source) || !has_letters(&decode(source)) {
         return None;

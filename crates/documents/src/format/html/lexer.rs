@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use burnformer_glossary::changed;
@@ -11,7 +10,7 @@ use regex::Regex;
 
 use super::tags::{self, Role, role};
 use crate::escape::Entities;
-use crate::words::regex;
+use crate::words::{Span, regex};
 
 /// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
 /// name of HTML is.
@@ -20,7 +19,7 @@ const LETTERS: &[u8; 10] = b"cefgjkvwxz";
 
 #[derive(Debug)]
 pub(super) struct Token {
-    pub(super) range: Range<usize>,
+    pub(super) range: Span,
     pub(super) kind: TokenKind,
 }
 
@@ -45,7 +44,7 @@ pub(super) enum TokenKind {
 pub(super) struct LexedText {
     pub(super) tokens: Vec<Token>,
     /// Tags of template languages; sorted, disjoint.
-    pub(super) templates: Vec<Range<usize>>,
+    pub(super) templates: Vec<Span>,
     /// The text, in which `x` stands for the characters of these tags: some of them would be
     /// markup.
     pub(super) masked: String,
@@ -70,7 +69,7 @@ pub(super) fn lex(text: &str) -> LexedText {
         let Some(token) = convert(token) else {
             continue;
         };
-        let Range { start, end: until } = token.range;
+        let Span { start, end: until } = token.range;
         // Spans are in order; a token that is not would be read as text that is dropped.
         if start < end || until <= start || text.get(start..until).is_none() {
             continue;
@@ -89,7 +88,7 @@ pub(super) fn lex(text: &str) -> LexedText {
 }
 
 /// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
-fn templates(text: &str) -> Vec<Range<usize>> {
+fn templates(text: &str) -> Vec<Span> {
     const CLOSING: [(&str, &str); 6] =
         [("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("<%", "%>"), ("<?php", "?>"), ("<?=", "?>")];
     static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)"));
@@ -115,8 +114,8 @@ fn templates(text: &str) -> Vec<Range<usize>> {
     all
 }
 
-fn masked(text: &str, parts: &[Range<usize>]) -> String {
-    let mask = |part: &Range<usize>| (part.clone(), "x".repeat(part.len()));
+fn masked(text: &str, parts: &[Span]) -> String {
+    let mask = |part: &Span| (part.clone(), "x".repeat(part.len()));
     let masked = changed(text, &parts.iter().map(mask).collect::<Vec<_>>());
     let letter = |c: char| c.to_digit(10).map_or(c, |digit| char::from(LETTERS[digit as usize]));
     let named = |tag: &regex::Captures<'_>| tag[0].chars().map(letter).collect::<String>();
@@ -191,7 +190,7 @@ fn is_foreign(name: &str) -> bool {
 }
 
 impl LexedText {
-    fn new(tokens: Vec<Token>, templates: Vec<Range<usize>>, masked: String) -> Self {
+    fn new(tokens: Vec<Token>, templates: Vec<Span>, masked: String) -> Self {
         let is_block = |token: &Token| match &token.kind {
             TokenKind::Start { name, .. } | TokenKind::End { name } => {
                 matches!(role(name), Role::Block | Role::Preformatted)

@@ -1,15 +1,15 @@
 //! Elements of HTML in a paragraph whose content stays unchanged.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use pulldown_cmark::{Event, TagEnd};
 
 use crate::format::html;
+use crate::words::Span;
 
 /// The ends of such elements by their starts. An element whose tags are in two blocks, or that
 /// crosses emphasis, is none.
-pub(super) fn elements(events: &[(Event<'_>, Range<usize>)]) -> HashMap<usize, usize> {
+pub(super) fn elements(events: &[(Event<'_>, Span)]) -> HashMap<usize, usize> {
     let mut all = HashMap::new();
     let mut depth = 0;
     // The element whose end is looked for: its name, its start, the depth there, and how many of

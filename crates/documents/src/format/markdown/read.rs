@@ -1,7 +1,6 @@
 //! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
 
 use std::mem::take;
-use std::ops::Range;
 use std::sync::Arc;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser as Events, Tag, TagEnd};
@@ -12,7 +11,7 @@ use crate::builder::{Builder, Space};
 use crate::escape::{Escape, Level, Markdown, Position, References};
 use crate::format::html::{self, attributes::is_prose};
 use crate::format::pieces::{Piece, Pieces};
-use crate::words::has_letters;
+use crate::words::{Span, has_letters};
 
 /// The Markdown that is read and written.
 pub(super) fn options() -> Options {
@@ -37,7 +36,7 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Piece> {
 }
 
 /// The alternative texts of the images in `text`, without those that name their definition.
-pub(in crate::format) fn texts(text: &str) -> Vec<(Range<usize>, Block)> {
+pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
     let (mut all, mut image) = (Vec::new(), None);
     for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
         match (event, &mut image) {
@@ -63,7 +62,7 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Range<usize>, Block)> {
 /// first other block begins.
 pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
     use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
-    let block = |(event, range): (Event<'_>, Range<usize>)| match event {
+    let block = |(event, range): (Event<'_>, Span)| match event {
         Event::Start(Emphasis | Image { .. } | Link { .. } | Strikethrough | Strong) => None,
         Event::Start(tag) => Some((format!("{tag:?}"), range.start)),
         Event::Rule => Some(("rule".into(), range.start)),
@@ -123,7 +122,7 @@ impl HtmlBlock {
     }
 
     /// Adds `range` of `document`.
-    fn add(&mut self, document: &str, range: Range<usize>) {
+    fn add(&mut self, document: &str, range: Span) {
         let end = self.start + self.text.len();
         let marks = document.get(end..range.start).unwrap_or_default();
         if self.marks.is_empty() {
@@ -160,7 +159,7 @@ impl<'a> Parser<'a> {
         Self { text, pieces, references, ..Self::default() }
     }
 
-    fn read(mut self, events: impl Iterator<Item = (Event<'a>, Range<usize>)>) -> Vec<Piece> {
+    fn read(mut self, events: impl Iterator<Item = (Event<'a>, Span)>) -> Vec<Piece> {
         let events: Vec<_> = events.collect();
         let kept = kept::elements(&events);
         for (event, range) in events {
@@ -174,9 +173,7 @@ impl<'a> Parser<'a> {
             match kept.get(&range.start).filter(|_| matches!(event, Event::InlineHtml(_))) {
                 Some(&end) => {
                     self.kept_until = end;
-                    self.inline(range.start..end, |builder, raw| {
-                        html::inline_element(raw, builder)
-                    });
+                    self.inline(range.start..end, html::inline_element);
                 }
                 None => self.event(&event, range),
             }
@@ -185,7 +182,7 @@ impl<'a> Parser<'a> {
         self.pieces.finish(self.text.len())
     }
 
-    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+    fn event(&mut self, event: &Event<'_>, range: Span) {
         if let Some(html) = &mut self.html {
             match event {
                 Event::End(TagEnd::HtmlBlock) => self.finish_html(),
@@ -211,13 +208,9 @@ impl<'a> Parser<'a> {
                 self.inline(range, |builder, raw| builder.atom(code, raw));
             }
             Event::InlineHtml(raw) if !is_open && html::divides(raw) => self.finish_part(),
-            Event::InlineHtml(raw) if html::divides(raw) => {
-                self.inline(range, |builder, raw| builder.point(raw));
-            }
-            Event::InlineHtml(_) => {
-                self.inline(range, |builder, raw| html::inline_tag(raw, builder))
-            }
-            Event::FootnoteReference(_) => self.inline(range, |builder, raw| builder.point(raw)),
+            Event::InlineHtml(raw) if html::divides(raw) => self.inline(range, Builder::point),
+            Event::InlineHtml(_) => self.inline(range, html::inline_tag),
+            Event::FootnoteReference(_) => self.inline(range, Builder::point),
             Event::HardBreak if is_open => self.hard_break(range),
             Event::HardBreak => self.finish_part(),
             Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => {
@@ -226,7 +219,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+    fn start(&mut self, tag: &Tag<'_>, range: Span) {
         match tag {
             Tag::Emphasis => return self.open("*", range, 1),
             Tag::Strong => return self.open("**", range, 2),
@@ -262,7 +255,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+    fn end(&mut self, tag: TagEnd, range: Span) {
         match tag {
             TagEnd::Emphasis => self.close("*", range),
             TagEnd::Strong => self.close("**", range),
@@ -276,12 +269,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn open(&mut self, name: &str, range: Range<usize>, marks: usize) {
+    fn open(&mut self, name: &str, range: Span, marks: usize) {
         let end = range.start + marks;
         self.inline(range.start..end, |builder, raw| builder.open(name, raw));
     }
 
-    fn close(&mut self, name: &str, range: Range<usize>) {
+    fn close(&mut self, name: &str, range: Span) {
         let text = self.text;
         let start = self.end.min(range.end);
         let end = if name == "[" { self.collapsed_end(range.end) } else { range.end };
@@ -303,14 +296,14 @@ impl<'a> Parser<'a> {
     }
 
     /// A line break that ends the line also where the text is shown, within an element.
-    fn hard_break(&mut self, range: Range<usize>) {
+    fn hard_break(&mut self, range: Span) {
         let rest = &self.text[range.end..];
         let marks = rest.len() - rest.trim_start_matches([' ', '\t', '>']).len();
         self.inline(range.start..range.end + marks, |builder, raw| builder.break_point(raw));
     }
 
     /// Adds `range` of the text to the block by `add`.
-    fn inline(&mut self, range: Range<usize>, add: impl FnOnce(&mut Builder, &str)) {
+    fn inline(&mut self, range: Span, add: impl FnOnce(&mut Builder, &str)) {
         let raw = &self.text[range.clone()];
         let end = self.end.max(self.pieces.written).min(range.start);
         let unread = &self.text[end..range.start];

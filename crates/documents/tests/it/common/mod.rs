@@ -13,7 +13,19 @@ pub fn translate(text: &str, format: Format, model: Model<'_>) -> String {
 
 /// The translation and the number of rounds.
 pub fn translate_rounds(text: &str, format: Format, model: Model<'_>) -> (String, usize) {
-    let mut document = Document::parse(text, format, Some("en"), &|sentence| sentence.len() <= 400);
+    translate_into(text, format, None, model)
+}
+
+/// The translation into the language `target`, if it is known, and the number of rounds.
+pub fn translate_into(
+    text: &str,
+    format: Format,
+    target: Option<&str>,
+    model: Model<'_>,
+) -> (String, usize) {
+    let fits = |sentence: &str| sentence.len() <= 400;
+    let mut document = Document::try_parse(text, format, [Some("en"), target], &fits)
+        .unwrap_or_else(|_| Document::parse(text, format, Some("en"), &fits));
     for round in 0.. {
         let pending = document.pending();
         if pending.is_empty() {

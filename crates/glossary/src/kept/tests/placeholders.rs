@@ -120,7 +120,7 @@ fn messages_of_icu_are_kept_whole_and_their_arms_are_known() {
         "{count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}}";
     assert_eq!(found(&format!("Du hast {message} heute.")), [message]);
     let texts = |message: &'static str| {
-        arms(message).into_iter().map(|arm| &message[arm]).collect::<Vec<_>>()
+        arms(message).into_iter().map(|[_, arm]| &message[arm]).collect::<Vec<_>>()
     };
     assert_eq!(texts(message), ["keine Nachricht", "# Nachricht von {name}", "# Nachrichten"]);
     assert_eq!(texts("{n,select,a{'}' it''s '{''}'}other{}}"), ["'}' it''s '{''}'", ""]);
