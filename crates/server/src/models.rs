@@ -219,8 +219,8 @@ impl Models {
         *locked(&slot.state) = State::Unloaded;
         let (begun, mut queue) = (Instant::now(), Some(queue));
         while lives() && begun.elapsed() < self.longest {
-            let last = queue
-                .take_if(|queue| Arc::strong_count(queue) == 1 || begun.elapsed() > LONGEST_HELD);
+            let users = |queue: &Arc<Queue>| Arc::strong_count(queue) - 1 + Arc::weak_count(queue);
+            let last = queue.take_if(|queue| users(queue) == 0 || begun.elapsed() > LONGEST_HELD);
             last.iter().for_each(|queue| queue.unload());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -1,7 +1,7 @@
 //! Texts of any length through the queue.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Term, longest, wanted};
@@ -11,6 +11,7 @@ use crate::api::error::ApiError;
 use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
+use crate::lock::locked;
 use crate::queue::Queue;
 
 /// The path of the sentences of a request: the queue of its model, and its glossaries.
@@ -20,6 +21,9 @@ pub(crate) struct Path<'a> {
     pub choice: Choice,
     /// Prescribed translations of terms; earlier glossaries take precedence.
     pub glossaries: Vec<Arc<Glossary>>,
+    /// The queue that the request had last. It keeps its model between its steps, or it would wait
+    /// for the model at each.
+    last: Mutex<Weak<Queue>>,
 }
 
 /// The translations of a text: the best, then the alternatives.
@@ -84,7 +88,8 @@ impl Client {
         own: Vec<Arc<Glossary>>,
     ) -> Result<Path<'_>, ApiError> {
         let glossaries = own.into_iter().chain(self.models.glossary(pair)).collect();
-        let path = Path { client: self, pair: pair.clone(), choice, glossaries };
+        let (pair, last) = (pair.clone(), Mutex::default());
+        let path = Path { client: self, pair, choice, glossaries, last };
         path.queue().await?;
         Ok(path)
     }
@@ -96,11 +101,16 @@ impl Path<'_> {
     /// # Errors
     /// [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>, ApiError> {
+        if let Some(queue) = locked(&self.last).upgrade().filter(|queue| !queue.is_unloaded()) {
+            return Ok(queue);
+        }
         let pair = &self.pair;
         let message = || format!("no model translates {pair}");
         let none = || ApiError::bad("target", message(), "a pair of /languages");
         let queue = self.client.models.queue(pair).await.ok_or_else(none)?;
-        queue.map_err(|_| ApiError::not_loaded(pair))
+        let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
+        *locked(&self.last) = Arc::downgrade(&queue);
+        Ok(queue)
     }
 
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.

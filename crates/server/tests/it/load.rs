@@ -1,7 +1,7 @@
 //! Many clients at once: batches, bounds, order, the end.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent};
@@ -324,6 +324,27 @@ fn a_long_request_goes_on_when_its_model_is_loaded_again() {
     let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
     let (status, answer) = long.join().unwrap();
     assert_eq!((status, &answer["translatedText"]), (200, &json!(expected)));
+}
+
+#[test]
+fn a_request_keeps_the_model_that_was_loaded_for_it() {
+    let loads = Arc::new(AtomicUsize::new(0));
+    let counted = loads.clone();
+    let server = Arc::new(Running::start(Arc::new(slow(100)), move |settings| {
+        (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
+        settings.models[1].load = Arc::new(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            // While the text is parsed, the list below asks for its model again.
+            Ok(Arc::new(Shouting { fits_delay: Duration::from_millis(500), ..slow(0) }))
+        });
+    }));
+    let lines: Vec<String> = (0..240).map(|line| format!("line {line}")).collect();
+    let long = ask(&server, json!(lines));
+    std::thread::sleep(Duration::from_millis(300));
+    let body = json!({"q": "a", "source": "en", "target": "de"});
+    assert_eq!(server.post("/translate", body).0, 200);
+    assert_eq!(loads.load(Ordering::SeqCst), 1);
+    assert_eq!(long.join().unwrap().0, 200);
 }
 
 #[test]
