@@ -10,8 +10,9 @@ use burn::tensor::Device;
 use sha2::{Digest, Sha256};
 
 use super::auto;
+use super::backend::Backend;
 use super::found::Found;
-use super::name::{Backend, DeviceName, DeviceNames, Selection};
+use super::name::{DeviceName, DeviceNames, Selection};
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 

@@ -3,8 +3,9 @@
 use anyhow::{Result, bail, ensure};
 use burn::tensor::{Device, Tensor};
 
+use super::backend::{Backend, built_in};
 use super::guard::{note_foreign, quietly};
-use super::name::{Backend, DeviceName, built_in};
+use super::name::DeviceName;
 
 /// A device that this build and this machine have.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use burn::cubecl::config::cache::CacheConfig;
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 use burn::tensor::{Device, DeviceType};
 
+use super::backend::Backend;
 use super::found::Found;
-use super::name::{Backend, DeviceName};
+use super::name::DeviceName;
 use crate::output::say;
 
 /// Keeps what is tuned and compiled in the user's cache folder. The settings in a `cubecl.toml` of

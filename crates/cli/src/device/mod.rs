@@ -2,6 +2,7 @@
 //! whether they compute correctly.
 
 mod auto;
+mod backend;
 mod found;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -10,10 +11,11 @@ mod matmul;
 mod name;
 mod self_test;
 
+pub use backend::Backend;
 pub use found::Found;
 pub use guard::{guarded, panic_text, quietly};
 pub use matmul::best_rate as best_matmul_rate;
-pub use name::{Backend, DeviceName, DeviceNames};
+pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};
 
 /// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::backend::Backend;
+
 /// The name of one device on the command line: `auto`, or a backend with the number of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceName {
@@ -69,102 +71,6 @@ impl FromStr for DeviceNames {
         };
         text.split(',').map(one).collect::<Result<_, _>>().map(Self)
     }
-}
-
-/// A part of Burn that computes on its own kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// The CPU with Burn's flex backend, which is in every build.
-    Cpu,
-    /// The CPU with Burn's older ndarray backend.
-    NdArray,
-    /// Any GPU through wgpu: Vulkan, DirectX 12, Metal or OpenGL.
-    Wgpu,
-    /// GPUs through Vulkan, with SPIR-V.
-    Vulkan,
-    /// Apple's GPUs.
-    Metal,
-    /// NVIDIA's GPUs.
-    Cuda,
-    /// AMD's GPUs.
-    Rocm,
-}
-
-/// The properties of a backend.
-pub struct Facts {
-    /// The name on the command line, which is also the name of its cargo feature.
-    pub name: &'static str,
-    /// If true, this build contains it.
-    pub is_built_in: bool,
-    /// If true, this operating system can have a device of it.
-    pub is_of_this_system: bool,
-    /// The package to install if a build with it finds no device.
-    pub remedy: &'static str,
-}
-
-const MAC: bool = cfg!(target_os = "macos");
-const NO_ADAPTER: &str = "no graphics adapter answers: install your GPU's driver (on Debian and Ubuntu \
-     mesa-vulkan-drivers for AMD, Intel and software, nvidia-driver for NVIDIA) and \
-     libvulkan1; `vulkaninfo --summary` shows what the system has";
-const NO_NVIDIA: &str = "no NVIDIA GPU answers: install NVIDIA's driver and the CUDA toolkit's libraries \
-     (libcuda, libnvrtc); `nvidia-smi` shows what the system has";
-const NO_AMD: &str = "no AMD GPU answers: install ROCm; `rocminfo` shows what the system has";
-
-impl Backend {
-    /// All backends, in the order in which `devices` lists them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        use Backend::{Cpu, Cuda, Metal, NdArray, Rocm, Vulkan, Wgpu};
-        [Cpu, NdArray, Wgpu, Vulkan, Metal, Cuda, Rocm].into_iter()
-    }
-
-    /// The properties of the backend.
-    pub fn facts(self) -> Facts {
-        let linux = cfg!(target_os = "linux");
-        let (name, [is_built_in, is_of_this_system], remedy) = match self {
-            Self::Cpu => ("cpu", [true, true], ""),
-            Self::NdArray => ("ndarray", [cfg!(feature = "ndarray"), true], ""),
-            Self::Wgpu => ("wgpu", [cfg!(feature = "wgpu"), true], NO_ADAPTER),
-            Self::Vulkan => ("vulkan", [cfg!(feature = "vulkan"), !MAC], NO_ADAPTER),
-            Self::Metal => ("metal", [cfg!(feature = "metal"), MAC], "no Metal device answers"),
-            Self::Cuda => ("cuda", [cfg!(feature = "cuda"), !MAC], NO_NVIDIA),
-            Self::Rocm => ("rocm", [cfg!(feature = "rocm"), linux], NO_AMD),
-        };
-        Facts { name, is_built_in, is_of_this_system, remedy }
-    }
-
-    /// Returns whether its devices are the CPU.
-    pub fn is_cpu(self) -> bool {
-        matches!(self, Self::Cpu | Self::NdArray)
-    }
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.facts().name)
-    }
-}
-
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = || names_of(Self::all());
-        Self::all().find(|backend| backend.facts().name == text).ok_or_else(|| {
-            format!(
-                "`{text}` is not a device; there are auto, {} (the first) and NAME:INDEX",
-                names()
-            )
-        })
-    }
-}
-
-fn names_of(backends: impl Iterator<Item = Backend>) -> String {
-    backends.map(|backend| backend.facts().name).collect::<Vec<_>>().join(", ")
-}
-
-/// The names of the backends in this build.
-pub fn built_in() -> String {
-    names_of(Backend::all().filter(|backend| backend.facts().is_built_in))
 }
 
 #[cfg(test)]
