@@ -1,6 +1,6 @@
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::RandomKey;
 
 use crate::context::Context;
@@ -9,7 +9,7 @@ use crate::decoder_layer::{DecoderBias, DecoderLayer, DecoderLayerConfig, LayerC
 use crate::encoder::EncodedSource;
 use crate::init;
 use crate::linear::Linear;
-use crate::mask::{look_ahead_mask, window_mask};
+use crate::mask::{look_ahead_mask, row_ids, window_mask};
 use crate::multi_head::KeyValues;
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
@@ -53,9 +53,7 @@ impl Seq2SeqCache for DecoderCache {
     /// Without a source there is nothing to select.
     fn select_sentences(&mut self, indices: &[usize]) {
         let Some(padding) = self.source_padding.take() else { return };
-        let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
-        let ids = TensorData::new(ids, [indices.len()]);
-        let indices = &Tensor::<1, Int>::from_data(ids, &padding.device());
+        let indices = &row_ids(indices, &padding.device());
         self.source_padding = Some(padding.select(0, indices.clone()));
         for KeyValues { key, value } in self.layers.iter_mut().flat_map(|layer| &mut layer.source) {
             *key = key.clone().select(0, indices.clone());

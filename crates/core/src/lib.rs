@@ -109,7 +109,7 @@ pub use mask::{end_mask, look_ahead_mask, padding_mask, token_ids, window_mask};
 pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
 pub use norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 pub use parameters::{
-    LoadError, Parameter, Parameters, data_now, freeze_parameters, named_gradients,
+    LoadError, Parameter, Parameters, StateDict, data_now, freeze_parameters, named_gradients,
     named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
 pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, rotate, sinusoid};

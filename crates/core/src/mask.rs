@@ -50,6 +50,12 @@ fn position_mask(
     Tensor::from_data(TensorData::new(values, [1, 1, query_len, key_len]), device)
 }
 
+/// The `indices` of rows, as a tensor on `device`.
+pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
+    let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
+    Tensor::from_data(TensorData::new(ids, [indices.len()]), device)
+}
+
 /// Makes a tensor of token ids on `device`; `ids` holds it row by row.
 ///
 /// The ids are checked here, on the host, because a GPU does not report an id outside the

@@ -27,6 +27,9 @@ pub enum LoadError {
     },
 }
 
+/// Tensors by the names of their parameters, PyTorch's `state_dict`.
+pub type StateDict = BTreeMap<String, TensorData>;
+
 /// A parameter of any number of dimensions. Flat tensors hold its numbers in one dimension.
 pub trait Parameter {
     /// The size of each dimension.
@@ -198,16 +201,13 @@ pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
 }
 
 /// The values of all parameters, sorted by name.
-pub fn named_parameters(module: &impl Parameters) -> BTreeMap<String, TensorData> {
+pub fn named_parameters(module: &impl Parameters) -> StateDict {
     collect(module, |name, param| (name, param.value())).into_iter().collect()
 }
 
 /// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss
 /// has no entry.
-pub fn named_gradients(
-    module: &impl Parameters,
-    gradients: &Gradients,
-) -> BTreeMap<String, TensorData> {
+pub fn named_gradients(module: &impl Parameters, gradients: &Gradients) -> StateDict {
     let found = collect(module, |name, param| Some((name, param.gradient(gradients)?)));
     found.into_iter().flatten().collect()
 }
@@ -239,10 +239,7 @@ pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> b
 ///
 /// # Errors
 /// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
-pub fn with_parameters<M: Parameters>(
-    module: M,
-    mut values: BTreeMap<String, TensorData>,
-) -> Result<M, LoadError> {
+pub fn with_parameters<M: Parameters>(module: M, mut values: StateDict) -> Result<M, LoadError> {
     let mut error = None;
     let module = module.map_parameters(&mut |name, param| match taken(&mut values, name, param) {
         Ok(data) => param.set(data),
@@ -257,7 +254,7 @@ pub fn with_parameters<M: Parameters>(
 
 /// Takes the value of the parameter `name` out of `values`.
 fn taken(
-    values: &mut BTreeMap<String, TensorData>,
+    values: &mut StateDict,
     name: &str,
     param: &dyn Parameter,
 ) -> Result<TensorData, LoadError> {

@@ -1,11 +1,12 @@
 //! A recurrent unit instead of a decoder's self-attention.
 
 use burn::module::Module;
-use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use burn::tensor::{Device, Tensor, activation};
 use burnformer_kernels::RandomKey;
 
 use crate::cost::Cost;
 use crate::linear::{Linear, LinearConfig};
+use crate::mask::row_ids;
 use crate::parameters::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
@@ -32,10 +33,7 @@ impl SsruState {
     /// Row i continues the hypothesis that was in row `rows[i]`.
     pub fn select(&mut self, rows: &[usize]) {
         if let Some(cell) = &mut self.0 {
-            let ids: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
-            let ids = TensorData::new(ids, [rows.len()]);
-            let ids = Tensor::<1, Int>::from_data(ids, &cell.device());
-            *cell = cell.clone().select(0, ids);
+            *cell = cell.clone().select(0, row_ids(rows, &cell.device()));
         }
     }
 }
@@ -86,6 +84,8 @@ impl Ssru {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
 
     /// By hand, for one feature: W 2, W_f 1, b_f 0.5.

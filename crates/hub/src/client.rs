@@ -13,7 +13,7 @@ use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
-use crate::{HubError, Progress, Settings, Watch};
+use crate::{HubError, Progress, Result, Settings, Watch};
 
 /// The longest silence of a server.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Client {
     ///
     /// # Errors
     /// If the file of certificates cannot be read.
-    pub fn new(settings: &Settings) -> Result<Self, HubError> {
+    pub fn new(settings: &Settings) -> Result<Self> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .user_agent(concat!("burnformer/", env!("CARGO_PKG_VERSION")))
@@ -81,7 +81,7 @@ impl Client {
         token: Option<&str>,
         from: u64,
         limit: Option<Duration>,
-    ) -> Result<Response<Body>, HubError> {
+    ) -> Result<Response<Body>> {
         let mut request = self.agent.get(url).config().timeout_global(limit).build();
         if let Some(token) = token {
             request = request.header("Authorization", format!("Bearer {token}"));
@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// The JSON at `url`.
-    pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T, HubError> {
+    pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T> {
         let mut response = self.get(url, token, 0, Some(LIST))?;
         let text = response.body_mut().read_to_vec();
         let text = text.map_err(|cause| HubError::unreachable(url, cause))?;
@@ -111,7 +111,7 @@ impl Client {
     }
 
     /// Fetches a file unless it is there, going on with what an earlier attempt left.
-    pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<(), HubError> {
+    pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<()> {
         // The file is complete already. Nothing is written: the cache may be read-only.
         if remote.path.exists() {
             return Ok(());
@@ -140,12 +140,7 @@ impl Client {
     }
 
     /// Asks for what `file` lacks until it has the size that it should have.
-    fn complete(
-        &self,
-        remote: &Remote,
-        file: &mut File,
-        watch: &mut Watch,
-    ) -> Result<(), HubError> {
+    fn complete(&self, remote: &Remote, file: &mut File, watch: &mut Watch) -> Result<()> {
         let length = |file: &File| {
             file.metadata().map(|found| found.len()).map_err(|e| HubError::io(remote.path, e))
         };
@@ -176,7 +171,7 @@ impl Client {
         before: u64,
         file: &mut File,
         watch: &mut Watch,
-    ) -> Result<(), HubError> {
+    ) -> Result<()> {
         let io = |cause| HubError::io(remote.path, cause);
         let Remote { url, size, name, .. } = remote;
         let response = self.get(url, remote.token, before, None)?;
@@ -220,7 +215,7 @@ impl Client {
 
 /// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees
 /// the progress of that process.
-fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<(), HubError> {
+fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
     let io = |cause| HubError::io(remote.path, cause);
     loop {
         match file.try_lock() {

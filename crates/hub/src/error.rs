@@ -1,6 +1,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A result whose error, where no other is named, is [`HubError`].
+pub(crate) type Result<T, E = HubError> = std::result::Result<T, E>;
+
 /// An error that prevents a model from being fetched, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
-use crate::{Download, HubError, Settings, Watch};
+use crate::{Download, HubError, Result, Settings, Watch};
 
 #[derive(Deserialize)]
 struct Records {
@@ -50,7 +50,7 @@ pub fn fetch(
     target: &str,
     settings: &Settings,
     watch: &mut Watch,
-) -> Result<Download, HubError> {
+) -> Result<Download> {
     let folder = folder(source, target, settings);
     let newest = || {
         let entries = std::fs::read_dir(&folder).ok()?.flatten();
@@ -97,11 +97,7 @@ pub fn fetch(
 }
 
 /// The files of the newest model of a pair.
-fn files<'a>(
-    source: &str,
-    target: &str,
-    records: &'a [Record],
-) -> Result<Vec<&'a Record>, HubError> {
+fn files<'a>(source: &str, target: &str, records: &'a [Record]) -> Result<Vec<&'a Record>> {
     // The whole pair is compared, because the name of a language may have a hyphen.
     let pair = format!("{source}-{target}");
     let is_own = |file: &&Record| format!("{}-{}", file.from_lang, file.to_lang) == pair;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::client::{Client, Hash, Remote};
 use crate::name::is_plain;
-use crate::{Download, HubError, Settings, Watch};
+use crate::{Download, HubError, Result, Settings, Watch};
 
 /// The hub's answer about a revision.
 #[derive(Deserialize)]
@@ -51,7 +51,7 @@ pub fn fetch(
     revision: &str,
     settings: &Settings,
     watch: &mut Watch,
-) -> Result<Download, HubError> {
+) -> Result<Download> {
     let folder = folder(name, settings);
     if settings.offline {
         let cache = settings.cache.clone();
@@ -117,7 +117,7 @@ fn cached(folder: &Path, revision: &str) -> Option<Download> {
 }
 
 /// The files that an importer may need: those of text at the top, and the weights in one format.
-fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>, HubError> {
+fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
     let ends = |file: &Sibling, ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
     let weights = [&["model.safetensors"][..], &["pytorch_model.bin"], &["model.bin"], &[".npz"]];
     let plain = || files.iter().filter(|file| is_plain(&file.name));

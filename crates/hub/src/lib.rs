@@ -22,6 +22,7 @@ mod name;
 mod settings;
 
 pub use error::HubError;
+use error::Result;
 pub use name::{Download, ModelName, Progress, Watch};
 pub use settings::Settings;
 
@@ -29,11 +30,7 @@ pub use settings::Settings;
 ///
 /// # Errors
 /// A [`HubError`] that says what to do.
-pub fn fetch(
-    name: &ModelName,
-    settings: &Settings,
-    watch: &mut Watch,
-) -> Result<Download, HubError> {
+pub fn fetch(name: &ModelName, settings: &Settings, watch: &mut Watch) -> Result<Download> {
     match name {
         ModelName::Hub { name, revision } => hub::fetch(name, revision, settings, watch),
         ModelName::Firefox { source, target } => firefox::fetch(source, target, settings, watch),
@@ -44,7 +41,7 @@ pub fn fetch(
 ///
 /// # Errors
 /// [`HubError::Io`].
-pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool, HubError> {
+pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool> {
     let folder = match name {
         ModelName::Hub { name, .. } => hub::folder(name, settings),
         ModelName::Firefox { source, target } => firefox::folder(source, target, settings),

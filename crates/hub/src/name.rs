@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::HubError;
+use crate::{HubError, Result};
 
 /// The name of a model that can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl ModelName {
     ///
     /// # Errors
     /// [`HubError::Name`] if what follows the prefix has another form.
-    pub fn parse(text: &str) -> Option<Result<Self, HubError>> {
+    pub fn parse(text: &str) -> Option<Result<Self>> {
         let hub = text.strip_prefix("hf:").map(Self::of_hub);
         hub.or_else(|| text.strip_prefix("firefox:").map(Self::of_firefox))
     }
@@ -36,7 +36,7 @@ impl ModelName {
     ///
     /// # Errors
     /// [`HubError::Name`] if `text` has another form.
-    pub fn of_hub(text: &str) -> Result<Self, HubError> {
+    pub fn of_hub(text: &str) -> Result<Self> {
         let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
         let parts: Vec<&str> = name.split('/').collect();
         match parts.len() == 2 && parts.iter().copied().chain(revision.split('/')).all(is_plain) {
@@ -48,7 +48,7 @@ impl ModelName {
         }
     }
 
-    fn of_firefox(text: &str) -> Result<Self, HubError> {
+    fn of_firefox(text: &str) -> Result<Self> {
         let pair = text.split_once('-').filter(|(a, b)| is_plain(a) && is_plain(b));
         let (source, target) = pair.ok_or_else(|| {
             let form = "write the languages, such as firefox:de-en";

@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::InferError;
+use crate::error::Result;
 use crate::settings::check;
 
 /// The number of sentences that go through the model together. It changes speed and memory, but no
@@ -30,7 +30,7 @@ impl Batching {
     ///
     /// # Errors
     /// [`InferError::Setting`] if a bound is 0.
-    pub fn validate(&self) -> Result<(), InferError> {
+    pub fn validate(&self) -> Result<()> {
         for (name, bound) in
             [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)]
         {
@@ -87,9 +87,9 @@ pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
 pub(crate) fn run<T: Send>(
     parts: &[Vec<usize>],
     threads: Option<usize>,
-    work: impl Fn(&[usize]) -> Result<T, InferError> + Sync,
+    work: impl Fn(&[usize]) -> Result<T> + Sync,
     mut take: impl FnMut(T),
-) -> Result<(), InferError> {
+) -> Result<()> {
     let Some(threads) = threads else {
         return parts.iter().try_for_each(|part| work(part).map(&mut take));
     };
@@ -132,6 +132,7 @@ fn alone(work: impl Fn() + Send) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InferError;
     use crate::error::SentenceError;
 
     #[test]

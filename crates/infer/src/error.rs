@@ -5,6 +5,9 @@ use burnformer_data::DataError;
 use burnformer_glossary::GlossaryError;
 use burnformer_shortlist::ShortlistError;
 
+/// A result whose error, where no other is named, is [`InferError`].
+pub(crate) type Result<T, E = InferError> = std::result::Result<T, E>;
+
 /// The reasons why text cannot be translated or scored.
 #[derive(thiserror::Error)]
 pub enum InferError {
@@ -230,7 +233,7 @@ impl InferError {
 /// error. `work` takes the number of sentences, from the first on, of `count` in all.
 pub(crate) fn until_error<T>(
     mut count: usize,
-    mut work: impl FnMut(usize) -> Result<Vec<T>, InferError>,
+    mut work: impl FnMut(usize) -> Result<Vec<T>>,
 ) -> (Vec<T>, Option<InferError>) {
     let mut failure = None;
     loop {

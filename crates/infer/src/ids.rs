@@ -1,6 +1,6 @@
 //! Checks of a sentence's ids before a model reads them.
 
-use crate::error::{InferError, SentenceError};
+use crate::error::{InferError, Result, SentenceError};
 use crate::model::StepModel;
 
 /// `ids` ending with `</s>`, which is added if it is missing.
@@ -23,7 +23,7 @@ pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     texts: impl IntoIterator<Item = T>,
     eos: u32,
     limit: usize,
-) -> Result<(), InferError> {
+) -> Result<()> {
     let check = |ids: T| check_length(side, closed_len(ids.as_ref(), eos), limit);
     (1..).zip(texts).try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
 }
@@ -41,7 +41,7 @@ pub(crate) fn check_pairs(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
     targets: &[Vec<u32>],
-) -> Result<(), InferError> {
+) -> Result<()> {
     if sources.len() != targets.len() {
         let (sources, others) = (sources.len(), targets.len());
         return Err(InferError::Count { sources, others, what: "targets" });

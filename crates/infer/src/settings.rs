@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
@@ -191,7 +191,7 @@ impl SearchSettings {
     ///
     /// # Errors
     /// [`InferError::Setting`] that names the first setting out of its range.
-    pub fn validate(&self) -> Result<(), InferError> {
+    pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
             check(good, name, &value, "between 1 and 1000 are possible")?;
@@ -229,7 +229,7 @@ impl SearchSettings {
     ///
     /// # Errors
     /// [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its range.
-    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, InferError> {
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
         let error = |message: String| InferError::SettingsFile(path.into(), message);
         let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
         settings.validate().map_err(|e| error(e.to_string()))?;
@@ -241,7 +241,7 @@ impl SearchSettings {
     /// # Errors
     /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if
     /// the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), InferError> {
+    pub fn save(&self, path: &Path) -> Result<()> {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
         json.push(b'\n');
@@ -251,7 +251,7 @@ impl SearchSettings {
 }
 
 impl Sampling {
-    fn validate(&self) -> Result<(), InferError> {
+    fn validate(&self) -> Result<()> {
         let Self { temperature, top_p, .. } = *self;
         let good = temperature.is_finite() && temperature > 0.0;
         let remedy =
@@ -262,12 +262,7 @@ impl Sampling {
     }
 }
 
-fn within(
-    name: &'static str,
-    value: usize,
-    most: &'static str,
-    limit: usize,
-) -> Result<(), InferError> {
+fn within(name: &'static str, value: usize, most: &'static str, limit: usize) -> Result<()> {
     if value <= limit { Ok(()) } else { Err(InferError::Above { name, value, most }) }
 }
 
@@ -277,7 +272,7 @@ pub(crate) fn check(
     name: &'static str,
     value: &dyn ToString,
     remedy: &'static str,
-) -> Result<(), InferError> {
+) -> Result<()> {
     if good { Ok(()) } else { Err(InferError::Setting { name, value: value.to_string(), remedy }) }
 }
 

@@ -118,6 +118,15 @@ impl InteropError {
         Self::Damaged(path.into(), message.to_string())
     }
 
+    pub(crate) fn missing(path: &Path, wanted: impl ToString, remedy: &'static str) -> Self {
+        Self::Missing { path: path.into(), wanted: wanted.to_string(), remedy }
+    }
+
+    pub(crate) fn shape(path: &Path, name: &str, found: &[usize], expected: &[usize]) -> Self {
+        let (found, expected) = (found.into(), expected.into());
+        Self::Shape { path: path.into(), name: name.into(), found, expected }
+    }
+
     pub(crate) fn unsupported(path: &Path, what: impl ToString, remedy: &'static str) -> Self {
         Self::Unsupported { path: path.into(), what: what.to_string(), remedy }
     }

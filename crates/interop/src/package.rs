@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirProblem};
-use burnformer_core::{Activation, ComputeType, TargetHistory, TransformerConfig};
+use burnformer_core::{Activation, ComputeType, StateDict, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -14,6 +13,9 @@ use crate::tensors::{Tensor, Tensors};
 
 /// The file of a model directory with the shortlist that came with the model.
 const SHORTLIST_FILE: &str = "shortlist.safetensors";
+
+/// The contents of files, by their names.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A Transformer model with its tokenisers and settings, independent of the format from which it
 /// was read.
@@ -26,7 +28,7 @@ pub struct Package {
     /// The search settings of the model.
     pub search: SearchSettings,
     /// The tokeniser files of a model directory, by name.
-    pub texts: BTreeMap<String, Vec<u8>>,
+    pub texts: Files,
     /// The likely translations of each token, if the other system has them.
     pub shortlist: Option<Shortlist>,
     /// Settings of the other format that a model directory cannot express, in whole sentences for
@@ -48,7 +50,7 @@ impl Package {
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
         let weights = self.weights.iter();
-        let weights: BTreeMap<String, TensorData> =
+        let weights: StateDict =
             weights.map(|(name, tensor)| (name.clone(), tensor.clone().into())).collect();
         model_dir::save_parameters(dir, &self.config, &weights, ComputeType::Float32)?;
         for (name, bytes) in &self.texts {

@@ -165,15 +165,10 @@ impl Weights {
 
     /// Returns `tensor` if it has `shape`.
     pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
-        if tensor.shape == shape {
-            return Ok(tensor);
+        match tensor.shape == shape {
+            true => Ok(tensor),
+            false => Err(InteropError::shape(&self.path, name, &tensor.shape, shape)),
         }
-        Err(InteropError::Shape {
-            path: self.path.clone(),
-            name: name.into(),
-            found: tensor.shape,
-            expected: shape.into(),
-        })
     }
 
     /// Checks that all tensors were taken.

@@ -8,6 +8,7 @@ use burnformer_sentencepiece::SentencePiece;
 
 use crate::error::{InteropError, Result};
 use crate::files::{names, read_file};
+use crate::package::Files;
 use crate::vocabulary;
 
 /// Tokeniser files that a user names because the model's folder does not show which side they
@@ -98,11 +99,9 @@ pub(crate) fn sentencepiece(
         ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&found),
         _ => of_sides(&found),
     };
-    let paths = paths.ok_or_else(|| InteropError::Missing {
-        path: dirs[0].into(),
-        wanted: format!("SentencePiece model for each side among {}", listed(&found)),
-        remedy: NAME_SENTENCEPIECE,
-    })?;
+    let wanted = || format!("SentencePiece model for each side among {}", listed(&found));
+    let paths =
+        paths.ok_or_else(|| InteropError::missing(dirs[0], wanted(), NAME_SENTENCEPIECE))?;
     let read = |side: usize| {
         let bytes = read_file(&paths[side])?;
         check(&paths[side], &bytes, tokens[side])?;
@@ -143,10 +142,7 @@ fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
 
 /// The files of a model directory with the tokens and the SentencePiece models of source and
 /// target.
-pub(crate) fn texts(
-    [source, target]: [&[String]; 2],
-    models: Option<[Vec<u8>; 2]>,
-) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn texts([source, target]: [&[String]; 2], models: Option<[Vec<u8>; 2]>) -> Files {
     let mut texts = BTreeMap::from([("vocab.json".to_string(), vocabulary::json(source))]);
     if source != target {
         texts.insert("target_vocab.json".into(), vocabulary::json(target));

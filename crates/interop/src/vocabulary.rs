@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::embeddings::unused;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_if_there, write_file};
-use crate::package::Package;
+use crate::package::{Files, Package};
 
 /// The tokens of source and target, one per row of the embeddings. A row without a token is named
 /// `<unusedN>`.
@@ -28,11 +28,9 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
     let target =
         find(&["target_vocab.json", "vocab.json", "tokenizer.json", "target_tokenizer.json"]);
     let side = |file: Option<(String, &Vec<u8>)>, rows: usize| {
-        let (name, bytes) = file.ok_or_else(|| InteropError::Missing {
-            path: "the model directory".into(),
-            wanted: "vocab.json or tokenizer.json".into(),
-            remedy: "copy the tokeniser that the model was trained with into it",
-        })?;
+        let (dir, wanted) = (Path::new("the model directory"), "vocab.json or tokenizer.json");
+        let remedy = "copy the tokeniser that the model was trained with into it";
+        let (name, bytes) = file.ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
         of_file(Path::new(&name), bytes, rows)
     };
     Ok([side(source, config.source_vocab)?, side(target, config.target_vocab)?])
@@ -116,10 +114,7 @@ pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
 /// The tokenisers of Hugging Face's format in `dir` whose tokens are `tokens`, those of source and
 /// target: one for both sides, or one for each. A file with other tokens belongs to another
 /// program, and is left out.
-pub(crate) fn carried_tokenizers(
-    dir: &Path,
-    tokens: [&[String]; 2],
-) -> Result<BTreeMap<String, Vec<u8>>> {
+pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<Files> {
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {
         let path = dir.join(name);

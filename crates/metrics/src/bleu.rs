@@ -6,7 +6,7 @@ use crate::bleu_score::{BleuScore, Smoothing};
 use crate::ngram::{self, Interner};
 use crate::signature::{case, yes_no};
 use crate::tokenize::BleuTokenizer;
-use crate::{Metric, MetricError, ReferenceCount, References, Signature, as_strs, text};
+use crate::{Metric, MetricError, ReferenceCount, References, Result, Signature, as_strs, text};
 
 /// BLEU with its options. [`Default`] has sacreBLEU's defaults, which papers report.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ impl Bleu {
         &self,
         hypotheses: &[H],
         references: &[Vec<R>],
-    ) -> Result<BleuScore, MetricError> {
+    ) -> Result<BleuScore> {
         let references = References::new(references);
         Ok(self.score(&self.statistics(&as_strs(hypotheses), &references)?.sum()))
     }
@@ -75,7 +75,7 @@ impl Metric for Bleu {
             .with("smooth", self.smoothing.signature())
     }
 
-    fn validate(&self) -> Result<(), MetricError> {
+    fn validate(&self) -> Result<()> {
         self.tokenizer.load()?;
         if self.max_order == 0 { Err(MetricError::ZeroOrder("BLEU")) } else { Ok(()) }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::MetricError;
+use crate::{MetricError, Result};
 
 /// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014)
 /// number the methods.
@@ -42,7 +42,7 @@ impl FromStr for Smoothing {
 
     /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's
     /// defaults.
-    fn from_str(name: &str) -> Result<Self, MetricError> {
+    fn from_str(name: &str) -> Result<Self> {
         match name {
             "exp" => Ok(Self::Exp),
             "floor" => Ok(Self::FLOOR),

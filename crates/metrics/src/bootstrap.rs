@@ -2,7 +2,7 @@
 //! sacreBLEU.
 
 use crate::numpy_rng::NumpyRng;
-use crate::{Confidence, MetricError, Statistics};
+use crate::{Confidence, MetricError, Result, Statistics};
 
 /// Number of resamples and seed of a resampling test. [`Default`] is sacreBLEU's: 1000 resamples,
 /// seed 12345.
@@ -29,7 +29,7 @@ pub fn resampled(
     statistics: &Statistics,
     bootstrap: Bootstrap,
     score: impl Fn(&[f64]) -> f64,
-) -> Result<Vec<f64>, MetricError> {
+) -> Result<Vec<f64>> {
     if bootstrap.samples == 0 {
         return Err(MetricError::NoSamples);
     }

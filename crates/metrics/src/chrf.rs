@@ -2,7 +2,7 @@
 
 use crate::ngram::{self, Counts, Interner};
 use crate::signature::{case, yes_no};
-use crate::{Metric, MetricError, ReferenceCount, Signature, text};
+use crate::{Metric, MetricError, ReferenceCount, Result, Signature, text};
 
 /// chrF with its options. [`Default`] is chrF2; [`Chrf::plus_plus`] is chrF2++.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Metric for Chrf {
             .with("space", yes_no(self.whitespace))
     }
 
-    fn validate(&self) -> Result<(), MetricError> {
+    fn validate(&self) -> Result<()> {
         if self.width() == 0 { Err(MetricError::ZeroOrder("chrF")) } else { Ok(()) }
     }
 

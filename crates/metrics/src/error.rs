@@ -1,5 +1,8 @@
 //! The errors of metrics: what can be wrong with their input.
 
+/// A result whose error, where no other is named, is [`MetricError`].
+pub(crate) type Result<T, E = MetricError> = std::result::Result<T, E>;
+
 /// An error that prevents a score from being computed. Line numbers start at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

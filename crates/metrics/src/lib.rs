@@ -58,6 +58,7 @@ pub use bleu_score::{BleuScore, Smoothing};
 pub use bootstrap::{Bootstrap, confidence, resampled};
 pub use chrf::Chrf;
 pub use error::MetricError;
+use error::Result;
 pub use metric::{Metric, as_strs};
 pub use references::{ReferenceCount, References};
 pub use score::{Confidence, Score};

@@ -1,7 +1,7 @@
 //! The common trait of BLEU, chrF and TER.
 
 use crate::bootstrap::{self, Bootstrap};
-use crate::{MetricError, ReferenceCount, References, Score, Signature, Statistics};
+use crate::{ReferenceCount, References, Result, Score, Signature, Statistics};
 
 /// A metric of plain text, which a program can hold as `Box<dyn Metric>`.
 /// [`Bleu::corpus_score`](crate::Bleu::corpus_score) gives more details of BLEU. Only metrics of
@@ -17,7 +17,7 @@ pub trait Metric: Send + Sync {
     ///
     /// # Errors
     /// [`ZeroOrder`](MetricError::ZeroOrder) if no n-grams would be counted.
-    fn validate(&self) -> Result<(), MetricError> {
+    fn validate(&self) -> Result<()> {
         Ok(())
     }
 
@@ -26,12 +26,7 @@ pub trait Metric: Send + Sync {
     /// # Errors
     /// [`TooManyWords`](MetricError::TooManyWords) from TER, whose memory grows with the square of
     /// the length of a line.
-    fn check_segment(
-        &self,
-        _line: usize,
-        _hypothesis: &str,
-        _references: &[&str],
-    ) -> Result<(), MetricError> {
+    fn check_segment(&self, _line: usize, _hypothesis: &str, _references: &[&str]) -> Result<()> {
         Ok(())
     }
 
@@ -54,11 +49,7 @@ pub trait Metric: Send + Sync {
     ///
     /// # Errors
     /// The errors of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
-    fn statistics(
-        &self,
-        hypotheses: &[&str],
-        references: &References<'_>,
-    ) -> Result<Statistics, MetricError> {
+    fn statistics(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Statistics> {
         self.validate()?;
         references.check(hypotheses.len())?;
         let mut statistics = Statistics::new(self.width(), hypotheses.len());
@@ -73,11 +64,7 @@ pub trait Metric: Send + Sync {
     ///
     /// # Errors
     /// The errors of [`Metric::statistics`].
-    fn by_segment(
-        &self,
-        hypotheses: &[&str],
-        references: &References<'_>,
-    ) -> Result<Vec<f64>, MetricError> {
+    fn by_segment(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Vec<f64>> {
         let statistics = self.statistics(hypotheses, references)?;
         Ok((0..statistics.len()).map(|segment| self.value(statistics.row(segment))).collect())
     }
@@ -86,11 +73,7 @@ pub trait Metric: Send + Sync {
     ///
     /// # Errors
     /// The errors of [`Metric::statistics`].
-    fn evaluate(
-        &self,
-        hypotheses: &[&str],
-        references: &References<'_>,
-    ) -> Result<Score, MetricError> {
+    fn evaluate(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Score> {
         let statistics = self.statistics(hypotheses, references)?;
         Ok(self.score_with(&statistics.sum(), self.signature(references.count())))
     }
@@ -104,7 +87,7 @@ pub trait Metric: Send + Sync {
         hypotheses: &[&str],
         references: &References<'_>,
         bootstrap: Bootstrap,
-    ) -> Result<Score, MetricError> {
+    ) -> Result<Score> {
         let statistics = self.statistics(hypotheses, references)?;
         let scores = bootstrap::resampled(&statistics, bootstrap, |sums| self.value(sums))?;
         let signature =

@@ -2,7 +2,7 @@
 
 use derive_more::Display;
 
-use crate::MetricError;
+use crate::{MetricError, Result};
 
 /// The number of references per line; the field `nrefs` of a [`Signature`](crate::Signature).
 #[derive(Debug, Clone, Copy, Display, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<'a> References<'a> {
     /// [`MissingReference`](MetricError::MissingReference). For texts of unequal length,
     /// sacreBLEU's library cuts the longer one off; its command line refuses them, as this function
     /// does.
-    pub fn check(&self, hypotheses: usize) -> Result<(), MetricError> {
+    pub fn check(&self, hypotheses: usize) -> Result<()> {
         if hypotheses == 0 {
             return Err(MetricError::EmptyCorpus);
         }

@@ -3,7 +3,7 @@
 
 use crate::bootstrap::{self, Bootstrap};
 use crate::numpy_rng::{NumpyBits, NumpyRng};
-use crate::{Confidence, Metric, MetricError, Statistics};
+use crate::{Confidence, Metric, MetricError, Result, Statistics};
 
 /// Default trials of [`approximate_randomization`]: 10,000 with seed 12345, as in sacreBLEU.
 pub const RANDOMIZATION: Bootstrap = Bootstrap { samples: 10_000, seed: 12345 };
@@ -34,7 +34,7 @@ pub fn paired_bootstrap(
     baseline: &Statistics,
     system: &Statistics,
     bootstrap: Bootstrap,
-) -> Result<PairedResult, MetricError> {
+) -> Result<PairedResult> {
     check(baseline, system, bootstrap)?;
     let value = |sums: &[f64]| metric.value(sums);
     let baseline_scores = bootstrap::resampled(baseline, bootstrap, value)?;
@@ -63,7 +63,7 @@ pub fn approximate_randomization(
     baseline: &Statistics,
     system: &Statistics,
     trials: Bootstrap,
-) -> Result<PairedResult, MetricError> {
+) -> Result<PairedResult> {
     check(baseline, system, trials)?;
     let (a, b) = (metric.value(&baseline.sum()), metric.value(&system.sum()));
     let mut bits = NumpyBits::new(NumpyRng::new(trials.seed));
@@ -81,11 +81,7 @@ pub fn approximate_randomization(
     })
 }
 
-fn check(
-    baseline: &Statistics,
-    system: &Statistics,
-    samples: Bootstrap,
-) -> Result<(), MetricError> {
+fn check(baseline: &Statistics, system: &Statistics, samples: Bootstrap) -> Result<()> {
     match (baseline.len(), system.len()) {
         (baseline, system) if baseline != system => {
             Err(MetricError::UnequalSystems { baseline, system })

@@ -10,7 +10,7 @@ mod shift;
 use crate::ngram::Interner;
 use crate::signature::{case, yes_no};
 use crate::tokenize::tercom::Ter;
-use crate::{Metric, MetricError, ReferenceCount, Signature, text};
+use crate::{Metric, MetricError, ReferenceCount, Result, Signature, text};
 
 /// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines
 /// of about 7,000 words.
@@ -43,12 +43,7 @@ impl Metric for Ter {
             .with("asian", yes_no(self.asian_support))
     }
 
-    fn check_segment(
-        &self,
-        line: usize,
-        hypothesis: &str,
-        references: &[&str],
-    ) -> Result<(), MetricError> {
+    fn check_segment(&self, line: usize, hypothesis: &str, references: &[&str]) -> Result<()> {
         let fits = |a: usize, b: usize| a.saturating_add(1).saturating_mul(b + 1) <= MOST_CELLS;
         for reference in references {
             // A word has at least one byte.

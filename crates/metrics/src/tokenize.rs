@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use derive_more::Display;
 
-use crate::MetricError;
+use crate::{MetricError, Result};
 
 /// The tokenisers of BLEU, which divide texts into words, with sacreBLEU's names.
 #[derive(Debug, Clone, Copy, Display, PartialEq, Eq, Hash, Default)]
@@ -57,7 +57,7 @@ impl BleuTokenizer {
     ///
     /// # Errors
     /// [`MetricError::NoTokenizerFile`].
-    pub fn load(self) -> Result<(), MetricError> {
+    pub fn load(self) -> Result<()> {
         match self {
             Self::Flores101 => flores::FLORES_101.load(self.name()),
             Self::Flores200 => flores::FLORES_200.load(self.name()),
@@ -85,7 +85,7 @@ impl BleuTokenizer {
 impl FromStr for BleuTokenizer {
     type Err = MetricError;
 
-    fn from_str(name: &str) -> Result<Self, MetricError> {
+    fn from_str(name: &str) -> Result<Self> {
         let all = Self::ALL.into_iter().chain([Self::Flores101, Self::Flores200]);
         let name = if name == "spm" { Self::Flores101.name() } else { name };
         let known = all.into_iter().find(|tokenizer| tokenizer.name() == name);

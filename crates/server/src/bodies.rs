@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::api::Shared;
 use crate::api::body::key_of_head;
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, Result};
 use crate::connections::Connection;
 use crate::sender::{Room, Sender, Share, client};
 
@@ -119,7 +119,7 @@ async fn whole(
     most: usize,
     mut room: Share,
     progress: impl Fn(),
-) -> Result<(Vec<u8>, Share), ApiError> {
+) -> Result<(Vec<u8>, Share)> {
     if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
         return Err(ApiError::too_large("body", "the body is too large"));
     }

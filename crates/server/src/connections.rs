@@ -22,7 +22,6 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::lock::locked;
-use crate::sender::Room;
 
 /// The largest number of connections at the same time, if the system allows so many.
 const MOST: usize = 1024;
@@ -40,11 +39,6 @@ const GRACE: Duration = Duration::from_millis(100);
 /// The same after a part of a body has come, as long as no more than half of the connections are
 /// so.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// Turns for requests that have come whole and are not answered.
-pub(crate) fn room_for_requests() -> Arc<Room> {
-    Room::new(most())
-}
 
 /// The connection of a request, for its handlers.
 #[derive(Clone)]
@@ -198,7 +192,7 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
 }
 
 /// The largest number of connections that the system allows besides other files.
-fn most() -> usize {
+pub(crate) fn most() -> usize {
     #[cfg(unix)]
     if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
         let connections = files.saturating_sub(RESERVED + SPARE as u64).max(8);

@@ -53,7 +53,7 @@ impl Server {
             glossaries: Store::new(MOST_KEPT, USED),
             bodies: bodies::room(limits.body),
             work: Room::new(ALL_WORK),
-            requests: connections::room_for_requests(),
+            requests: Room::new(connections::most()),
             prefix: prefix(&settings.prefix)?,
             proxies: settings.proxies,
             about: settings.about,

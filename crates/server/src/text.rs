@@ -7,7 +7,7 @@ use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, T
 use burnformer_glossary::{Glossary, Term, longest, wanted};
 
 use crate::api::Client;
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, Result};
 use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
@@ -45,7 +45,7 @@ impl Client {
         pair: &[LanguagePair],
         format: Format,
         glossaries: Vec<Arc<Glossary>>,
-    ) -> Result<String, ApiError> {
+    ) -> Result<String> {
         let choice = Choice { n_best: 1, ..Choice::default() };
         let all = self.translate(vec![text], pair, format, choice, glossaries).await?;
         Ok(best(all).concat())
@@ -61,7 +61,7 @@ impl Client {
         format: Format,
         choice: Choice,
         glossaries: Vec<Arc<Glossary>>,
-    ) -> Result<Vec<Translations>, ApiError> {
+    ) -> Result<Vec<Translations>> {
         let translated = async {
             let _room = self.room(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
@@ -86,7 +86,7 @@ impl Client {
         pair: &LanguagePair,
         choice: Choice,
         own: Vec<Arc<Glossary>>,
-    ) -> Result<Path<'_>, ApiError> {
+    ) -> Result<Path<'_>> {
         let glossaries = own.into_iter().chain(self.models.glossary(pair)).collect();
         let (pair, last) = (pair.clone(), Mutex::default());
         let path = Path { client: self, pair, choice, glossaries, last };
@@ -100,7 +100,7 @@ impl Path<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if there is no such model, or if it cannot be loaded.
-    pub async fn queue(&self) -> Result<Arc<Queue>, ApiError> {
+    pub async fn queue(&self) -> Result<Arc<Queue>> {
         if let Some(queue) = locked(&self.last).upgrade().filter(|queue| !queue.is_unloaded()) {
             return Ok(queue);
         }
@@ -121,11 +121,7 @@ impl Path<'_> {
     ///
     /// # Errors
     /// [`ApiError`].
-    pub async fn translate(
-        &self,
-        texts: Vec<String>,
-        format: Format,
-    ) -> Result<Vec<Translations>, ApiError> {
+    pub async fn translate(&self, texts: Vec<String>, format: Format) -> Result<Vec<Translations>> {
         let LanguagePair { source: from, target: into } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
         let size = texts.iter().map(String::len).sum();
@@ -144,7 +140,7 @@ impl Path<'_> {
                 let document = document.map_err(broken)?.with_writing(writing);
                 Ok(document.with_memory(&|segment| engine.remembered(segment)))
             };
-            let documents = texts.iter().map(parse).collect::<Result<_, ApiError>>()?;
+            let documents = texts.iter().map(parse).collect::<Result<_>>()?;
             round(documents, &glossaries, most, waits)
         };
         let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;
@@ -176,7 +172,7 @@ impl Path<'_> {
     }
 
     /// The candidates for each sentence of each document.
-    async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>, ApiError> {
+    async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>> {
         let mut all = self.sentences(work.concat()).await?.into_iter();
         Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
     }
@@ -186,7 +182,7 @@ impl Path<'_> {
     ///
     /// # Errors
     /// [`ApiError`].
-    pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, ApiError> {
+    pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
         let (cache, pair) = (&self.client.cache, self.pair.to_string());
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
         let known = last.keys().map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
@@ -220,7 +216,7 @@ fn round(
     glossaries: &[Arc<Glossary>],
     most: usize,
     waits: &Cancel,
-) -> Result<Round, ApiError> {
+) -> Result<Round> {
     let mut left = most;
     let mut work = |PendingSentence { text, links }: PendingSentence| {
         waits.or_end();
@@ -241,7 +237,7 @@ pub(crate) fn with_terms(
     work: Work,
     glossaries: &[Arc<Glossary>],
     left: &mut usize,
-) -> Result<Work, ApiError> {
+) -> Result<Work> {
     let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
     let terms = longest(wanted(&glossaries, &work.text));
     let needed = terms.iter().map(Term::size).sum();

@@ -1,5 +1,8 @@
 use std::path::PathBuf;
 
+/// A result whose error, where no other is named, is [`ShortlistError`].
+pub(crate) type Result<T, E = ShortlistError> = std::result::Result<T, E>;
+
 /// The reason why a shortlist cannot be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShortlistError {

@@ -18,7 +18,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::ShortlistError;
+use crate::error::{Result, ShortlistError};
 use crate::shortlist::{Shortlist, Vocabularies};
 
 /// The name of the entry of metadata.
@@ -44,7 +44,7 @@ impl Shortlist {
     ///
     /// # Errors
     /// [`ShortlistError::Unreadable`], and the errors of [`from_bytes`](Self::from_bytes).
-    pub fn load(path: &Path) -> Result<Self, ShortlistError> {
+    pub fn load(path: &Path) -> Result<Self> {
         let bytes =
             std::fs::read(path).map_err(|cause| ShortlistError::Unreadable(path.into(), cause))?;
         Self::from_bytes(path, &bytes)
@@ -54,7 +54,7 @@ impl Shortlist {
     ///
     /// # Errors
     /// [`ShortlistError::Damaged`], [`ShortlistError::Version`].
-    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, ShortlistError> {
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
         let damaged = |what: String| ShortlistError::Damaged(path.into(), what);
         let (_, metadata) =
             SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -85,7 +85,7 @@ impl Shortlist {
     ///
     /// # Errors
     /// [`ShortlistError::Unwritable`].
-    pub fn save(&self, path: &Path) -> Result<(), ShortlistError> {
+    pub fn save(&self, path: &Path) -> Result<()> {
         burnformer_files::write(path, &self.to_bytes())
             .map_err(|cause| ShortlistError::Unwritable(path.into(), cause))
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::error::ShortlistError;
+use crate::error::{Result, ShortlistError};
 
 /// The vocabularies to which the ids of a shortlist belong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Vocabularies {
     ///
     /// # Errors
     /// [`ShortlistError::Vocabulary`], [`ShortlistError::Tokenizer`].
-    pub fn check(&self, model: &Self) -> Result<(), ShortlistError> {
+    pub fn check(&self, model: &Self) -> Result<()> {
         for (index, side) in ["source", "target"].into_iter().enumerate() {
             let (shortlist, model_size) = (self.sizes[index], model.sizes[index]);
             if shortlist != model_size {
@@ -68,7 +68,7 @@ impl Shortlist {
         vocabularies: Vocabularies,
         frequent: Vec<u32>,
         translations: Vec<Vec<u32>>,
-    ) -> Result<Self, ShortlistError> {
+    ) -> Result<Self> {
         let [source_vocab, target_vocab] = vocabularies.sizes;
         if translations.len() > source_vocab {
             let id = source_vocab as u32;

@@ -1,5 +1,5 @@
 use crate::alignment::{Bags, LONGEST, align};
-use crate::error::ShortlistError;
+use crate::error::{Result, ShortlistError};
 use crate::shortlist::{Shortlist, Vocabularies};
 
 /// The largest number of pairs that are learned from. Of a larger text every second, fourth … pair
@@ -30,7 +30,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`ShortlistError::Setting`] that names the first setting out of its range.
-    pub fn validate(&self) -> Result<(), ShortlistError> {
+    pub fn validate(&self) -> Result<()> {
         let error = |name, value: &dyn ToString, remedy| {
             Err(ShortlistError::Setting { name, value: value.to_string(), remedy })
         };
@@ -115,7 +115,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`ShortlistError::Setting`], [`ShortlistError::UnknownId`], [`ShortlistError::NoPairs`].
-    pub fn finish(self, settings: &Settings) -> Result<Shortlist, ShortlistError> {
+    pub fn finish(self, settings: &Settings) -> Result<Shortlist> {
         settings.validate()?;
         if let Some(error) = self.unknown {
             return Err(error);

@@ -2,6 +2,9 @@ use std::path::PathBuf;
 
 use burnformer_train::{ConfigFileError, TrainError};
 
+/// A result whose error, where no other is named, is [`StudyError`].
+pub(crate) type Result<T, E = StudyError> = std::result::Result<T, E>;
+
 /// The reasons why a study cannot start or go on.
 #[derive(thiserror::Error)]
 pub enum StudyError {

@@ -6,7 +6,7 @@ use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
 use burnformer_train::{Corpora, TrainConfig, TrainError};
 use serde::{Deserialize, Serialize};
 
-use crate::error::StudyError;
+use crate::error::{Result, StudyError};
 
 /// The values in the paper's Table 3 for a row, measured on its development set, newstest2013,
 /// English to German.
@@ -61,7 +61,7 @@ impl Row {
 
     /// Checks the configuration. A study varies parts of a Transformer, and another architecture
     /// has none of them.
-    pub(super) fn check(&self) -> Result<(), StudyError> {
+    pub(super) fn check(&self) -> Result<()> {
         self.config.validate().map_err(|source| {
             let (name, change) = (self.name.clone(), self.change.clone());
             StudyError::Row { name, change, source: Box::new(source) }
@@ -72,7 +72,7 @@ impl Row {
     ///
     /// # Errors
     /// [`StudyError::File`] if the file is damaged or of another configuration.
-    pub(super) fn result(&self, folder: &Path) -> Result<Option<RowResult>, StudyError> {
+    pub(super) fn result(&self, folder: &Path) -> Result<Option<RowResult>> {
         let path = self.file(folder);
         if !path.exists() {
             return Ok(None);

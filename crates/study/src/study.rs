@@ -8,7 +8,7 @@ use burnformer_infer::{TranslateOptions, Translator};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, Learner, RunMode, StopReason, Texts, TrainError, checkpoint};
 
-use crate::error::StudyError;
+use crate::error::{Result, StudyError};
 use crate::row::{Measure, Part, Row, RowResult};
 
 /// The folder, texts and devices of a study.
@@ -30,11 +30,7 @@ impl Study {
     /// # Errors
     /// [`StudyError::File`] if the row was run with other settings; the errors of training and
     /// decoding.
-    pub fn run(
-        &self,
-        row: &Row,
-        interrupted: &AtomicBool,
-    ) -> Result<Option<RowResult>, StudyError> {
+    pub fn run(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>> {
         if let Some(result) = row.result(&self.folder)? {
             return Ok(Some(result));
         }
@@ -46,14 +42,14 @@ impl Study {
     /// # Errors
     /// [`StudyError::Row`] for a row whose configuration cannot be trained; those of
     /// [`run`](Self::run).
-    pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, StudyError> {
+    pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>> {
         rows.iter().try_for_each(Row::check)?;
         let results = rows.iter().map(|row| row.result(&self.folder));
         Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
     /// Trains and measures `row` and writes its file.
-    fn train(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>, StudyError> {
+    fn train(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>> {
         let run = self.folder.join(&row.name);
         let corpora = Corpora::prepare(&row.config, self.texts.clone(), &mut |_| ())?;
         let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };

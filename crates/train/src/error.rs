@@ -9,6 +9,9 @@ use burnformer_infer::InferError;
 
 use crate::config::ConfigFileError;
 
+/// A result whose error, where no other is named, is [`TrainError`].
+pub(crate) type Result<T, E = TrainError> = std::result::Result<T, E>;
+
 /// The reasons why training cannot start or go on.
 #[derive(thiserror::Error)]
 pub enum TrainError {

@@ -40,19 +40,13 @@ pub use learner::{Learner, Outcome, Rehearsal, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
 pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
-pub use run::best_model::{BestModel, EarlyStopping};
-pub use run::checkpoint::{self, average_models};
-pub use run::corpora::{Corpora, cache_folder, user_cache};
-pub use run::dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
-pub use run::folder::copy_files;
-pub use run::log_interval::LogInterval;
-pub use run::origin::Origin;
-pub use run::start_model::StartModel;
-pub use run::state::Recovery;
-pub use run::texts::{TextName, Texts};
-pub use update::memory::update_bytes;
-pub use update::recipe::Recipe;
-pub use update::replicas::{Ranks, Replicas, Workers};
-pub use update::statistics::{Extent, PendingStatistics, UpdateStatistics};
-pub use update::{LossScale, Updater};
+pub use run::{
+    BestModel, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir, RunEnd, RunMode,
+    StartModel, TEST_SCORE_FILE, TextName, Texts, average_models, cache_folder, checkpoint,
+    copy_files, user_cache,
+};
+pub use update::{
+    Extent, LossScale, PendingStatistics, Ranks, Recipe, Replicas, UpdateStatistics, Updater,
+    Workers, update_bytes,
+};
 pub use validation::{Validation, Validator};

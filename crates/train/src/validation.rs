@@ -9,9 +9,9 @@ use burnformer_infer::{
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
 use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings};
-use crate::error::TrainError;
-use crate::run::corpora::Corpora;
-use crate::update::recipe::Recipe;
+use crate::error::Result;
+use crate::run::Corpora;
+use crate::update::Recipe;
 
 /// A validation may search again for one of this many sentences; the second search takes up to five
 /// times as long as the first.
@@ -87,13 +87,13 @@ impl Validator {
     /// are searched with `search`; `None` if there is none.
     ///
     /// # Errors
-    /// [`TrainError::Data`] if there is no pair in it.
+    /// [`TrainError::Data`](crate::TrainError::Data) if there is no pair in it.
     pub fn new(
         config: &TrainConfig,
         corpora: &Corpora,
         special: SpecialIds,
         search: SearchSettings,
-    ) -> Result<Option<Self>, TrainError> {
+    ) -> Result<Option<Self>> {
         let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
             return Ok(None);
         };
@@ -144,14 +144,14 @@ impl Validator {
     /// Measures `model`, whose configuration is `config`.
     ///
     /// # Errors
-    /// [`TrainError::Infer`] if decoding fails, [`TrainError::Data`] if the text can no longer be
-    /// read.
+    /// [`Infer`](crate::TrainError::Infer) if decoding fails, [`Data`](crate::TrainError::Data) if
+    /// the text can no longer be read.
     pub fn validate(
         &self,
         config: &ModelConfig,
         model: &Model,
         device: &Device,
-    ) -> Result<Validation, TrainError> {
+    ) -> Result<Validation> {
         let (model, device) = (as_saved(model), device.clone().inner());
         let (loss, nll) = self.losses(&model, &device)?;
         let mut validation = Validation { loss, nll, ..Validation::default() };
@@ -162,11 +162,11 @@ impl Validator {
     }
 
     /// The negative log-likelihood per token of the whole validation text, in nats.
-    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64, TrainError> {
+    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64> {
         Ok(self.losses(&as_saved(model), &device.clone().inner())?.1)
     }
 
-    fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64), TrainError> {
+    fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64)> {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
         for rows in self.sampler.ordered()?.batches() {
             let batch = self.sampler.batch(&rows.pairs)?;
@@ -184,7 +184,7 @@ impl Validator {
         model: &Model,
         device: &Device,
         validation: &mut Validation,
-    ) -> Result<(), TrainError> {
+    ) -> Result<()> {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
         let search = self.search(self.settings.beam, self.settings.alpha);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
@@ -202,13 +202,13 @@ impl Validator {
     /// with a beam of `beam` and `alpha`.
     ///
     /// # Errors
-    /// [`TrainError::Infer`] if decoding fails.
+    /// [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
     pub fn score_with(
         &self,
         translator: &Translator,
         beam: usize,
         alpha: f64,
-    ) -> Result<(String, f64), TrainError> {
+    ) -> Result<(String, f64)> {
         let texts = self.translations(translator, self.search(beam, alpha))?;
         let metric = self.score();
         Ok((metric.name(), self.value(&*metric, &texts)?))
@@ -218,12 +218,12 @@ impl Validator {
     /// `None` if that does not follow their probabilities.
     ///
     /// # Errors
-    /// [`TrainError::Infer`] if decoding fails.
+    /// [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
     pub fn calibration(
         &self,
         translator: &Translator,
         search: &SearchSettings,
-    ) -> Result<Option<Calibration>, TrainError> {
+    ) -> Result<Option<Calibration>> {
         let options = self.options(translator, search.clone());
         let translations = translator.translate(&self.source, &options)?;
         let texts: Vec<&str> = translations.iter().map(|found| found.text.as_str()).collect();
@@ -239,11 +239,7 @@ impl Validator {
         TranslateOptions { longest, search, ..translator.options() }
     }
 
-    fn translations(
-        &self,
-        translator: &Translator,
-        search: SearchSettings,
-    ) -> Result<Vec<String>, TrainError> {
+    fn translations(&self, translator: &Translator, search: SearchSettings) -> Result<Vec<String>> {
         let options = self.options(translator, search);
         let translations = translator.translate(&self.source, &options)?;
         Ok(translations.into_iter().map(|t| t.text).collect())
@@ -255,7 +251,7 @@ impl Validator {
         &self,
         translator: &Translator,
         search: SearchSettings,
-    ) -> Result<Vec<String>, TrainError> {
+    ) -> Result<Vec<String>> {
         let once = SearchSettings { second_search: false, keep_parts: false, ..search.clone() };
         let [once, twice] = [once, search].map(|search| self.options(translator, search));
         let requests = translator.requests(&self.source, &twice)?;
@@ -274,7 +270,7 @@ impl Validator {
         Ok(found.into_iter().map(|translation| translation.text).collect())
     }
 
-    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64, TrainError> {
+    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64> {
         let streams = [as_strs(&self.references)];
         Ok(metric.evaluate(&as_strs(texts), &References::new(&streams))?.value)
     }
@@ -302,7 +298,7 @@ fn sampler(
     corpus: &Arc<TokenizedCorpus>,
     budget: usize,
     special: SpecialIds,
-) -> Result<BatchSampler, TrainError> {
+) -> Result<BatchSampler> {
     let lengths = corpus.lengths(0..corpus.len())?;
     let longest = lengths.into_iter().flatten().max().unwrap_or(0) as usize + 1;
     let budget = longest.max(budget);
@@ -315,7 +311,7 @@ mod tests {
     use burnformer_data::Batch;
 
     use super::*;
-    use crate::run::texts::Texts;
+    use crate::run::Texts;
 
     /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it
     /// takes, and than fit its budget.

@@ -3,6 +3,9 @@ use std::path::{Path, PathBuf};
 use crate::config::ConfigError;
 use crate::parameters::LoadError;
 
+/// A result whose error, where no other is named, is [`ModelDirError`].
+pub(crate) type Result<T, E = ModelDirError> = std::result::Result<T, E>;
+
 /// An error in writing or reading a model directory. Its `Debug` form is the message, which a
 /// program whose `main` returns the error prints.
 #[derive(derive_more::Debug, thiserror::Error)]

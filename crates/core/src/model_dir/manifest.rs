@@ -3,13 +3,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::{ModelDirError, ModelDirProblem};
+use super::error::{ModelDirError, ModelDirProblem, Result};
 use super::source::Source;
 use super::tensors::{read_from, write};
+use crate::parameters::StateDict;
 
 /// The file of the parameters.
 pub(super) const WEIGHTS: &str = "model.safetensors";
@@ -33,7 +33,7 @@ struct Entry {
 ///
 /// # Errors
 /// A [`ModelDirError`] if a file cannot be read or the manifest cannot be written.
-pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
+pub fn seal(dir: &Path) -> Result<()> {
     seal_those(dir, |_| true)
 }
 
@@ -42,12 +42,12 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
 ///
 /// # Errors
 /// The errors of [`seal`], and if the manifest cannot be read.
-pub fn seal_again(dir: &Path, new: &str) -> Result<(), ModelDirError> {
+pub fn seal_again(dir: &Path, new: &str) -> Result<()> {
     let listed = read_manifest(dir.into())?.files;
     seal_those(dir, |name| name == new || listed.contains_key(name))
 }
 
-fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
+fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|e| ModelDirError::io(dir, e))? {
         let path = entry.map_err(|e| ModelDirError::io(dir, e))?.path();
@@ -66,7 +66,7 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<(), ModelD
 /// # Errors
 /// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside
 /// of it.
-pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
+pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |_| true)
 }
 
@@ -75,11 +75,11 @@ pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
 ///
 /// # Errors
 /// The errors of [`verify`].
-pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<(), ModelDirError> {
+pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |name| name != WEIGHTS)
 }
 
-fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
+fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<()> {
     let manifest = read_manifest(source)?;
     let mut meant = manifest.files.iter().filter(|(name, _)| is_meant(name));
     meant.try_for_each(|(name, entry)| checked(source, name, entry).map(drop))
@@ -90,26 +90,20 @@ fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<(), Mod
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file is missing, changed, truncated or outside of the directory.
-pub fn read<'a>(
-    source: impl Into<Source<'a>>,
-    name: &str,
-) -> Result<Option<Vec<u8>>, ModelDirError> {
+pub fn read<'a>(source: impl Into<Source<'a>>, name: &str) -> Result<Option<Vec<u8>>> {
     let source = source.into();
     let manifest = read_manifest(source)?;
     manifest.files.get(name).map(|entry| checked(source, name, entry)).transpose()
 }
 
 /// Reads the bytes of the file `name`, which the manifest must list, and checks them.
-pub(super) fn read_checked(source: Source, name: &str) -> Result<Vec<u8>, ModelDirError> {
+pub(super) fn read_checked(source: Source, name: &str) -> Result<Vec<u8>> {
     read(source, name)?.ok_or_else(|| ModelDirProblem::Unlisted.at(source.join(name)))
 }
 
 /// Reads the tensors of the file `name`, a safetensors file that the manifest must list, and checks
 /// its bytes as they come.
-pub(super) fn read_tensors_checked(
-    source: Source,
-    name: &str,
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDict> {
     let manifest = read_manifest(source)?;
     let path = source.join(name);
     let entry = manifest.files.get(name).ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
@@ -128,7 +122,7 @@ pub(super) fn read_tensors_checked(
     }
 }
 
-fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
+fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>> {
     let path = source.join(name);
     let (file, size) = open_checked(source, name, entry)?;
     let bytes = read_up_to(&path, file, size)?;
@@ -143,7 +137,7 @@ fn open_checked<'a>(
     source: Source<'a>,
     name: &str,
     entry: &Entry,
-) -> Result<(Box<dyn Read + Send + 'a>, u64), ModelDirError> {
+) -> Result<(Box<dyn Read + Send + 'a>, u64)> {
     source.check_inside(name)?;
     // The size is compared first, so that no memory is allocated for a file of the wrong size.
     let (file, size) = source.open(name)?;
@@ -154,7 +148,7 @@ fn open_checked<'a>(
 }
 
 /// Reads `file`, but at most `size` bytes.
-fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>, ModelDirError> {
+fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
     if !reserved {
@@ -165,7 +159,7 @@ fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>, ModelD
     Ok(bytes)
 }
 
-fn read_manifest(source: Source) -> Result<Manifest, ModelDirError> {
+fn read_manifest(source: Source) -> Result<Manifest> {
     source.check_has(MANIFEST)?;
     let path = source.join(MANIFEST);
     let (file, size) = source.open(MANIFEST)?;

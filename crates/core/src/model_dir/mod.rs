@@ -14,7 +14,6 @@ mod manifest;
 mod source;
 mod tensors;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::{Device, TensorData};
@@ -28,9 +27,10 @@ pub use source::{ModelFiles, Source};
 pub use tensors::{read_tensors, write_quantized, write_tensors};
 
 use crate::config::TransformerConfig;
-use crate::parameters::{Parameters, named_parameters, with_parameters};
+use crate::parameters::{Parameters, StateDict, named_parameters, with_parameters};
 use crate::rnn::RnnConfig;
 use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
+use error::Result;
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
 use tensors::write;
 
@@ -57,11 +57,7 @@ fn is_float32(compute: &ComputeType) -> bool {
 ///
 /// # Errors
 /// A [`ModelDirError`] if a file cannot be written.
-pub fn save(
-    dir: &Path,
-    config: &dyn Seq2SeqConfig,
-    model: &impl Parameters,
-) -> Result<(), ModelDirError> {
+pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> Result<()> {
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
 
@@ -74,9 +70,9 @@ pub fn save(
 pub fn save_parameters(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
-    parameters: &BTreeMap<String, TensorData>,
+    parameters: &StateDict,
     compute: ComputeType,
-) -> Result<(), ModelDirError> {
+) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
     let (arch, model) = (config.architecture(), config.to_json());
     let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model };
@@ -92,7 +88,7 @@ pub fn save_parameters(
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig, ModelDirError> {
+pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
     let source = source.into();
     let path = source.join(CONFIG);
     let value = read_config(source)?;
@@ -121,7 +117,7 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType, ModelDirError> {
+pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType> {
     let source = source.into();
     match read_config(source)?["compute"].take() {
         Json::Null => Ok(ComputeType::Float32),
@@ -131,7 +127,7 @@ pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeTyp
 }
 
 /// The content of `config.json`, of a version that is known.
-fn read_config(source: Source) -> Result<Json, ModelDirError> {
+fn read_config(source: Source) -> Result<Json> {
     let path = source.join(CONFIG);
     let bytes = read_checked(source, CONFIG)?;
     let value: Json =
@@ -148,10 +144,7 @@ fn read_config(source: Source) -> Result<Json, ModelDirError> {
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load<'a>(
-    source: impl Into<Source<'a>>,
-    device: &Device,
-) -> Result<(ModelConfig, Model), ModelDirError> {
+pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(ModelConfig, Model)> {
     let source = source.into();
     let config = load_config(source)?;
     let model = build(source, config.as_ref(), device)?;
@@ -163,11 +156,7 @@ pub fn load<'a>(
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_as(
-    dir: &Path,
-    config: &dyn Seq2SeqConfig,
-    device: &Device,
-) -> Result<Model, ModelDirError> {
+pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let value = read_config(dir.into())?;
     let (path, architecture) = (dir.join(CONFIG), value["arch"].as_str().unwrap_or_default());
     if architecture != config.architecture() {
@@ -183,11 +172,7 @@ pub fn load_as(
 }
 
 /// The model that `config` describes, with the parameters in `files`.
-fn build(
-    files: Source,
-    config: &dyn Seq2SeqConfig,
-    device: &Device,
-) -> Result<Model, ModelDirError> {
+fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let parameters = parameters_of(files, config)?;
     let model = config.build(0, device);
     let model = model.map_err(|error| ModelDirProblem::Config(error).at(files.join(CONFIG)))?;
@@ -201,19 +186,14 @@ fn build(
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_parameters(
-    dir: &Path,
-) -> Result<(ModelConfig, BTreeMap<String, TensorData>), ModelDirError> {
+pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;
     Ok((config, parameters))
 }
 
 /// The parameters in `source`: finite, and as many numbers as `config` says.
-fn parameters_of(
-    source: Source,
-    config: &dyn Seq2SeqConfig,
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+fn parameters_of(source: Source, config: &dyn Seq2SeqConfig) -> Result<StateDict> {
     let parameters = read_tensors_checked(source, WEIGHTS)?;
     check_size(&source.join(CONFIG), config, &parameters)?;
     match parameters.iter().find(|(_, data)| !is_finite(data)) {
@@ -231,11 +211,7 @@ fn is_finite(data: &TensorData) -> bool {
 }
 
 /// Compares the number of parameters before memory for the model in the configuration is allocated.
-fn check_size(
-    path: &Path,
-    config: &dyn Seq2SeqConfig,
-    values: &BTreeMap<String, TensorData>,
-) -> Result<(), ModelDirError> {
+fn check_size(path: &Path, config: &dyn Seq2SeqConfig, values: &StateDict) -> Result<()> {
     let expected = config.parameter_count();
     let found = values.values().map(TensorData::num_elements).sum();
     match expected == found {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use super::error::{ModelDirError, ModelDirProblem};
+use super::error::{ModelDirError, ModelDirProblem, Result};
 
 /// A model directory in memory, for programs without a file system.
 #[derive(Clone, Debug, Default)]
@@ -53,10 +53,7 @@ impl<'a> Source<'a> {
     }
 
     /// Opens a file and returns its size in bytes.
-    pub(super) fn open(
-        self,
-        name: &str,
-    ) -> Result<(Box<dyn Read + Send + 'a>, u64), ModelDirError> {
+    pub(super) fn open(self, name: &str) -> Result<(Box<dyn Read + Send + 'a>, u64)> {
         let path = self.join(name);
         match self {
             Self::Folder(_) => {
@@ -72,7 +69,7 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that a file is inside the directory, as every file in memory is.
-    pub(super) fn check_inside(self, name: &str) -> Result<(), ModelDirError> {
+    pub(super) fn check_inside(self, name: &str) -> Result<()> {
         match self {
             Self::Folder(dir) => check_inside(dir, name, &dir.join(name)),
             Self::Memory(_) => Ok(()),
@@ -80,7 +77,7 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that there is a directory with the file `manifest`.
-    pub(super) fn check_has(self, manifest: &str) -> Result<(), ModelDirError> {
+    pub(super) fn check_has(self, manifest: &str) -> Result<()> {
         let problem = match self {
             Self::Memory(files) if files.contents.contains_key(manifest) => return Ok(()),
             Self::Memory(_) => ModelDirProblem::NoManifest(None),
@@ -97,7 +94,7 @@ impl<'a> Source<'a> {
 
 /// A file of a model directory must be inside it: it has a plain name and is not reached through a
 /// link.
-fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
+fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<()> {
     let mut parts = Path::new(name).components();
     let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
     let outside = || ModelDirProblem::Outside(name.into()).at(dir);
@@ -112,7 +109,7 @@ fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError
 }
 
 /// Opens a regular file. Reading anything else (a pipe, a device) could block or never end.
-fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
+fn open_file(path: &Path) -> Result<(File, u64)> {
     let metadata = fs::metadata(path).map_err(|e| ModelDirError::io(path, e))?;
     if !metadata.is_file() {
         return Err(ModelDirProblem::NotAFile.at(path));

@@ -11,7 +11,8 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 
-use super::error::ModelDirError;
+use super::error::{ModelDirError, Result};
+use crate::parameters::StateDict;
 
 /// The number of bytes of the length of the header.
 const LENGTH: u64 = 8;
@@ -26,10 +27,7 @@ const PIECE: usize = 1 << 18;
 /// # Errors
 /// [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile or damaged, a tensor has another type, or
 /// the scales of a quantised matrix are missing or of another number than its rows.
-pub fn read_tensors(
-    path: &Path,
-    bytes: &[u8],
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+pub fn read_tensors(path: &Path, bytes: &[u8]) -> Result<StateDict> {
     read_from(path, &mut &*bytes, bytes.len() as u64, |_| ())
 }
 
@@ -43,7 +41,7 @@ pub(super) fn read_from(
     file: &mut (impl Read + Send),
     size: u64,
     mut seen: impl FnMut(&[u8]) + Send,
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+) -> Result<StateDict> {
     let header = read_header(path, file, size, &mut seen)?;
     let names = header.offset_keys();
     let infos = || names.iter().map(|name| header.info(name).expect("a name of the header"));
@@ -70,7 +68,7 @@ fn read_header(
     file: &mut impl Read,
     size: u64,
     seen: &mut impl FnMut(&[u8]),
-) -> Result<Metadata, ModelDirError> {
+) -> Result<Metadata> {
     let io = |e| ModelDirError::io(path, e);
     let short = || ModelDirError::damaged(path, "the file ends within its header");
     let left = size.checked_sub(LENGTH).ok_or_else(short)?;
@@ -142,10 +140,7 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
 }
 
 /// All tensors in float32, without the scales of those that were quantised.
-fn into_float32(
-    path: &Path,
-    stored: BTreeMap<String, Stored>,
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDict> {
     let (mut integers, mut floats) = (Vec::new(), BTreeMap::new());
     for (name, Stored { numbers, shape }) in stored {
         match numbers {
@@ -195,10 +190,7 @@ type TensorBytes = (String, Dtype, Vec<usize>, Vec<u8>);
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
-pub fn write_tensors(
-    path: &Path,
-    tensors: &BTreeMap<String, TensorData>,
-) -> Result<(), ModelDirError> {
+pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
     write_stored(path, tensors.iter().map(|(name, data)| as_float32(name, data)).collect())
 }
 
@@ -208,10 +200,7 @@ pub fn write_tensors(
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
-pub fn write_quantized(
-    path: &Path,
-    tensors: &BTreeMap<String, TensorData>,
-) -> Result<(), ModelDirError> {
+pub fn write_quantized(path: &Path, tensors: &StateDict) -> Result<()> {
     let stored = |(name, data): (&String, &TensorData)| match is_multiplied(name, data.shape()) {
         true => quantized(name, data),
         false => vec![as_float32(name, data)],
@@ -241,7 +230,7 @@ fn quantized(name: &str, data: &TensorData) -> Vec<TensorBytes> {
     ]
 }
 
-fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<(), ModelDirError> {
+fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<()> {
     let views = stored.iter().map(|(name, dtype, shape, bytes)| {
         let view = TensorView::new(*dtype, shape.clone(), bytes);
         (name.as_str(), view.expect("as many bytes as the shape and the type say"))
@@ -251,6 +240,6 @@ fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<(), ModelDirErr
 }
 
 /// Replaces the file at `path`, which holds either the old content or the new at any moment.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

@@ -273,7 +273,7 @@ fn in_memory(folder: &Path) -> ModelFiles {
 }
 
 /// The parameters, or the message of the error.
-fn loaded<'a>(source: impl Into<Source<'a>>) -> Result<BTreeMap<String, TensorData>, String> {
+fn loaded<'a>(source: impl Into<Source<'a>>) -> Result<StateDict, String> {
     let (_, model) = load(source, &Device::default()).map_err(|error| error.to_string())?;
     Ok(named_parameters(&model))
 }

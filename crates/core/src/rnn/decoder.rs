@@ -1,7 +1,8 @@
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{linear, masked_softmax};
 
+use crate::mask::row_ids;
 use crate::rnn::RnnConfig;
 use crate::rnn::gru::{Gru, at};
 use crate::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
@@ -48,11 +49,11 @@ pub struct RnnCache {
 
 impl Seq2SeqCache for RnnCache {
     fn select_rows(&mut self, rows: &[usize]) {
-        self.state = self.state.clone().select(0, indices(rows, &self.state.device()));
+        self.state = self.state.clone().select(0, row_ids(rows, &self.state.device()));
     }
 
     fn select_sentences(&mut self, sentences: &[usize]) {
-        let picked = indices(sentences, &self.state.device());
+        let picked = row_ids(sentences, &self.state.device());
         let RnnMemory { annotations, keys, initial, padding } = self.memory.clone();
         self.memory = RnnMemory {
             annotations: annotations.select(0, picked.clone()),
@@ -61,11 +62,6 @@ impl Seq2SeqCache for RnnCache {
             padding: padding.select(0, picked),
         };
     }
-}
-
-fn indices(indices: &[usize], device: &Device) -> Tensor<1, Int> {
-    let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
-    Tensor::from_data(TensorData::new(ids, [indices.len()]), device)
 }
 
 impl RnnDecoder {

@@ -2,7 +2,7 @@ use burnformer_kernels::softmax;
 
 use super::step::{Decoding, SpecialIds, StepModel};
 use crate::attention::HeadWeights;
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
 ///
@@ -19,7 +19,7 @@ impl Ensemble {
     /// # Errors
     /// [`InferError::EmptyEnsemble`], or [`InferError::Ensemble`] if vocabulary sizes or special
     /// ids differ.
-    pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, InferError> {
+    pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self> {
         let first = members.first().ok_or(InferError::EmptyEnsemble)?;
         for (index, member) in members.iter().enumerate() {
             let differs = |what| Err(InferError::Ensemble { member: index + 1, what });

@@ -2,9 +2,8 @@
 
 use super::request::Request;
 use super::sentence::SentenceSearch;
-use super::task::Task;
-use super::task::TokenChoices;
-use crate::error::InferError;
+use super::task::{Task, TokenChoices};
+use crate::error::Result;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Decoding, StepModel};
 use crate::settings::SearchSettings;
@@ -16,7 +15,7 @@ pub(super) fn search_batch(
     sources: &[Vec<u32>],
     indices: &[usize],
     settings: &SearchSettings,
-) -> Result<Vec<(usize, Vec<Hypothesis>)>, InferError> {
+) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
     if indices.iter().all(|&index| requests[index].cancel.is_cancelled()) {
         return Ok(Vec::new());
     }

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use burnformer_glossary::MOST_TERMS;
 
 use crate::batching::{self, Batching, divide};
-use crate::error::InferError;
+use crate::error::Result;
 use crate::hypothesis::Hypothesis;
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
@@ -44,15 +44,15 @@ use terms::{AfterTerm, after_term};
 /// the empty translation.
 ///
 /// # Errors
-/// [`InferError::Setting`], or the [`SentenceError`](crate::SentenceError) of the first bad request,
-/// before anything is computed; [`NotFinite`](crate::SentenceError::NotFinite) if the model's
-/// output is NaN or infinite.
+/// [`Setting`](crate::InferError::Setting), or the [`SentenceError`](crate::SentenceError) of the
+/// first bad request, before anything is computed; [`NotFinite`](crate::SentenceError::NotFinite)
+/// if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
     requests: &[Request],
     settings: &SearchSettings,
     batching: &Batching,
-) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+) -> Result<Vec<Vec<Hypothesis>>> {
     search_counting(model, requests, settings, batching, &|_| ())
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn search_counting(
     settings: &SearchSettings,
     batching: &Batching,
     done: &(dyn Fn(usize) + Sync),
-) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+) -> Result<Vec<Vec<Hypothesis>>> {
     settings.validate()?;
     batching.validate()?;
     check(model, requests, settings)?;
@@ -107,7 +107,7 @@ impl Searcher<'_> {
         &self,
         requests: &[Request],
         results: &mut [Vec<Hypothesis>],
-    ) -> Result<(), InferError> {
+    ) -> Result<()> {
         let Self { model, settings, .. } = *self;
         let with_terms: Vec<usize> =
             (0..requests.len()).filter(|&index| !requests[index].terms.is_empty()).collect();
@@ -145,7 +145,7 @@ impl Searcher<'_> {
         indices: Vec<usize>,
         done: &(dyn Fn(usize) + Sync),
         results: &mut [Vec<Hypothesis>],
-    ) -> Result<(), InferError> {
+    ) -> Result<()> {
         let Self { model, settings, .. } = *self;
         let eos = model.special().eos;
         let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();

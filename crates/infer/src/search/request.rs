@@ -7,7 +7,7 @@ use burnformer_core::RandomKey;
 use burnformer_glossary::MOST_TERMS;
 
 use super::terms::{Terms, WordEdges};
-use crate::error::{InferError, SentenceError};
+use crate::error::{Result, SentenceError};
 use crate::ids::{check_ids, check_text, closed, closed_len};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
@@ -131,7 +131,7 @@ pub(crate) fn check(
     model: &dyn StepModel,
     requests: &[Request],
     settings: &SearchSettings,
-) -> Result<(), InferError> {
+) -> Result<()> {
     let vocab = model.target_vocab();
     for id in &settings.suppress {
         let remedy = "every id must lie inside the target vocabulary";

@@ -2,7 +2,7 @@ use burnformer_kernels::{Top, top_k_above};
 
 use super::sample::draw;
 use super::task::{Extension, LiveHypothesis, Task, constrain, end_word, forced};
-use crate::error::InferError;
+use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{AtLimit, BeamRule, Sampling};
 
@@ -64,7 +64,7 @@ impl<'a> SentenceSearch<'a> {
     ///
     /// # Errors
     /// [`NotFinite`](crate::SentenceError::NotFinite) if a logit is NaN or +∞, or all logits of a row are −∞.
-    pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
+    pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<()> {
         self.extend(logits)?;
         if self.room.extensions.is_empty() {
             // Constraints forbid every token: what lives is all there is.
@@ -84,7 +84,7 @@ impl<'a> SentenceSearch<'a> {
 
     /// Collects the extensions of all live hypotheses that need to be considered, and the
     /// hypotheses that have none.
-    fn extend(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
+    fn extend(&mut self, logits: &mut [f32]) -> Result<()> {
         let width = self.task.choices.len();
         self.room.extensions.clear();
         self.room.stuck.clear();

@@ -5,7 +5,7 @@ use burnformer_kernels::log_sum_exp;
 
 use super::request::Request;
 use super::terms::WordEdges;
-use crate::error::{InferError, SentenceError};
+use crate::error::{Result, SentenceError};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{BeamRule, SearchSettings};
@@ -55,7 +55,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// [`SentenceError::NotFinite`].
-    pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64, InferError> {
+    pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
         let normaliser = log_sum_exp(logits);
         let error = || SentenceError::NotFinite(step).of(self.index + 1);
         normaliser.is_finite().then_some(normaliser).ok_or_else(error)

@@ -3,7 +3,7 @@ use std::path::Path;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 use crate::settings::{GENERATION_FILE, SearchSettings};
 
 /// The file with the tokeniser of both sides, in Hugging Face's format.
@@ -29,7 +29,7 @@ pub const TOKENIZER_FILES: [&str; 7] = {
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
 /// [`InferError::ModelDir`] if one is not the file that the manifest lists.
-pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers, InferError> {
+pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> {
     let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
         return Ok(Tokenizers::joint(Tokenizer::from_bytes(&dir.join(JOINT), &bytes)?));
@@ -50,7 +50,7 @@ fn load_side(
     dir: Source,
     [json, model, _]: [&str; 3],
     vocabularies: &[&str],
-) -> Result<Option<Tokenizer>, InferError> {
+) -> Result<Option<Tokenizer>> {
     if let Some(bytes) = model_dir::read(dir, json)? {
         return Ok(Some(Tokenizer::from_bytes(&dir.join(json), &bytes)?));
     }
@@ -75,7 +75,7 @@ pub fn save_text_files(
     dir: &Path,
     tokenizers: &Tokenizers,
     settings: &SearchSettings,
-) -> Result<(), InferError> {
+) -> Result<()> {
     for (name, bytes) in tokenizer_files(tokenizers) {
         let path = dir.join(name);
         burnformer_files::write(&path, &bytes)
@@ -112,7 +112,7 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
 /// # Errors
 /// [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its range,
 /// [`InferError::ModelDir`] if it is not the file that the manifest lists.
-pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings, InferError> {
+pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {
         Some(bytes) => SearchSettings::from_bytes(&source.join(GENERATION_FILE), &bytes),

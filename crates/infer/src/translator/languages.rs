@@ -4,7 +4,7 @@ use burnformer_text::find_language;
 
 use super::load::Translator;
 use super::options::Languages;
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 
 impl Translator {
     /// The tokens for a translation from the language `source` into the language `target`, whose
@@ -15,11 +15,7 @@ impl Translator {
     /// # Errors
     /// [`InferError::Language`] if the vocabulary has no such token or several, if the model needs
     /// a language that is not given, or if it has no languages to choose from.
-    pub fn languages(
-        &self,
-        source: Option<&str>,
-        target: Option<&str>,
-    ) -> Result<Languages, InferError> {
+    pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
         let (of_source, of_target) = (&self.tokenizers.source, &self.tokenizers.target);
         let codes = [source, target].map(|code| code.map(str::to_owned));
         let known = match (codes, &self.pair) {
@@ -45,7 +41,7 @@ impl Translator {
     ///
     /// # Errors
     /// [`InferError::Language`] if the model has to be told a language and does not know it.
-    pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages, InferError> {
+    pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages> {
         let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());
         let into = into || !self.tokenizers.source.target_tags().is_empty();
@@ -61,7 +57,7 @@ fn chosen(
     asked: Option<&str>,
     known: &[String],
     needed: bool,
-) -> Result<Option<String>, InferError> {
+) -> Result<Option<String>> {
     let wrong = |what: String| Err(InferError::Language { side, what });
     let Some(code) = asked else {
         return match needed && !known.is_empty() {

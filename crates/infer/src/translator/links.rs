@@ -10,7 +10,7 @@ use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use super::options::LONGEST_SENTENCE;
 use crate::attention::{Attention, HeadWeights, MOST_LINKED, pieces, strongest};
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 use crate::ids::{check_lengths, check_pairs, closed};
 use crate::model::SpecialIds;
 
@@ -22,17 +22,13 @@ impl Translator {
     /// [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take so many
     /// tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with the
     /// product of the lengths; [`InferError::NoAttention`] for an ensemble.
-    pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
+    pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
         let Tokenizers { source: reader, target: writer } = &self.tokenizers;
         self.attention_of(&reader.encode(source), &writer.encode(target))
     }
 
     /// The same of ids, with or without their `</s>`.
-    pub(super) fn attention_of(
-        &self,
-        source: &[u32],
-        target: &[u32],
-    ) -> Result<Attention, InferError> {
+    pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
         check_lengths("source", [source], eos, LONGEST_SENTENCE)?;
         check_lengths("target", [target], eos, LONGEST_SENTENCE)?;
@@ -63,7 +59,7 @@ impl Translator {
     ///
     /// # Errors
     /// The errors of [`attention`](Self::attention), except in these cases.
-    pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
+    pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
         if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
             // The model knows small letters better.
             return self.links_of(&small_in_place(source), &small_in_place(target));
@@ -71,7 +67,7 @@ impl Translator {
         self.links_of(source, target)
     }
 
-    fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
+    fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
         let most =
             MOST_LINKED.min(self.model.max_positions().unwrap_or(usize::MAX)).saturating_sub(1);
         let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);

@@ -13,7 +13,7 @@ use burnformer_shortlist::{Shortlist, Vocabularies};
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
 use crate::doubt::doubts;
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 use crate::hypothesis::Hypothesis;
 use crate::ids::closed_len;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
@@ -41,7 +41,7 @@ impl Translator {
     /// [`InferError::SettingsFile`] or [`InferError::Setting`], depending on the file that is
     /// wrong; [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
     /// not fit together.
-    pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
+    pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self> {
         Self::load_as(&[dir], device, None)
     }
 
@@ -57,7 +57,7 @@ impl Translator {
         dirs: &[P],
         device: &Device,
         compute: Option<ComputeType>,
-    ) -> Result<Self, InferError> {
+    ) -> Result<Self> {
         let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
         let first = Self::load_from(first, device, compute)?;
         if others.is_empty() {
@@ -87,7 +87,7 @@ impl Translator {
         source: impl Into<Source<'a>>,
         device: &Device,
         compute: Option<ComputeType>,
-    ) -> Result<Self, InferError> {
+    ) -> Result<Self> {
         let is_rounded = |compute: &ComputeType| *compute != ComputeType::Float32;
         if let Some(compute) = compute.filter(is_rounded).filter(|_| !is_fused_on(device)) {
             return Err(InferError::ComputeType(compute.name()));
@@ -108,7 +108,7 @@ impl Translator {
         model: Box<dyn StepModel>,
         tokenizers: Tokenizers,
         settings: SearchSettings,
-    ) -> Result<Self, InferError> {
+    ) -> Result<Self> {
         settings.validate()?;
         check_sizes(&*model, &tokenizers)?;
         for side in [&tokenizers.source, &tokenizers.target] {
@@ -148,7 +148,7 @@ impl Translator {
     ///
     /// # Errors
     /// [`InferError::Shortlist`].
-    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), InferError> {
+    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<()> {
         Ok(shortlist.vocabularies().check(&vocabularies(&self.tokenizers))?)
     }
 
@@ -178,7 +178,7 @@ fn load_model(
     dir: Source,
     device: &Device,
     compute: Option<ComputeType>,
-) -> Result<(NeuralModel, Tokenizers), InferError> {
+) -> Result<(NeuralModel, Tokenizers)> {
     model_dir::verify_before_load(dir)?;
     let (tokenizers, model) = rayon::join(|| load_tokenizers(dir), || model_dir::load(dir, device));
     let (tokenizers, (config, model)) = (tokenizers?, model?);
@@ -186,7 +186,7 @@ fn load_model(
     Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))
 }
 
-fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {
+fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<()> {
     let sides = [
         ("source", tokenizers.source.vocab_size(), model.source_vocab()),
         ("target", tokenizers.target.vocab_size(), model.target_vocab()),
@@ -197,7 +197,7 @@ fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), Inf
     }
 }
 
-fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), InferError> {
+fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<()> {
     let known = tokenizer.special_ids();
     let pairs = [
         (special::PAD_TOKEN, ids.pad, known.pad),

@@ -3,7 +3,7 @@
 use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::batching::Batching;
-use crate::error::{InferError, SentenceError, until_error};
+use crate::error::{InferError, Result, SentenceError, until_error};
 use crate::ids::{check_lengths, check_pairs, closed};
 use crate::model::StepModel;
 use crate::settings::LengthPenalty;
@@ -19,7 +19,7 @@ impl Translator {
         sources: &[S],
         targets: &[T],
         options: &TranslateOptions,
-    ) -> Result<Vec<TargetScore>, InferError> {
+    ) -> Result<Vec<TargetScore>> {
         let sources = self.tokenizers.source.encode_batch(sources);
         let targets = self.tokenizers.target.encode_batch(targets);
         self.score_ids(&sources, &targets, options)
@@ -36,7 +36,7 @@ impl Translator {
         sources: &[Vec<u32>],
         targets: &[Vec<u32>],
         options: &TranslateOptions,
-    ) -> Result<Vec<TargetScore>, InferError> {
+    ) -> Result<Vec<TargetScore>> {
         let (limit, eos) = (self.longest_source(options), self.model.special().eos);
         check_lengths("source", sources, eos, limit)?;
         check_lengths("target", targets, eos, limit)?;
@@ -108,7 +108,7 @@ pub fn force_score(
     targets: &[Vec<u32>],
     penalty: LengthPenalty,
     batching: &Batching,
-) -> Result<Vec<TargetScore>, InferError> {
+) -> Result<Vec<TargetScore>> {
     batching.validate()?;
     let eos = model.special().eos;
     let close = |all: &[Vec<u32>]| all.iter().map(|ids| closed(ids, eos)).collect::<Vec<_>>();

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use crate::error::InferError;
+use crate::error::{InferError, Result};
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs after which a word stands without a space, as in `(word)` and `half-word`.
@@ -27,7 +27,7 @@ impl Translator {
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
-    pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms, InferError> {
+    pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms> {
         if wanted.is_empty() {
             return Ok(Terms::default());
         }
@@ -53,7 +53,7 @@ impl Translator {
         source: &str,
         ids: &[u32],
         options: &TranslateOptions,
-    ) -> Result<Terms, InferError> {
+    ) -> Result<Terms> {
         match &options.glossary {
             Some(glossary) => self.terms(&wanted(&[glossary], source), ids),
             None => Ok(Terms::default()),
@@ -64,7 +64,7 @@ impl Translator {
     ///
     /// # Errors
     /// [`InferError::TermText`] that names the place of the first term that it cannot write.
-    pub fn check_glossary(&self, glossary: &Glossary) -> Result<(), InferError> {
+    pub fn check_glossary(&self, glossary: &Glossary) -> Result<()> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {
             let named = |error| match error {
@@ -110,7 +110,7 @@ fn find(text: &str, term: &str) -> Option<usize> {
 
 /// The sequences of tokens that write `text`: after a space or at the beginning, and directly after
 /// a sign.
-fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, InferError> {
+fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
     let alone = tokenizer.encode(text);
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
     let after_sign = SIGNS.iter().map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::found::Results;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
-use crate::error::{InferError, until_error};
+use crate::error::{InferError, Result, until_error};
 use crate::hypothesis::{Hypothesis, Translation, text_of};
 use crate::ids::check_lengths;
 use crate::search::{Request, check, search_counting};
@@ -22,7 +22,7 @@ impl Translator {
         &self,
         sources: &[S],
         options: &TranslateOptions,
-    ) -> Result<Vec<Translation>, InferError> {
+    ) -> Result<Vec<Translation>> {
         self.translate_requests(self.requests(sources, options)?, options)
     }
 
@@ -35,7 +35,7 @@ impl Translator {
         &self,
         sources: &[S],
         options: &TranslateOptions,
-    ) -> Result<Vec<Request>, InferError> {
+    ) -> Result<Vec<Request>> {
         let request = |(source, ids): (&S, Vec<u32>)| {
             let source = source.as_ref();
             let terms = self.terms_for(source, &ids, options)?;
@@ -55,7 +55,7 @@ impl Translator {
         &self,
         mut requests: Vec<Request>,
         options: &TranslateOptions,
-    ) -> Result<(), InferError> {
+    ) -> Result<()> {
         Self::remember(&mut requests, options);
         self.prepare(&mut requests, options);
         self.check_lengths(&requests, options)?;
@@ -70,7 +70,7 @@ impl Translator {
         &self,
         requests: Vec<Request>,
         options: &TranslateOptions,
-    ) -> Result<Vec<Translation>, InferError> {
+    ) -> Result<Vec<Translation>> {
         Ok(self.texts_of(self.translate_ids(requests, options)?))
     }
 
@@ -83,7 +83,7 @@ impl Translator {
         &self,
         mut requests: Vec<Request>,
         options: &TranslateOptions,
-    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+    ) -> Result<Vec<Vec<Hypothesis>>> {
         Self::remember(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
@@ -159,7 +159,7 @@ impl Translator {
         small: &[(usize, Request)],
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
-    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+    ) -> Result<Vec<Vec<Hypothesis>>> {
         self.check_lengths(requests, options)?;
         let all =
             search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
@@ -178,11 +178,7 @@ impl Translator {
         Ok(found.all)
     }
 
-    fn check_lengths(
-        &self,
-        requests: &[Request],
-        options: &TranslateOptions,
-    ) -> Result<(), InferError> {
+    fn check_lengths(&self, requests: &[Request], options: &TranslateOptions) -> Result<()> {
         let (limit, eos) = (self.longest_source(options), self.model.special().eos);
         check_lengths("source", requests.iter().map(|request| &request.source), eos, limit)
     }

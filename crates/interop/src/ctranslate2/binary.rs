@@ -187,12 +187,7 @@ impl<'a> Binary<'a> {
     pub fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let variable = self.find(name).ok_or_else(|| self.missing(name))?;
         if variable.shape != shape {
-            return Err(InteropError::Shape {
-                path: self.path.into(),
-                name: name.into(),
-                found: variable.shape.clone(),
-                expected: shape.into(),
-            });
+            return Err(InteropError::shape(self.path, name, &variable.shape, shape));
         }
         let mut values = variable.number.read_all(&self.bytes[variable.range.clone()]);
         let quantised = matches!(variable.number, NumberType::Int8 | NumberType::Int16);

@@ -160,10 +160,6 @@ fn shape(
     Ok(TransformerConfig {
         source_vocab,
         target_vocab,
-        d_model,
-        heads,
-        d_k: d_model / heads,
-        d_v: d_model / heads,
         d_ff,
         encoder_layers: layers[0],
         decoder_layers: layers[1],
@@ -189,7 +185,7 @@ fn shape(
             decoder_d_ff: Some(decoder_d_ff).filter(|&n| n != d_ff),
             ..Conventions::default()
         },
-        ..TransformerConfig::base(target_vocab)
+        ..TransformerConfig::base(target_vocab).with_width(d_model, heads)
     })
 }
 

@@ -54,11 +54,8 @@ impl Settings {
             Some(bytes) => parse_json(path, &bytes)?,
             None if file.has_settings_in_variables() => Self::default(),
             None => {
-                return Err(InteropError::Missing {
-                    path: path.into(),
-                    wanted: "config.json".into(),
-                    remedy: "a model of CTranslate2 3 and later has it beside model.bin: it names the special tokens",
-                });
+                let remedy = "a model of CTranslate2 3 and later has it beside model.bin: it names the special tokens";
+                return Err(InteropError::missing(path, CONFIG, remedy));
             }
         };
         let settings = match file.has_settings_in_variables() {

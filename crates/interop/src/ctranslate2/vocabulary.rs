@@ -1,11 +1,11 @@
 //! The vocabularies: lists of tokens in JSON, or text with one token per line.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::embeddings::filled;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_if_there};
+use crate::package::Files;
 use crate::text_files::{TextFiles, sentencepiece, texts};
 use crate::vocabulary::carried_tokenizers;
 
@@ -27,11 +27,9 @@ impl Vocabularies {
             return Ok(Self { path, source, target: None });
         }
         let side = |name: &str| {
-            tokens(dir, name)?.ok_or_else(|| InteropError::Missing {
-                path: dir.into(),
-                wanted: format!("shared_vocabulary.json or {name}_vocabulary.json"),
-                remedy: "a model of CTranslate2 has its vocabularies beside model.bin",
-            })
+            let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
+            let remedy = "a model of CTranslate2 has its vocabularies beside model.bin";
+            tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, wanted, remedy))
         };
         let (source, target) = (side("source")?, side("target")?);
         let joint = source == target;
@@ -90,12 +88,7 @@ impl Vocabularies {
     /// `tokenizers` that have these tokens, or else the vocabularies and the SentencePiece models
     /// in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
     /// their end.
-    pub fn files(
-        &self,
-        dirs: &[&Path],
-        pad: u32,
-        files: &TextFiles,
-    ) -> Result<BTreeMap<String, Vec<u8>>> {
+    pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;
         if !carried.is_empty() && files.sentencepiece.is_empty() {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use burnformer_core::{
-    Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
-    OutputBias, Sinusoids, SourceEnd, TargetHistory, TransformerConfig,
+    Activation, Conventions, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Sinusoids,
+    TransformerConfig,
 };
 use burnformer_infer::{AtLimit, BeamRule, LengthPenalty, SearchSettings};
 use serde::Deserialize;
@@ -95,7 +95,7 @@ impl MarianConfig {
     pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
         let family = self.family(path)?;
         self.check(path, family)?;
-        let heads = self.encoder_attention_heads.max(1);
+        let heads = self.encoder_attention_heads;
         let (norm, sinusoids, position_offset, output_bias) = match family {
             Family::Marian => (NormPosition::Post, Sinusoids::Halves, 0, OutputBias::PerPiece),
             Family::M2m100 => {
@@ -107,10 +107,6 @@ impl MarianConfig {
         let config = TransformerConfig {
             source_vocab: self.vocab_size,
             target_vocab: self.target_vocab(),
-            d_model: self.d_model,
-            heads: self.encoder_attention_heads,
-            d_k: self.d_model / heads,
-            d_v: self.d_model / heads,
             d_ff: self.encoder_ffn_dim,
             encoder_layers: self.encoder_layers,
             decoder_layers: self.decoder_layers,
@@ -133,15 +129,12 @@ impl MarianConfig {
                     true => EmbeddingScale::SqrtWidth,
                     false => EmbeddingScale::One,
                 },
-                decoder_start: DecoderStart::Embedding,
                 output_bias,
-                target_history: TargetHistory::SelfAttention,
-                source_end: SourceEnd::Seen,
-                decoder_heads: Some(self.decoder_attention_heads)
-                    .filter(|&n| n != self.encoder_attention_heads),
+                decoder_heads: Some(self.decoder_attention_heads).filter(|&n| n != heads),
                 decoder_d_ff: Some(self.decoder_ffn_dim).filter(|&n| n != self.encoder_ffn_dim),
+                ..Conventions::default()
             },
-            ..TransformerConfig::base(self.vocab_size)
+            ..TransformerConfig::base(self.vocab_size).with_width(self.d_model, heads)
         };
         let path = path.to_path_buf();
         config.validate().map_err(|source| InteropError::Config(path, source))?;

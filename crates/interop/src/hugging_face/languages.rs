@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
-use crate::package::Package;
+use crate::package::{Files, Package};
 use crate::vocabulary;
 
 const MODEL: &str = "sentencepiece.bpe.model";
@@ -31,7 +31,7 @@ const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en
 ///
 /// # Errors
 /// An [`InteropError`] that names the file.
-pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<BTreeMap<String, Vec<u8>>> {
+pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
     let Some(model) = read_if_there(&dir.join(MODEL))? else {
         // A model without a tokeniser can be imported, for ids.
         return Ok(BTreeMap::new());

@@ -13,7 +13,7 @@ use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, Tra
 use crate::embeddings::{Embeddings, recognised};
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
-use crate::package::Package;
+use crate::package::{Files, Package};
 use crate::tensors::{Tensor, Weights, read_safetensors};
 use crate::text_files::{TextFiles, sentencepiece};
 use crate::vocabulary::{self, carried_search};
@@ -102,11 +102,9 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
 }
 
 fn read_weights(dir: &Path) -> Result<Weights> {
-    let path = weights_file(dir).ok_or_else(|| InteropError::Missing {
-        path: dir.into(),
-        wanted: format!("{SAFETENSORS} or {PYTORCH}"),
-        remedy: "weights in several files have to be saved in one, with max_shard_size",
-    })?;
+    let wanted = format!("{SAFETENSORS} or {PYTORCH}");
+    let remedy = "weights in several files have to be saved in one, with max_shard_size";
+    let path = weights_file(dir).ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
     let bytes = read_file(&path)?;
     let tensors = match path.ends_with(SAFETENSORS) {
         true => read_safetensors(&path, &bytes)?,
@@ -117,11 +115,7 @@ fn read_weights(dir: &Path) -> Result<Weights> {
 
 /// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those
 /// of the library `tokenizers`.
-fn read_texts(
-    dir: &Path,
-    config: &TransformerConfig,
-    files: &TextFiles,
-) -> Result<BTreeMap<String, Vec<u8>>> {
+fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Result<Files> {
     let mut texts = BTreeMap::new();
     for name in VOCABULARIES {
         if let Some(bytes) = read_if_there(&dir.join(name))? {

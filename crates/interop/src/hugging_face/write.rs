@@ -1,6 +1,5 @@
 //! Writes a folder that transformers loads as a `MarianMTModel`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{
@@ -13,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
+use crate::package::{Files, Package, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors, write_safetensors};
 use crate::vocabulary::{self, write_carried};
 use crate::{embeddings, layers};
@@ -171,10 +170,9 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
 }
 
 /// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
-fn texts(package: &Package) -> Result<BTreeMap<String, Vec<u8>>> {
+fn texts(package: &Package) -> Result<Files> {
     let texts = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
-    let mut texts: BTreeMap<String, Vec<u8>> =
-        texts.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+    let mut texts: Files = texts.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
     let Some(bytes) = package.texts.get(TOKENIZER) else {
         return Ok(texts);
     };

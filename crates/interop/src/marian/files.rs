@@ -1,6 +1,5 @@
 //! The files of a Marian model: its weights, its vocabularies and the options of its decoder.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::TransformerConfig;
@@ -12,6 +11,7 @@ use super::yaml::{self, Options};
 use crate::embeddings::{filled, unused};
 use crate::error::{InteropError, Result};
 use crate::files::{names, read_file, read_if_there, start};
+use crate::package::Files;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
 /// The names of Marian's special tokens, each with the one that it has at its usual id in files of
@@ -35,7 +35,7 @@ pub(super) struct Folder {
 /// The vocabularies of a model.
 pub(super) struct Vocabularies {
     /// The tokeniser files of a model directory.
-    pub texts: BTreeMap<String, Vec<u8>>,
+    pub texts: Files,
     /// The id of `</s>` on both sides.
     pub closing: u32,
     /// The id of the target's unknown token.
@@ -104,11 +104,10 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
         ([name], _) if names.iter().any(|known| known == base(name)) => {
             model(&path.join(base(name)), names, decoders)
         }
-        _ => Err(InteropError::Missing {
-            path: path.into(),
-            wanted: format!("single .npz or .bin file of Marian, but {}", listed(&found)),
-            remedy: "name the file itself",
-        }),
+        _ => {
+            let wanted = format!("single .npz or .bin file of Marian, but {}", listed(&found));
+            Err(InteropError::missing(path, wanted, "name the file itself"))
+        }
     }
 }
 
@@ -134,11 +133,11 @@ fn decoder_of(
     decoders.sort_by_key(rank);
     match &decoders[..] {
         [] => Ok((dir.into(), Options::default())),
-        [first, second, ..] if rank(first) == rank(second) => Err(InteropError::Missing {
-            path: dir.into(),
-            wanted: format!("single file of options, but {} and {}", first.0, second.0),
-            remedy: "leave the one that belongs to the model, as decoder.yml",
-        }),
+        [first, second, ..] if rank(first) == rank(second) => {
+            let wanted = format!("single file of options, but {} and {}", first.0, second.0);
+            let remedy = "leave the one that belongs to the model, as decoder.yml";
+            Err(InteropError::missing(dir, wanted, remedy))
+        }
         [first, ..] => Ok((dir.join(&first.0), first.1.clone())),
     }
 }
@@ -263,11 +262,8 @@ fn vocabularies(
         (given, _) => named(given),
     };
     let several = if listed_there.is_empty() { found } else { listed_there };
-    of_both.ok_or_else(|| InteropError::Missing {
-        path: dir.into(),
-        wanted: format!("telling whose each vocabulary is among [{}]", listed(&several)),
-        remedy: NAME_VOCABULARIES,
-    })
+    let wanted = || format!("telling whose each vocabulary is among [{}]", listed(&several));
+    of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))
 }
 
 /// The id of the special token `name` among `tokens`, by Marian's rule

@@ -37,11 +37,10 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let bytes = read_file(path)?;
     let items =
         if bin::is_bin(&bytes) { bin::read(path, &bytes)? } else { npz::read(path, &bytes)? };
-    let text = items.texts.get(OPTIONS).ok_or_else(|| InteropError::Missing {
-        path: path.clone(),
-        wanted: OPTIONS.into(),
-        remedy: "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later",
-    })?;
+    let remedy =
+        "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later";
+    let text = items.texts.get(OPTIONS);
+    let text = text.ok_or_else(|| InteropError::missing(path, OPTIONS, remedy))?;
     let options = Options::read(text).map_err(|e| InteropError::damaged(path, e))?;
     let mut tensors = Weights::new(path, items.tensors);
     let embeddings = embeddings(&mut tensors)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use burnformer_core::{
-    Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Sinusoids,
-    SourceEnd, TargetHistory, TransformerConfig,
+    Activation, Conventions, DecoderStart, NormPosition, OutputBias, Sinusoids, TargetHistory,
+    TransformerConfig,
 };
 
 use super::yaml::Options;
@@ -43,13 +43,9 @@ pub(super) fn config(
         let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
         return Err(InteropError::damaged(path, message));
     }
-    let config = TransformerConfig {
+    Ok(TransformerConfig {
         source_vocab,
         target_vocab,
-        d_model,
-        heads,
-        d_k: d_model / heads,
-        d_v: d_model / heads,
         d_ff,
         encoder_layers,
         decoder_layers,
@@ -58,17 +54,13 @@ pub(super) fn config(
         activation: activation(path, options)?,
         conventions: Conventions {
             sinusoids: Sinusoids::HalvesToEnd,
-            position_offset: 0,
-            embedding_scale: EmbeddingScale::SqrtWidth,
             decoder_start: DecoderStart::Zero,
             output_bias: OutputBias::PerPiece,
             target_history: history(path, options)?,
-            source_end: SourceEnd::Seen,
             ..Conventions::default()
         },
-        ..TransformerConfig::base(target_vocab)
-    };
-    Ok(config)
+        ..TransformerConfig::base(target_vocab).with_width(d_model, heads)
+    })
 }
 
 /// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a

@@ -9,7 +9,6 @@ mod matrix;
 mod rows;
 mod storage;
 
-pub use crate::linear::cpu::{Sizes, grad_of_weight};
 pub use matrix::{Matrix, MatrixMut, multiply};
 pub(crate) use rows::sums_of_task;
 pub use rows::{column_sums, increase, multiply_by, ordered_sum, products, rows_per_task};

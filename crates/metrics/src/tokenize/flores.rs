@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use burnformer_sentencepiece::SentencePiece;
 
-use crate::MetricError;
+use crate::{MetricError, Result};
 
 /// A tokeniser whose model is read once in a process.
 pub(super) struct Flores {
@@ -22,7 +22,7 @@ pub(super) static FLORES_200: Flores =
     Flores { file: "flores200sacrebleuspm", model: OnceLock::new() };
 
 impl Flores {
-    pub(super) fn load(&self, name: &'static str) -> Result<(), MetricError> {
+    pub(super) fn load(&self, name: &'static str) -> Result<()> {
         if self.model.get().is_none() {
             let model = SentencePiece::open(folder().join("models").join(self.file));
             let model = model

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::Fields;
-use super::error::{ApiError, Errors};
+use super::error::{ApiError, Errors, Result};
 use super::{Client, page};
 use crate::compute::{Cancel, LARGE, compute};
 use crate::engine::Choice;
@@ -43,7 +43,7 @@ pub(crate) struct AttentionRequest {
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
     let answer = move |_: &Cancel| serde_json::to_vec(&sentence);
     let json = compute(&client.sender, LARGE, answer).await?.expect("numbers and texts are JSON");
@@ -55,14 +55,14 @@ pub(crate) async fn attention(
     responses((status = 200, body = String, content_type = "text/html"), Errors))]
 pub(crate) async fn view(
     Fields(client, request): Fields<AttentionRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<impl IntoResponse> {
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
     let draw = move |_: &Cancel| linked_page(&title, &[sentence], "attention.css", "attention.js");
     Ok(page::html(compute(&client.sender, LARGE, draw).await?))
 }
 
-async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence, ApiError> {
+async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
     let AttentionRequest { sentence, translation, source, target, .. } = request;
     let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
     client.check_texts("sentence", 1, texts)?;

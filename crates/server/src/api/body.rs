@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::error::ApiError;
+use super::error::{ApiError, Result};
 use super::form::{self, Part, unread, urlencoded};
 use super::{Client, Shared};
 use crate::compute::compute;
@@ -31,7 +31,7 @@ where
 {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &Shared) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &Shared) -> Result<Self> {
         let most = state.limits.texts + MOST_FIELDS;
         let fields = move |content| match content {
             Content::Json(bytes) => read_json(&bytes, LENIENT),
@@ -71,8 +71,8 @@ pub(super) async fn open<T: Send + 'static>(
     request: Request,
     service: &Shared,
     most: usize,
-    read: impl FnOnce(Content) -> Result<T, ApiError> + Send + 'static,
-) -> Result<(Client, T), ApiError> {
+    read: impl FnOnce(Content) -> Result<T> + Send + 'static,
+) -> Result<(Client, T)> {
     let kind = kind(request.headers())?;
     let (head, body) = request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
@@ -116,7 +116,7 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
 ///
 /// # Errors
 /// If the body is compressed.
-fn kind(headers: &HeaderMap) -> Result<String, ApiError> {
+fn kind(headers: &HeaderMap) -> Result<String> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let coding = text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"));
     coding.map_or(Ok(()), |coding| Err(ApiError::content_encoding(coding)))?;
@@ -129,10 +129,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-fn read_json<T: DeserializeOwned + PartialSchema>(
-    bytes: &[u8],
-    lenient: bool,
-) -> Result<T, ApiError> {
+fn read_json<T: DeserializeOwned + PartialSchema>(bytes: &[u8], lenient: bool) -> Result<T> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return Err(ApiError::content_encoding("gzip"));
     }
@@ -152,7 +149,7 @@ pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
     most: usize,
     lenient: bool,
-) -> Result<T, ApiError> {
+) -> Result<T> {
     form::check_count(&parts, most)?;
     let mut all = Map::new();
     for part in parts {
@@ -174,7 +171,7 @@ pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
 fn fields<'de, T: DeserializeOwned + PartialSchema>(
     from: impl Deserializer<'de, Error = serde_json::Error>,
     lenient: bool,
-) -> Result<T, ApiError> {
+) -> Result<T> {
     let (mut known, mut unknown) = (None, None);
     let mut ignored = |path: serde_ignored::Path| {
         let known: &Vec<String> = known.get_or_insert_with(names::<T>);

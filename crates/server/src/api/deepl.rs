@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, MOST_FIELDS, Texts};
-use super::error::{ApiError, ErrorBody, Errors};
+use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::{AUTO, Client};
 use crate::engine::Choice;
 use crate::language::{LanguagePair, name};
@@ -55,7 +55,7 @@ pub(crate) struct DeeplRequest {
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_languages(
     Fields(client, request): Fields<DeeplRequest, true>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Value>> {
     let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
     let codes = client.codes(if is_target { |pair| &pair.target } else { |pair| &pair.source });
     let varieties = |code| match code {
@@ -129,7 +129,7 @@ pub(crate) struct DeeplTextsRequest {
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_translate(
     Fields(client, request): Fields<DeeplTextsRequest, true>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Value>> {
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let markup = known("tag_handling", request.tag_handling.as_deref(), &["xml", "html"])?;
     known("split_sentences", request.split_sentences.as_deref(), &["0", "1", "nonewlines"])?;
@@ -207,7 +207,7 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
 ///
 /// # Errors
 /// If it is not among the `known` values.
-fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String, ApiError> {
+fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String> {
     let value = value.unwrap_or_default().trim().to_lowercase();
     if value.is_empty() || known.contains(&&*value) {
         return Ok(value);
@@ -231,7 +231,7 @@ fn prescribed(
     ids: Option<Texts>,
     source: &str,
     pair: &LanguagePair,
-) -> Result<Vec<Arc<Glossary>>, ApiError> {
+) -> Result<Vec<Arc<Glossary>>> {
     let ids = items(ids);
     // DeepL allows five.
     if source == AUTO && !ids.is_empty() || ids.len() > 5 {

@@ -51,6 +51,9 @@ pub(crate) enum Errors {
     Busy(ErrorBody),
 }
 
+/// A result whose error, where no other is named, is [`ApiError`].
+pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
+
 /// The reason why a request fails.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {

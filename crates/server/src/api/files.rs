@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::body::{Content, MOST_FIELDS, open, read_form};
-use super::error::{ApiError, ErrorBody, Errors};
+use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
@@ -55,7 +55,7 @@ pub(crate) async fn translate_file(
     State(service): State<Shared>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Json<FileResponse>, ApiError> {
+) -> Result<Json<FileResponse>> {
     let read = read_file::<FileRequest>;
     let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
     let empty = [("source", &request.source), ("target", &request.target)];
@@ -81,7 +81,7 @@ pub(super) struct Upload {
 /// The file of a form, and its other fields.
 pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     content: Content,
-) -> Result<(Upload, T), ApiError> {
+) -> Result<(Upload, T)> {
     let Content::Form(mut parts) = content else {
         return Err(ApiError::media_type("application/json"));
     };
@@ -104,7 +104,7 @@ impl Upload {
         client: &Client,
         source: &str,
         target: &str,
-    ) -> Result<Vec<LanguagePair>, ApiError> {
+    ) -> Result<Vec<LanguagePair>> {
         client.check_texts("file", 1, [&*self.file.text])?;
         let mut room = client.bodies.share(&client.sender);
         if !room.grow(self.file.size()) {
@@ -119,7 +119,7 @@ impl Upload {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn put(&self, client: &Client, id: &str, state: FileState) -> Result<(), ApiError> {
+    pub fn put(&self, client: &Client, id: &str, state: FileState) -> Result<()> {
         let size = match &state {
             FileState::Done(bytes, _) => bytes.len(),
             _ => self.file.text.len(),
@@ -139,7 +139,7 @@ impl Upload {
         id: &str,
         pairs: &[LanguagePair],
         glossaries: Vec<Arc<Glossary>>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<()> {
         let characters = self.file.text.chars().count();
         let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
         let text = client.translate_one(text, pairs, format, glossaries).await?;
@@ -204,7 +204,7 @@ fn plain(name: &str) -> String {
 pub(crate) async fn download(
     State(service): State<Shared>,
     Path(name): Path<String>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let gone = "there is no such file, or its ten minutes are over";
     let gone = || ApiError::new(StatusCode::NOT_FOUND, gone);
     let KeptFile { name, state } = service.files.get(&name).ok_or_else(gone)?;

@@ -9,7 +9,7 @@ use axum::http::request;
 use futures_util::FutureExt;
 use percent_encoding::percent_decode;
 
-use super::error::ApiError;
+use super::error::{ApiError, Result};
 
 /// The form in `bytes` of this `kind` and in the query of `head`: the fields of the query, and
 /// those of the body that it lacks. Of many more than `most` fields it has the first ones.
@@ -21,7 +21,7 @@ pub(super) fn read(
     kind: &str,
     bytes: Bytes,
     most: usize,
-) -> Result<Vec<Part>, ApiError> {
+) -> Result<Vec<Part>> {
     let query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     let query: Vec<Part> = query.take(most + 1).collect();
     let mut parts = match kind {
@@ -40,7 +40,7 @@ pub(super) fn read(
 }
 
 /// Fails if `parts` are more than `most`.
-pub(super) fn check_count(parts: &[Part], most: usize) -> Result<(), ApiError> {
+pub(super) fn check_count(parts: &[Part], most: usize) -> Result<()> {
     parts.get(most).map_or(Ok(()), |part| {
         let message = format!("more than the {most} fields allowed");
         Err(ApiError::bad(&part.name, message, "send less at a time"))
@@ -60,7 +60,7 @@ impl Part {
     ///
     /// # Errors
     /// If it is not UTF-8.
-    pub fn text(self) -> Result<String, ApiError> {
+    pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes.into()).map_err(|_| {
             let field: String = self.name.chars().take(40).collect();
             let remedy = "encode its text as UTF-8, and its bytes by %, such as %C3%A4 for ä";
@@ -70,11 +70,7 @@ impl Part {
 }
 
 /// The first parts of a multipart form, at most one more than `most`.
-async fn multipart(
-    head: &request::Parts,
-    bytes: Bytes,
-    most: usize,
-) -> Result<Vec<Part>, ApiError> {
+async fn multipart(head: &request::Parts, bytes: Bytes, most: usize) -> Result<Vec<Part>> {
     let mut request = Request::new(Body::from(bytes));
     *request.headers_mut() = head.headers.clone();
     let parts = Multipart::from_request(request, &()).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, Errors};
+use super::error::{ApiError, Errors, Result};
 use super::{Shared, extensions, format, within};
 use crate::detect::Detection;
 use crate::engine::Choice;
@@ -76,7 +76,7 @@ pub(crate) struct TranslateResponse {
     responses((status = 200, body = TranslateResponse), Errors))]
 pub(crate) async fn translate(
     Fields(client, request): Fields<TranslateRequest, true>,
-) -> Result<Json<TranslateResponse>, ApiError> {
+) -> Result<Json<TranslateResponse>> {
     let (texts, one) = request.q.into_list();
     let is_missing = texts.is_empty() || one && texts[0].is_empty();
     let empty = [is_missing, request.source.is_empty(), request.target.is_empty()];
@@ -118,7 +118,7 @@ pub(crate) struct DetectRequest {
     responses((status = 200, body = Vec<Detection>), Errors))]
 pub(crate) async fn detect(
     Fields(client, request): Fields<DetectRequest, true>,
-) -> Result<Json<Vec<Detection>>, ApiError> {
+) -> Result<Json<Vec<Detection>>> {
     let (texts, _) = request.q.into_list();
     client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let all = [texts.join("\n")];

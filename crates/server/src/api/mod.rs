@@ -22,7 +22,7 @@ use std::time::Instant;
 use burnformer_documents::{Format, WholeFile};
 use ipnet::IpNet;
 
-use self::error::ApiError;
+use self::error::{ApiError, Result};
 use crate::cache::Cache;
 use crate::kept::{KeptFile, KeptGlossary, Store};
 use crate::language::{self, LanguagePair};
@@ -107,7 +107,7 @@ impl Service {
         field: &'static str,
         count: usize,
         texts: impl IntoIterator<Item = &'a str>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<()> {
         let Limits { texts: most, characters: limit, .. } = self.limits;
         let refuse = |message: String| Err(ApiError::bad(field, message, "send less at a time"));
         if count > most {
@@ -136,7 +136,7 @@ impl Service {
     ///
     /// # Errors
     /// If no model translates it, and the languages are not the same.
-    pub fn pair(&self, source: &str, target: &str) -> Result<LanguagePair, ApiError> {
+    pub fn pair(&self, source: &str, target: &str) -> Result<LanguagePair> {
         let known = known_code("source", source, &self.codes(|pair| &pair.source), "")?;
         let targets = self.models.pairs().filter(|pair| pair.source == known);
         let targets: Vec<&str> = targets.map(|pair| pair.target.as_str()).collect();
@@ -147,10 +147,7 @@ impl Service {
     }
 
     /// The result of `work`. Work that takes longer than the limits allow is cancelled.
-    pub async fn in_time<T>(
-        &self,
-        work: impl Future<Output = Result<T, ApiError>>,
-    ) -> Result<T, ApiError> {
+    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let begun = Instant::now();
         let result = tokio::time::timeout(self.limits.time, work).await;
         self.metrics.seconds.observe(begun.elapsed().as_secs_f64());
@@ -167,7 +164,7 @@ pub(crate) fn known_code<'a>(
     code: &str,
     known: &[&'a str],
     why: &str,
-) -> Result<&'a str, ApiError> {
+) -> Result<&'a str> {
     language::resolve(code, known).ok_or_else(|| {
         let remedy = format!("one of {}{why}", known.join(", "));
         ApiError::bad(field, format!("{code} is not supported"), remedy)
@@ -179,7 +176,7 @@ pub(crate) fn within<T: PartialOrd + Display>(
     field: &str,
     value: Option<T>,
     range: RangeInclusive<T>,
-) -> Result<Option<T>, ApiError> {
+) -> Result<Option<T>> {
     match value {
         Some(value) if !range.contains(&value) => {
             let remedy = format!("a number from {} to {}", range.start(), range.end());
@@ -190,7 +187,7 @@ pub(crate) fn within<T: PartialOrd + Display>(
 }
 
 /// Reads a format that a client names.
-pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
+pub(crate) fn format(name: Option<&str>) -> Result<Format> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
     let wrong = || format!("{name} format is not supported");
     name.parse().map_err(|_| ApiError::bad("format", wrong(), Format::names()))

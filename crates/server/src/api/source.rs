@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burnformer_documents::Format;
 
-use super::error::ApiError;
+use super::error::{ApiError, Result};
 use super::{AUTO, Client, known_code};
 use crate::compute::{Cancel, compute};
 use crate::detect::{Detection, Languages, prose};
@@ -47,7 +47,7 @@ impl Client {
         target: &str,
         texts: &[String],
         format: Format,
-    ) -> Result<TextSources, ApiError> {
+    ) -> Result<TextSources> {
         if source != AUTO {
             return Ok((vec![self.pair(source, target)?; texts.len()], None));
         }
@@ -82,7 +82,7 @@ impl Client {
         texts: &[String],
         format: Format,
         target: Option<&str>,
-    ) -> Result<Vec<Detection>, ApiError> {
+    ) -> Result<Vec<Detection>> {
         let sources = self.sources(target);
         let codes: Vec<String> = sources.iter().copied().chain(target).map(String::from).collect();
         let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
@@ -127,7 +127,7 @@ impl Client {
         &self,
         texts: &[Guess],
         target: Option<&str>,
-    ) -> Result<Vec<Option<Detection>>, ApiError> {
+    ) -> Result<Vec<Option<Detection>>> {
         let pairs = || self.models.pairs();
         let into = |code: &str| pairs().find(|pair| pair.target == code);
         let from = |code: &str| {

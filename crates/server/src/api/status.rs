@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Shared;
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, ErrorBody, Result};
 
 /// The answer to `/health` and `/ready`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,7 +27,7 @@ pub(crate) async fn health() -> Json<Status> {
 /// room for a new sender, however many requests wait.
 #[utoipa::path(get, path = "/ready", tag = "status",
     responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
-pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>, ApiError> {
+pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>> {
     match service.models.failed() {
         Some(pair) => Err(ApiError::not_ready(pair)),
         None => Ok(health().await),

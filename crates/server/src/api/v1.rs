@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, Errors};
+use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Cancel, compute};
@@ -61,7 +61,7 @@ pub(crate) struct DocumentsResponse {
     responses((status = 200, body = DocumentsResponse), Errors))]
 pub(crate) async fn translate(
     Fields(client, request): Fields<DocumentsRequest>,
-) -> Result<Json<DocumentsResponse>, ApiError> {
+) -> Result<Json<DocumentsResponse>> {
     let format = format(request.format.as_deref())?;
     let (texts, one) = request.texts.into_list();
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
@@ -185,7 +185,7 @@ pub(crate) struct LinkedPlaces {
     responses((status = 200, body = SentencesResponse), Errors))]
 pub(crate) async fn sentences(
     Fields(client, request): Fields<SentencesRequest>,
-) -> Result<Json<SentencesResponse>, ApiError> {
+) -> Result<Json<SentencesResponse>> {
     let most = client.limits.alternatives;
     let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
     let choice = choice(&client, request.beam, request.length_penalty, alternatives + 1)?;
@@ -249,17 +249,14 @@ fn choice(
     beam: Option<usize>,
     length_penalty: Option<f64>,
     n_best: usize,
-) -> Result<Choice, ApiError> {
+) -> Result<Choice> {
     let beam = within("beam", beam, 1..=client.limits.alternatives)?;
     let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
     Ok(Choice { beam, alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32), n_best })
 }
 
 /// The glossary of a request.
-async fn glossary_of(
-    client: &Client,
-    pairs: Option<Vec<[String; 2]>>,
-) -> Result<Arc<Glossary>, ApiError> {
+async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result<Arc<Glossary>> {
     let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
     let size = pairs.iter().flatten().map(String::len).sum();
     Ok(compute(&client.sender, size, move |_| terms(pairs, most)).await??.into())
@@ -267,7 +264,7 @@ async fn glossary_of(
 
 /// The glossary of `pairs`, at most `most`, each a source term and its translation, or several
 /// separated by `|`.
-pub(super) fn terms(pairs: Vec<[String; 2]>, most: usize) -> Result<Glossary, ApiError> {
+pub(super) fn terms(pairs: Vec<[String; 2]>, most: usize) -> Result<Glossary> {
     if pairs.len() > most {
         let message = format!("{} terms are more than the {most} allowed", pairs.len());
         return Err(ApiError::bad("glossary", message, "leave out terms"));

@@ -13,8 +13,8 @@ use burnformer_data::{
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
-use crate::run::texts::Texts;
-use crate::update::recipe::Recipe;
+use crate::run::Texts;
+use crate::update::Recipe;
 use crate::validation::as_saved;
 
 /// The largest number of pairs of a text that are checked.

@@ -6,7 +6,7 @@ use burnformer_data::{CleaningSettings, CorpusPaths, Utf8Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::ConfigFileError;
+use super::error::{ConfigFileError, Result};
 
 /// The corpora, and which of their sentence pairs are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl DataSettings {
 ///
 /// # Errors
 /// [`ConfigFileError::Paths`] for any other number of paths.
-pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths, ConfigFileError> {
+pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
     match paths {
         [source, target] => Ok(CorpusPaths::pair(source, target)),
         [tsv] => Ok(CorpusPaths::tsv(tsv)),

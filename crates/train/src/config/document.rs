@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 use toml::{Spanned, Table, Value};
 
-use super::error::ConfigFileError;
+use super::error::{ConfigFileError, Result};
 use super::peers::hint;
 use super::train_config::TrainConfig;
 
@@ -26,7 +26,7 @@ pub(super) struct Document {
 }
 
 /// Reads the file at `path`, but no more than the largest size of a configuration.
-pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
+pub(super) fn read(path: &Path) -> Result<Document> {
     let unreadable = |source| ConfigFileError::Unreadable { path: path.into(), source };
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
 }
 
 /// Parses and checks `text`, which error messages call `location`.
-pub(super) fn parse(location: &str, text: &str) -> Result<Document, ConfigFileError> {
+pub(super) fn parse(location: &str, text: &str) -> Result<Document> {
     let at = |span: Option<Range<usize>>| match span {
         Some(span) => format!("{location}:{}", line_at(text.as_bytes(), span.start)),
         None => location.to_string(),
@@ -71,7 +71,7 @@ pub(super) fn parse(location: &str, text: &str) -> Result<Document, ConfigFileEr
 fn preset(
     table: &mut DeTable,
     at: &dyn Fn(Option<Range<usize>>) -> String,
-) -> Result<Option<String>, ConfigFileError> {
+) -> Result<Option<String>> {
     let Some(value) = table.remove("preset") else {
         return Ok(None);
     };
@@ -123,7 +123,7 @@ pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Va
 }
 
 /// Checks that `key` exists, which was given at `location`.
-pub(super) fn check_key(location: &str, key: &str) -> Result<(), ConfigFileError> {
+pub(super) fn check_key(location: &str, key: &str) -> Result<()> {
     let known = known_keys();
     if known.iter().any(|name| name == key) {
         return Ok(());
@@ -142,7 +142,7 @@ fn line_at(text: &[u8], at: usize) -> usize {
 pub(super) fn typed<'de>(
     values: impl serde::Deserializer<'de, Error = Error>,
     at: &dyn Fn(Option<Range<usize>>) -> String,
-) -> Result<TrainConfig, ConfigFileError> {
+) -> Result<TrainConfig> {
     serde_path_to_error::deserialize(values).map_err(|error| {
         let (key, error) = (error.path().to_string(), error.into_inner());
         let message =

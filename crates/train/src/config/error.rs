@@ -6,6 +6,9 @@ use burnformer_data::DataError;
 
 use super::presets::preset_names;
 
+/// A result whose error, where no other is named, is [`ConfigFileError`].
+pub(crate) type Result<T, E = ConfigFileError> = std::result::Result<T, E>;
+
 /// A configuration that cannot be used.
 #[derive(thiserror::Error)]
 pub enum ConfigFileError {

@@ -7,7 +7,7 @@ use burnformer_core::model_dir::{self, ModelDirProblem};
 use toml::{Table, Value};
 
 use super::document::{self, Document, check_key, typed};
-use super::error::{ConfigFileError, nearest};
+use super::error::{ConfigFileError, Result, nearest};
 use super::model::ModelSettings;
 use super::presets::{DEFAULT_PRESET, PRESETS, preset_names};
 use super::train_config::TrainConfig;
@@ -29,11 +29,7 @@ impl TrainConfig {
     ///
     /// # Errors
     /// A [`ConfigFileError`] that names the file or setting, the key, and a remedy.
-    pub fn resolve(
-        preset: Option<&str>,
-        file: Option<&Path>,
-        settings: &[String],
-    ) -> Result<Self, ConfigFileError> {
+    pub fn resolve(preset: Option<&str>, file: Option<&Path>, settings: &[String]) -> Result<Self> {
         Self::resolve_in(preset, file, settings, None)
     }
 
@@ -47,7 +43,7 @@ impl TrainConfig {
         file: Option<&Path>,
         settings: &[String],
         run: Option<&Path>,
-    ) -> Result<Self, ConfigFileError> {
+    ) -> Result<Self> {
         let kept = run.and_then(start_model_in);
         let config = self::resolve(preset, file, settings, kept.as_deref())?;
         config.validate()?;
@@ -60,7 +56,7 @@ pub(super) fn resolve(
     file: Option<&Path>,
     settings: &[String],
     start: Option<&Path>,
-) -> Result<TrainConfig, ConfigFileError> {
+) -> Result<TrainConfig> {
     let of_file = file.map(document::read).transpose()?.unwrap_or_default();
     let Document { preset: named, table: user } = of_file;
     // A whole configuration, such as a run's config.toml, replaces every key of the preset under
@@ -85,7 +81,7 @@ pub(super) fn resolve(
 
 /// The section `[model]` of a run that starts from the model directory `dir`, where the user gives
 /// the keys `given`.
-fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
+fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings> {
     let shape = model_dir::load_config(dir);
     let shape = shape.map_err(ConfigFileError::From)?;
     let settings = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
@@ -95,7 +91,7 @@ fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFi
     settings.with(given.unwrap_or(&Table::new()), dir)
 }
 
-fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
+fn preset_table(name: &str) -> Result<Table> {
     match PRESETS.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Ok(document::parse(&format!("preset {name}"), text)?.table),
         None => {
@@ -106,7 +102,7 @@ fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
 }
 
 /// `a.b=c` as the table `{a = {b = c}}`; a value that is not valid TOML is taken as text.
-fn setting_table(setting: &str) -> Result<Table, ConfigFileError> {
+fn setting_table(setting: &str) -> Result<Table> {
     let wrong = || ConfigFileError::Setting(setting.into());
     let (key, text) = setting.split_once('=').ok_or_else(wrong)?;
     let key = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::ConfigFileError;
+use super::error::Result;
 
 /// The key that chooses the architecture.
 const ARCHITECTURE: &str = "architecture";
@@ -259,7 +260,7 @@ impl ModelSettings {
     ///
     /// # Errors
     /// [`ConfigFileError::OtherModel`] for another key that has another value than the model.
-    pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self, ConfigFileError> {
+    pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self> {
         let mut table = self.table();
         for (key, value) in given {
             let found = table.get_mut(key).expect("the keys of a configuration are known");

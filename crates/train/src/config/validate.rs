@@ -4,7 +4,7 @@ use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;
 
 use super::data::{MIX, corpus_paths};
-use super::error::ConfigFileError;
+use super::error::{ConfigFileError, Result};
 use super::model::ModelSettings;
 use super::train_config::TrainConfig;
 
@@ -26,7 +26,7 @@ const RATIO: Range =
 const CLIP: Range = (NOT_NEGATIVE.0, "above 0, such as 1, or 0 for no clipping");
 const FALL: Range = (|x| x > 0.0 && x <= 1.0, "above 0 and at most 1");
 
-type Check = Result<(), ConfigFileError>;
+type Check = Result<()>;
 
 /// An error unless `good`.
 fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToString) -> Check {

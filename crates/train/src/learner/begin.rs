@@ -6,23 +6,18 @@ use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
+use super::follower::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
 use super::validation::look_after;
 use crate::advice::{Adviser, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::report::{Reporter, ReporterOptions, Verbosity};
-use crate::run::best_model::BestModel;
-use crate::run::checkpoint::Start;
-use crate::run::corpora::Corpora;
-use crate::run::dir::{RunDir, RunMode};
-use crate::run::folder::write_file;
-use crate::run::start_model::{FirstModel, special_ids};
-use crate::run::state::RunState;
-use crate::update::Updater;
-use crate::update::recipe::Recipe;
-use crate::update::replicas::Workers;
+use crate::run::{
+    BestModel, Corpora, FirstModel, RunDir, RunMode, RunState, Start, special_ids, write_file,
+};
+use crate::update::{Recipe, Updater, Workers};
 use crate::validation::Validator;
 
 impl Learner {
@@ -49,7 +44,7 @@ impl Learner {
         mode: RunMode,
         verbosity: Verbosity,
         workers: impl Into<Workers<'a>>,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         let workers = workers.into();
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);
@@ -77,8 +72,9 @@ impl Learner {
         if mode == RunMode::New {
             notes.extend(text_warnings(corpora, &setup, &start.model)?);
         }
+        let begin = Message::Begin { config: setup.config.to_toml(), origin: setup.origin.clone() };
         let mut learner = Self::assembled(setup, start, reporter);
-        learner.begin_everywhere();
+        learner.send(&begin);
         learner.announce(notes)?;
         Ok(learner)
     }
@@ -105,7 +101,7 @@ impl Learner {
         }
     }
 
-    fn announce(&mut self, notes: Vec<String>) -> Result<(), TrainError> {
+    fn announce(&mut self, notes: Vec<String>) -> Result<()> {
         let (sampler, at) = (&self.setup.sampler, self.state.sampler);
         let (pairs, over) = (sampler.corpus().len(), sampler.over_budget());
         let batches = sampler.batches_in(at.seed, at.epoch)?;
@@ -165,11 +161,7 @@ impl Learner {
 }
 
 /// Warnings about the texts of a new run.
-fn text_warnings(
-    corpora: &Corpora,
-    setup: &Setup,
-    model: &Model,
-) -> Result<Vec<String>, TrainError> {
+fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<String>> {
     let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
     // A rehearsal has looked at them already.
     let found = corpora.warnings.get_or_init(|| text_check::warnings(texts, utf8));
@@ -207,11 +199,7 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
 /// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run
 /// takes more where some devices would have fewer than others; the result of a resumed one depends
 /// on their number.
-fn share_out(
-    accumulate: &mut usize,
-    devices: usize,
-    mode: RunMode,
-) -> Result<Option<String>, TrainError> {
+fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Option<String>> {
     let given = *accumulate;
     if mode == RunMode::Resume && devices > given {
         return Err(TrainError::TooManyDevices { devices, batches: given });
@@ -256,7 +244,7 @@ fn reporter(
     run: &RunDir,
     verbosity: Verbosity,
     resumed: Option<&Start>,
-) -> Result<Reporter, TrainError> {
+) -> Result<Reporter> {
     let minutes = config.training.max_minutes;
     let options = ReporterOptions {
         max_steps: Some(config.training.max_updates).filter(|&most| most > 0),

@@ -4,10 +4,10 @@ use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
 use super::outcome::Divergence;
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
-use crate::run::state::{CheckpointKind, Recovery, RunState};
+use crate::run::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
 
 impl Learner {
@@ -17,7 +17,7 @@ impl Learner {
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
-    pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<(), TrainError> {
+    pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<()> {
         let step = self.state.step;
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
             self.report_divergence(Answer::Stop, divergence, None)?;
@@ -45,7 +45,7 @@ impl Learner {
 
     /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes
     /// there again.
-    fn set_aside_after(&mut self, step: u64) -> Result<(), TrainError> {
+    fn set_aside_after(&mut self, step: u64) -> Result<()> {
         for newer in self.setup.run.checkpoint_steps()?.into_iter().filter(|&at| at > step) {
             let aside = self.setup.run.set_aside(newer)?;
             let note = format!(
@@ -63,7 +63,7 @@ impl Learner {
         answer: Answer,
         divergence: Divergence,
         back_to: Option<u64>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<()> {
         self.state.recovery.records += 1;
         let Recovery { records: number, rate_scale, .. } = self.state.recovery;
         let (step, (loss, gnorm)) = (self.state.step, divergence.loss_and_norm());
@@ -75,18 +75,13 @@ impl Learner {
     /// loss on the batch that needs the most memory. The loss of an update is computed before its
     /// weights change, so that it does not show whether the new weights are sound.
     pub(super) fn is_sound(&self) -> bool {
-        self.has_finite_weights() && self.updater.optimizer.moments.are_finite() && {
+        has_finite_weights(self.model()) && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());
             let device = self.device().clone().inner();
             let (worst, recipe) = (&self.setup.worst.0, self.updater.recipe);
             let sums = recipe.loss(&model, worst, Mode::Inference, &device);
             sums.smoothed.into_scalar::<f32>().is_finite()
         }
-    }
-
-    /// Returns whether all weights are finite.
-    pub(super) fn has_finite_weights(&self) -> bool {
-        has_finite_weights(self.model())
     }
 }
 

@@ -1,52 +1,28 @@
 //! A process that makes the updates of a run together with others, and leaves everything else to
 //! process 0.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use burn::tensor::{Device, TensorData};
-use burnformer_core::{Model, named_parameters, with_parameters};
+use burnformer_core::{Model, StateDict, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 use serde::{Deserialize, Serialize};
 
 use super::Learner;
 use super::setup::{Setup, check_precision};
 use crate::config::TrainConfig;
-use crate::error::TrainError;
-use crate::run::checkpoint::Start;
-use crate::run::corpora::Corpora;
-use crate::run::dir::RunMode;
-use crate::run::origin::Origin;
-use crate::run::start_model::FirstModel;
-use crate::update::LossScale;
-use crate::update::Updater;
-use crate::update::recipe::Recipe;
-use crate::update::replicas::{Ranks, Workers};
+use crate::error::{Result, TrainError};
+use crate::run::{Corpora, FirstModel, Origin, RunMode, Start};
+use crate::update::{LossScale, Ranks, Recipe, Updater, Workers};
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.
-    fn send(&self, message: &Message) {
+    pub(super) fn send(&self, message: &Message) {
         let Some(ranks) = self.setup.replicas.ranks() else { return };
         ranks.broadcast(&mut serde_json::to_vec(message).expect("a message is plain data"));
         if let Message::End = message {
             ranks.end();
         }
-    }
-
-    /// Has all other processes make update `step` over the batches after `from`.
-    pub(super) fn update_everywhere(&self, step: u64, from: SamplerState, rate: f64) {
-        self.send(&Message::Update { step, from, rate: rate.to_bits() });
-    }
-
-    /// Tells all other processes that the run has ended.
-    pub(super) fn end_everywhere(&self) {
-        self.send(&Message::End);
-    }
-
-    /// Tells all other processes that the run begins.
-    pub(super) fn begin_everywhere(&self) {
-        let Setup { config, origin, .. } = &self.setup;
-        self.send(&Message::Begin { config: config.to_toml(), origin: origin.clone() });
     }
 
     /// Gives all other processes the weights and moments.
@@ -62,10 +38,7 @@ impl Learner {
 }
 
 /// `values` with the numbers of process 0 in their place.
-fn received(
-    ranks: &dyn Ranks,
-    values: BTreeMap<String, TensorData>,
-) -> BTreeMap<String, TensorData> {
+fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
     let mut bytes = Vec::new();
     ranks.broadcast(&mut bytes);
     let mut rest = &bytes[..];
@@ -86,11 +59,7 @@ fn received(
 ///
 /// # Panics
 /// If process 0 sends messages that do not follow each other.
-pub fn follow(
-    ranks: Rc<dyn Ranks>,
-    corpora: &Corpora,
-    devices: &[Device],
-) -> Result<(), TrainError> {
+pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<()> {
     let Message::Begin { config, origin } = Message::receive(&*ranks) else {
         panic!("the first message begins the run")
     };
@@ -132,7 +101,7 @@ impl Follower {
         ranks: Rc<dyn Ranks>,
         corpora: &Corpora,
         devices: &[Device],
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         let precision = config.training.precision.number_type();
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(TrainError::io(&std::env::temp_dir()))?;
@@ -161,7 +130,7 @@ impl Follower {
         self.model = Some(model);
     }
 
-    fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<(), TrainError> {
+    fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<()> {
         let planned = self.planned(from)?;
         let model = self.model.take().expect("the model is away only during an update");
         let (model, pending, _) =
@@ -172,7 +141,7 @@ impl Follower {
     }
 
     /// The batches of the update after `from`.
-    fn planned(&mut self, from: SamplerState) -> Result<PlannedUpdate, TrainError> {
+    fn planned(&mut self, from: SamplerState) -> Result<PlannedUpdate> {
         let coming = self.batches.take().filter(|(_, next)| *next == from);
         let mut batches = match coming {
             Some((batches, _)) => batches,
@@ -186,7 +155,7 @@ impl Follower {
 
 /// A message of process 0 to the others, which it sends before it does the same.
 #[derive(Serialize, Deserialize)]
-enum Message {
+pub(super) enum Message {
     /// Prepare for the run with this configuration, which learns from texts of these hashes.
     Begin { config: String, origin: Origin },
     /// Take the weights and moments that follow.

@@ -23,6 +23,7 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
+use self::follower::Message;
 pub use self::follower::follow;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
@@ -30,13 +31,10 @@ use self::pending::{Clock, PendingUpdate, PendingUpdates};
 pub use self::rehearsal::Rehearsal;
 use self::setup::Setup;
 use crate::advice::Adviser;
-use crate::error::TrainError;
+use crate::error::Result;
 use crate::report::{Answer, Reporter};
-use crate::run::best_model::BestModel;
-use crate::run::state::{CheckpointKind, RunState};
-use crate::update::LossScale;
-use crate::update::Updater;
-use crate::update::statistics::UpdateStatistics;
+use crate::run::{BestModel, CheckpointKind, RunState};
+use crate::update::{LossScale, UpdateStatistics, Updater};
 use crate::validation::Subject;
 
 /// A training run: the model, its optimiser, its data and its folder.
@@ -80,9 +78,9 @@ impl Learner {
     /// is set before, finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::Diverged`] if loss or gradient stay infinite or NaN; errors of data, decoding
-    /// and the file system.
-    pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
+    /// [`Diverged`](crate::TrainError::Diverged) if loss or gradient stay infinite or NaN; errors of
+    /// data, decoding and the file system.
+    pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
         self.train_killable(interrupted, |_| ())
     }
 
@@ -97,7 +95,7 @@ impl Learner {
         mut self,
         interrupted: &AtomicBool,
         mut killable: impl FnMut(bool),
-    ) -> Result<Outcome, TrainError> {
+    ) -> Result<Outcome> {
         self.try_room()?;
         self.clock.start();
         self.send_state();
@@ -128,7 +126,7 @@ impl Learner {
             killable(false);
             self.go_back(Divergence::Model { last_norm: None })?;
         };
-        self.end_everywhere();
+        self.send(&Message::End);
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
@@ -145,9 +143,9 @@ impl Learner {
 
     /// Makes updates until something ends the run. Each time the run goes back, the batches start
     /// again from there.
-    fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason, TrainError> {
+    fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason> {
         loop {
-            let mut batches = self.batches()?;
+            let mut batches = self.setup.updates(self.state.sampler)?;
             match self.train_on(&mut batches, interrupted)? {
                 Exit::Stop(reason) => return Ok(reason),
                 Exit::Diverged(divergence) => self.go_back(divergence)?,
@@ -155,17 +153,8 @@ impl Learner {
         }
     }
 
-    /// The batches from the position of the state on.
-    fn batches(&self) -> Result<UpdateStream, TrainError> {
-        self.setup.updates(self.state.sampler)
-    }
-
     /// Makes updates over `batches`; logs, validates and saves when it is time.
-    fn train_on(
-        &mut self,
-        batches: &mut UpdateStream,
-        interrupted: &AtomicBool,
-    ) -> Result<Exit, TrainError> {
+    fn train_on(&mut self, batches: &mut UpdateStream, interrupted: &AtomicBool) -> Result<Exit> {
         loop {
             self.update(batches)?;
             if !self.reads_now(interrupted) {
@@ -209,7 +198,7 @@ impl Learner {
 
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model
     /// may be saved.
-    fn check_memory(&mut self) -> Result<(), TrainError> {
+    fn check_memory(&mut self) -> Result<()> {
         let checked = self.setup.memory.check_process();
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
@@ -218,7 +207,7 @@ impl Learner {
     }
 
     /// Makes the next update.
-    fn update(&mut self, batches: &mut UpdateStream) -> Result<(), TrainError> {
+    fn update(&mut self, batches: &mut UpdateStream) -> Result<()> {
         let asked = Instant::now();
         let PlannedUpdate { batches, from, next } =
             batches.next().expect("the stream of updates has no end")?;
@@ -226,7 +215,7 @@ impl Learner {
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
         self.pending.last_rate = rate;
-        self.update_everywhere(step, from, rate);
+        self.send(&Message::Update { step, from, rate: rate.to_bits() });
         let model = self.model.take().expect("the model is away only during an update");
         let (model, statistics, extent) =
             self.updater.update(model, &batches, step, rate, &self.setup.replicas);
@@ -257,7 +246,7 @@ impl Learner {
 
     /// Reads the statistics of the pending updates and advances the state update by update. Returns
     /// the gradient norm of the last update, or the exit if an update forces the run to go back.
-    fn read(&mut self) -> Result<ControlFlow<Exit, f64>, TrainError> {
+    fn read(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates.iter().map(|update| update.statistics.clone()).collect();
         let mut norm = f64::NAN;
@@ -285,7 +274,7 @@ impl Learner {
     }
 
     /// Reports an update that was skipped. Returns whether the run has to go back.
-    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>, TrainError> {
+    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>> {
         if statistics.overflowed {
             return self.note_overflow().map(|()| None);
         }
@@ -305,7 +294,7 @@ impl Learner {
 
     /// An update that is skipped while the loss scale adapts says nothing about the model: it is
     /// not divergence.
-    fn note_overflow(&mut self) -> Result<(), TrainError> {
+    fn note_overflow(&mut self) -> Result<()> {
         let (step, factor) =
             (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));
         let note = format!(

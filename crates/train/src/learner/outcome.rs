@@ -3,7 +3,7 @@
 use derive_more::Display;
 
 use crate::config::TrainConfig;
-use crate::run::state::RunState;
+use crate::run::RunState;
 
 /// The reason why a run ended.
 #[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]

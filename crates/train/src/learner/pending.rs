@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use burnformer_data::SamplerState;
 
-use crate::run::state::RunState;
-use crate::update::statistics::{Extent, PendingStatistics};
+use crate::run::RunState;
+use crate::update::{Extent, PendingStatistics};
 
 /// The largest number of updates between two readings. It bounds how long a run continues after it
 /// has diverged.

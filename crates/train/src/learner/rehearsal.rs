@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Learner;
-use crate::error::TrainError;
+use crate::error::Result;
 
 /// The largest number of updates that are measured.
 const MOST: u32 = 20;
@@ -29,9 +29,9 @@ impl Learner {
     /// They are not kept.
     ///
     /// # Errors
-    /// [`TrainError::Data`] if the text can no longer be read.
-    pub fn rehearse(mut self, time: Duration) -> Result<Rehearsal, TrainError> {
-        let mut batches = self.batches()?;
+    /// [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
+    pub fn rehearse(mut self, time: Duration) -> Result<Rehearsal> {
+        let mut batches = self.setup.updates(self.state.sampler)?;
         self.update(&mut batches)?;
         let _ = self.read()?;
         let (started, mut measured) = (Instant::now(), 0);

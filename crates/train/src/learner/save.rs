@@ -4,11 +4,8 @@ use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 use super::Learner;
 use super::divergence::has_finite_weights;
 use super::outcome::StopReason;
-use crate::error::TrainError;
-use crate::run::checkpoint::{self, Saved, TrainerState, average_as};
-use crate::run::dir::RunEnd;
-use crate::run::folder::try_sizes;
-use crate::run::state::CheckpointKind;
+use crate::error::Result;
+use crate::run::{CheckpointKind, RunEnd, Saved, TrainerState, average_as, checkpoint, try_sizes};
 use crate::validation::Subject;
 
 impl Learner {
@@ -22,7 +19,7 @@ impl Learner {
     }
 
     /// Fails if there is no room for a checkpoint.
-    pub(super) fn try_room(&self) -> Result<(), TrainError> {
+    pub(super) fn try_room(&self) -> Result<()> {
         let weights = 4 * self.setup.first.shape.parameter_count() as u64;
         let sizes = [weights, self.updater.optimizer.moments.bytes()];
         try_sizes(&self.setup.run.checkpoint(self.state.step), sizes)
@@ -31,7 +28,7 @@ impl Learner {
     /// Writes the checkpoint of this update unless it exists, and `last`, then removes old
     /// checkpoints. If the configuration asks for a checkpoint here, it is a scheduled one;
     /// otherwise it is of the kind `otherwise`.
-    pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<(), TrainError> {
+    pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<()> {
         // The weights are further than the state otherwise.
         let pending = self.pending.updates.len();
         assert_eq!(pending, 0, "{pending} updates pending at a checkpoint");
@@ -55,7 +52,7 @@ impl Learner {
     /// The end of a run after its last checkpoint: writes the average, and `best` if that or the
     /// last model is better. If it is killed, the end is made again from that checkpoint, with the
     /// same outcome. Returns false if the output of the last model is not finite.
-    pub(super) fn finish(&mut self, reason: StopReason) -> Result<bool, TrainError> {
+    pub(super) fn finish(&mut self, reason: StopReason) -> Result<bool> {
         let step = self.state.step;
         if self.state.validation.validated != step && !self.validate(Subject::Model)? {
             return Ok(false);
@@ -73,7 +70,7 @@ impl Learner {
         Ok(true)
     }
 
-    fn average(&mut self) -> Result<(), TrainError> {
+    fn average(&mut self) -> Result<()> {
         let steps = self.whole_checkpoints()?;
         let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
         let model = average_as(&dirs, &self.setup.first.shape, self.device())?;
@@ -92,7 +89,7 @@ impl Learner {
     /// Finds the length penalty with which the model in `best/` translates the validation text
     /// best, and writes it into its `generation.json` whenever a better one is found: the process
     /// may be ended before the last.
-    fn choose_alpha(&mut self) -> Result<(), TrainError> {
+    fn choose_alpha(&mut self) -> Result<()> {
         let settings = &self.setup.config.validation;
         let (beam, mut coming) = (settings.test_beam, settings.test_alphas.clone());
         let (best, grows) = (self.setup.run.model("best"), coming.len() > 1);
@@ -130,7 +127,7 @@ impl Learner {
     }
 
     /// The newest checkpoints to average. Damaged ones are reported and left out.
-    fn whole_checkpoints(&mut self) -> Result<Vec<u64>, TrainError> {
+    fn whole_checkpoints(&mut self) -> Result<Vec<u64>> {
         let mut steps = self.setup.run.checkpoint_steps()?;
         let current = self.state.step;
         steps.retain(|&step| {

@@ -14,17 +14,13 @@ use burnformer_kernels::is_fused_on;
 
 use super::outcome::limit_reached;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::optimizer::Optimizer;
-use crate::run::checkpoint::{self, Start};
-use crate::run::corpora::Corpora;
-use crate::run::dir::{RunDir, RunMode};
-use crate::run::origin::Origin;
-use crate::run::start_model::{FirstModel, freeze, special_ids};
-use crate::run::state::{CheckpointKind, RunState};
-use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
-use crate::update::recipe::{Objective, Recipe};
-use crate::update::replicas::{Replicas, Workers};
+use crate::run::{
+    CheckpointKind, Corpora, FirstModel, Origin, RunDir, RunMode, RunState, Start, checkpoint,
+    freeze, special_ids,
+};
+use crate::update::{MemoryLimit, Objective, Recipe, Replicas, Workers, worst_batch, worst_shape};
 use crate::validation::Validator;
 
 /// The parts of a run besides its model and optimiser. Updates do not change them.
@@ -54,7 +50,7 @@ impl Setup {
         folder: &Path,
         mode: RunMode,
         workers: Workers,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         let special = special_ids(first.shape.as_ref());
         let sampler = sampler(&config, corpora, special)?;
         let worst = worst_of(&config, &first.shape, &sampler)?;
@@ -87,7 +83,7 @@ impl Setup {
     /// Computes the gradients of the batch that needs the most memory once on each device, all at
     /// the same time, and drops them: this needs the memory of an update without making one. Then
     /// checks the memory of the process. Model and random state do not change.
-    pub fn try_worst_batch(&mut self, model: &Model) -> Result<(), TrainError> {
+    pub fn try_worst_batch(&mut self, model: &Model) -> Result<()> {
         let batches = vec![self.worst.0.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
         let recipe = Recipe::new(&self.config);
@@ -99,7 +95,7 @@ impl Setup {
     }
 
     /// The updates from `state` on.
-    pub fn updates(&self, state: SamplerState) -> Result<UpdateStream, TrainError> {
+    pub fn updates(&self, state: SamplerState) -> Result<UpdateStream> {
         let stream = self.sampler.stream(state)?;
         Ok(stream.updates(self.config.training.accumulate, self.replicas.rank()))
     }
@@ -125,7 +121,7 @@ impl Setup {
     /// # Errors
     /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so
     /// that the reports at the end of the run stay.
-    pub fn start(&self, mode: RunMode) -> Result<Start, TrainError> {
+    pub fn start(&self, mode: RunMode) -> Result<Start> {
         let start = match mode {
             RunMode::New => self.fresh()?,
             RunMode::Resume => self.newest(|_| true)?,
@@ -139,7 +135,7 @@ impl Setup {
     }
 
     /// The start of a run.
-    pub fn fresh(&self) -> Result<Start, TrainError> {
+    pub fn fresh(&self) -> Result<Start> {
         let Self { config, first, sampler, replicas, .. } = self;
         let model = first.init(config.training.seed, replicas.first())?;
         let model = freeze(model, &config.training.freeze)?;
@@ -151,7 +147,7 @@ impl Setup {
     /// The newest whole checkpoint among those of the updates that `wanted` names; the start of the
     /// run if there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
     /// at which the run ended includes the results of that end.
-    pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start, TrainError> {
+    pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start> {
         let Self { config, first, origin, run, replicas, .. } = self;
         let mut steps = run.checkpoint_steps()?;
         steps.retain(|&step| wanted(step));
@@ -178,7 +174,7 @@ impl Setup {
     }
 
     /// The start at the checkpoint that was `loaded`, after the `damaged` ones were set aside.
-    fn at(&self, start: Start, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
+    fn at(&self, start: Start, damaged: &[(u64, TrainError)]) -> Result<Start> {
         let mut notes = Vec::new();
         for (step, error) in damaged {
             let aside = self.run.set_aside(*step)?;
@@ -198,7 +194,7 @@ impl Setup {
     }
 }
 
-pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<()> {
     match precision.is_supported_on(device) {
         true => Ok(()),
         false => {
@@ -208,11 +204,7 @@ pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(
     }
 }
 
-fn sampler(
-    config: &TrainConfig,
-    corpora: &Corpora,
-    special: SpecialIds,
-) -> Result<BatchSampler, TrainError> {
+fn sampler(config: &TrainConfig, corpora: &Corpora, special: SpecialIds) -> Result<BatchSampler> {
     let settings = SamplerSettings {
         budget: config.training.budget,
         multiple: config.training.multiple,
@@ -229,7 +221,7 @@ fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
     sampler: &BatchSampler,
-) -> Result<(Batch, [usize; 3]), TrainError> {
+) -> Result<(Batch, [usize; 3])> {
     let precision = config.training.precision.number_type();
     if sampler.windows() > 1 {
         let worst = worst_shape(shape, sampler, sampler.most_columns(), precision);

@@ -10,21 +10,21 @@ use std::fs;
 use burnformer_infer::{InferError, SentenceError};
 
 use super::Learner;
+use super::divergence::has_finite_weights;
 use crate::advice::Measures;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::report::ValidRecord;
-use crate::run::checkpoint;
-use crate::run::dir::RunDir;
+use crate::run::{RunDir, checkpoint};
 use crate::validation::{Subject, Validation};
 
 impl Learner {
     /// Measures `subject`, which is the present model, and keeps it as `best` if it is the best of
     /// all. Returns false if its weights or its output are not finite. An average does not count
     /// for early stopping.
-    pub(super) fn validate(&mut self, subject: Subject) -> Result<bool, TrainError> {
+    pub(super) fn validate(&mut self, subject: Subject) -> Result<bool> {
         let Some(validator) = &self.setup.validator else { return Ok(true) };
-        if !self.has_finite_weights() {
+        if !has_finite_weights(self.model()) {
             return Ok(false);
         }
         let validation =
@@ -52,7 +52,7 @@ impl Learner {
     /// Puts the model into `best/`, unless the one there is better. That one may be better: it may
     /// have been found after the checkpoint from which the run was resumed, with other settings or
     /// on another device, and will not necessarily be found again.
-    fn save_best(&mut self) -> Result<(), TrainError> {
+    fn save_best(&mut self) -> Result<()> {
         let metric = self.setup.metric();
         let best = self.state.validation.best_model.expect("a validation was recorded");
         if let Some(there) = self.best_on_disk
@@ -72,7 +72,7 @@ impl Learner {
         validation: &Validation,
         best: bool,
         subject: Subject,
-    ) -> Result<(), TrainError> {
+    ) -> Result<()> {
         self.state.seconds = self.clock.seconds();
         let (metric, step) = (self.setup.metric(), self.state.step);
         self.reporter.valid(&ValidRecord {
@@ -109,7 +109,7 @@ impl Learner {
 
     /// Measures the loss on the validation text and writes the model to `best/`, or without such a
     /// text to `last/`, unless that comes within about as long again by itself.
-    pub(super) fn first_look(&mut self) -> Result<(), TrainError> {
+    pub(super) fn first_look(&mut self) -> Result<()> {
         self.look_after = None;
         let (step, next) =
             (self.state.step, first_model(&self.setup.config, self.setup.validator.is_some()));

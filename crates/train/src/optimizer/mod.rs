@@ -5,10 +5,8 @@ mod moments;
 mod muon;
 pub(crate) mod settings;
 
-use std::collections::BTreeMap;
-
-use burn::tensor::{Bool, Device, Tensor, TensorData};
-use burnformer_core::{Parameters, Precision, trained_parameter_shapes};
+use burn::tensor::{Bool, Device, Tensor};
+use burnformer_core::{Parameters, Precision, StateDict, trained_parameter_shapes};
 use burnformer_kernels::{AdamStep, Moving, adam_step};
 
 use self::gradients::FlatGradients;
@@ -83,18 +81,13 @@ impl Optimizer {
     }
 
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.
-    pub fn named_moments(&self) -> BTreeMap<String, TensorData> {
+    pub fn named_moments(&self) -> StateDict {
         self.moments.named()
     }
 
     /// Continues from saved moments after `step` steps. Returns `None` if the moments belong to
     /// another module or to another algorithm.
-    pub fn restore(
-        mut self,
-        step: u64,
-        moments: BTreeMap<String, TensorData>,
-        device: &Device,
-    ) -> Option<Self> {
+    pub fn restore(mut self, step: u64, moments: StateDict, device: &Device) -> Option<Self> {
         self.moments = self.moments.restore(moments, device)?;
         self.step = step;
         Some(self)
@@ -188,6 +181,7 @@ fn choose<const N: usize>(
 #[cfg(test)]
 mod tests {
     use burn::module::Module;
+    use burn::tensor::TensorData;
     use burnformer_core::{Linear, RandomKey, named_parameters};
 
     use super::*;
@@ -247,7 +241,7 @@ mod tests {
     fn muon_moves_the_matrices_of_the_stacks_alone() {
         let [adam, muon] =
             both().map(|settings| Optimizer::new(settings, &stack()).named_moments());
-        let kinds = |moments: BTreeMap<String, TensorData>| {
+        let kinds = |moments: StateDict| {
             let kinds = moments.into_keys().filter(|name| name.ends_with("weight"));
             kinds.collect::<Vec<_>>()
         };
@@ -282,7 +276,7 @@ mod tests {
         optimizer.step_where(finite, stack, gradients, scale, 0.01)
     }
 
-    fn assert_close(a: &BTreeMap<String, TensorData>, b: &BTreeMap<String, TensorData>) {
+    fn assert_close(a: &StateDict, b: &StateDict) {
         for (name, value) in a {
             for (a, b) in value.iter::<f32>().zip(b[name].iter::<f32>()) {
                 assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "{name}: {a} {b}");

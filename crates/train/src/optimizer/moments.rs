@@ -1,9 +1,7 @@
 //! The moments of every trained parameter, in the order in which a module is visited.
 
-use std::collections::BTreeMap;
-
-use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{Parameters, data_now};
+use burn::tensor::{Device, Tensor};
+use burnformer_core::{Parameters, StateDict, data_now};
 use burnformer_kernels::{Moving, is_fused_on};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -120,7 +118,7 @@ impl Moments {
     }
 
     /// The moments by name, flat.
-    pub fn named(&self) -> BTreeMap<String, TensorData> {
+    pub fn named(&self) -> StateDict {
         let named = |(name, Moment { kinds, tensors }): (&String, &Moment)| {
             let all = kinds.iter().zip(tensors.clone());
             all.map(|(kind, moment)| (format!("{kind}.{name}"), data_now(moment)))
@@ -130,11 +128,7 @@ impl Moments {
     }
 
     /// The moments of these names in place of the present ones; `None` if a name or a size differs.
-    pub fn restore(
-        mut self,
-        mut all: BTreeMap<String, TensorData>,
-        device: &Device,
-    ) -> Option<Self> {
+    pub fn restore(mut self, mut all: StateDict, device: &Device) -> Option<Self> {
         for (name, Moment { kinds, tensors }) in self.names.iter().zip(&mut self.moments) {
             for (kind, moment) in kinds.iter().zip(tensors) {
                 let data = all.remove(&format!("{kind}.{name}"))?;

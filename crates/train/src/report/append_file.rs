@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use burnformer_text::time_stamp;
 
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The name of the log in a run directory.
 pub const LOG_FILE: &str = "train.log";
@@ -21,19 +21,19 @@ pub(super) struct AppendFile {
 
 impl AppendFile {
     /// Opens the file at `path` for appending.
-    pub(super) fn open(path: PathBuf) -> Result<Self, TrainError> {
+    pub(super) fn open(path: PathBuf) -> Result<Self> {
         let file = File::options().create(true).append(true).open(&path);
         Ok(Self { file: file.map_err(TrainError::io(&path))?, path })
     }
 
     /// Appends whole lines in one write, so that programs that read the file while the run goes on
     /// see complete lines.
-    pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), TrainError> {
+    pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.file.write_all(lines).map_err(TrainError::io(&self.path))
     }
 
     /// Waits until the file is on the disk.
-    pub(super) fn sync(&self) -> Result<(), TrainError> {
+    pub(super) fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(TrainError::io(&self.path))
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::append_file::AppendFile;
 use super::record::Record;
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
@@ -61,14 +61,14 @@ impl ResumePoint {
 ///
 /// # Errors
 /// [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a [`Record`].
-pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, TrainError> {
+pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(TrainError::io(path))?;
     Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
 }
 
 /// The records of a file, each with its bytes, which are kept without change when a file is cut.
-fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, TrainError> {
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
     let mut records = Vec::new();
     for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let line = whole.trim_ascii();
@@ -76,18 +76,17 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, Tr
             Ok(record) => records.push((record, line)),
             // Blank, or cut short when its process was killed: only the last line lacks its end.
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
-            Err(error) => return Err(malformed(path, index + 1, &error)),
+            Err(error) => {
+                let (line, message) = (index + 1, error.to_string());
+                return Err(TrainError::Metrics { path: path.into(), line, message });
+            }
         }
     }
     Ok(records)
 }
 
-fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> TrainError {
-    TrainError::Metrics { path: path.to_path_buf(), line, message: error.to_string() }
-}
-
 /// Starts the metrics of a run directory, or continues them at `resume`.
-pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile, TrainError> {
+pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile> {
     let path = dir.join(METRICS_FILE);
     let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
     match resume {
@@ -106,7 +105,7 @@ pub(super) fn line_of(record: &Record) -> Vec<u8> {
 }
 
 /// Removes what a run wrote after `point`: those updates will be made, and reported, again.
-fn cut(path: &Path, mut point: ResumePoint) -> Result<(), TrainError> {
+fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
     let bytes = fs::read(path).map_err(TrainError::io(path))?;
     let mut kept = Vec::with_capacity(bytes.len());
     for (record, line) in parse(path, &bytes)? {

@@ -7,7 +7,7 @@ use super::append_file::{AppendFile, LOG_FILE, stamped};
 use super::console::{Console, Pace, Verbosity};
 use super::metrics::{self, ResumePoint};
 use super::record::{self, DivergenceRecord, Record, TrainRecord, ValidRecord};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The options of a run's report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ impl Reporter {
     /// # Errors
     /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
     /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`].
-    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, TrainError> {
+    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self> {
         fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
@@ -58,7 +58,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
+    pub fn train(&mut self, point: &TrainRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
         self.note(&record::train_line(point))?;
         self.console.progress(point);
@@ -69,7 +69,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
+    pub fn valid(&mut self, point: &ValidRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
         self.note(&record::valid_line(point))
     }
@@ -78,7 +78,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), TrainError> {
+    pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
         self.note(&record::divergence_line(point))
     }
@@ -87,7 +87,7 @@ impl Reporter {
     ///
     /// # Errors
     /// The errors of [`Reporter::create`].
-    pub fn go_back(&mut self, point: ResumePoint) -> Result<(), TrainError> {
+    pub fn go_back(&mut self, point: ResumePoint) -> Result<()> {
         self.metrics = metrics::open(&self.dir, Some(point))?;
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn sync(&self) -> Result<(), TrainError> {
+    pub fn sync(&self) -> Result<()> {
         self.metrics.sync()
     }
 
@@ -104,7 +104,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn note(&mut self, text: &str) -> Result<(), TrainError> {
+    pub fn note(&mut self, text: &str) -> Result<()> {
         self.console.print(text);
         self.log.write(stamped(text).as_bytes())
     }
@@ -113,7 +113,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`TrainError::Io`].
-    pub fn finish(self) -> Result<(), TrainError> {
+    pub fn finish(self) -> Result<()> {
         self.console.finish();
         self.sync()
     }

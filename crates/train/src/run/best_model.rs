@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{EarlyStoppingMetric, ValidationScore};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The file of `best/` with the value of its model.
 const FILE: &str = "validation.json";
@@ -35,11 +35,7 @@ struct File {
 
 impl BestModel {
     /// Writes the value of the model, measured by `metric`, to the model directory `folder`.
-    pub(crate) fn write(
-        self,
-        folder: &Path,
-        metric: EarlyStoppingMetric,
-    ) -> Result<(), TrainError> {
+    pub(crate) fn write(self, folder: &Path, metric: EarlyStoppingMetric) -> Result<()> {
         let path = folder.join(FILE);
         let json = serde_json::to_vec_pretty(&File { metric, best: self });
         let json = json.expect("a validation is plain data");

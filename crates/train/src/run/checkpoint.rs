@@ -19,15 +19,13 @@ use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
+pub use super::state::{CheckpointKind, RunState, ValidationState};
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::optimizer::Optimizer;
-use crate::run::best_model::BestModel;
-use crate::run::dir::RunDir;
-use crate::run::folder::{copy_files, replace_file, save_folder};
-use crate::run::origin::{Origin, compare};
-use crate::run::start_model::freeze;
-pub use crate::run::state::{CheckpointKind, RunState, ValidationState};
+use crate::run::{
+    BestModel, Origin, RunDir, compare, copy_files, freeze, replace_file, save_folder,
+};
 
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
@@ -78,7 +76,7 @@ pub struct TrainerState<'a> {
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be written; the old directory is left unchanged.
-pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
+pub fn save_model(path: &Path, saved: &Saved) -> Result<()> {
     save_folder(path, |folder| write_model(folder, saved))
 }
 
@@ -92,7 +90,7 @@ pub(crate) fn save_best_model(
     saved: &Saved,
     best: BestModel,
     metric: EarlyStoppingMetric,
-) -> Result<(), TrainError> {
+) -> Result<()> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
         best.write(folder, metric)
@@ -104,7 +102,7 @@ pub(crate) fn save_best_model(
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left unchanged.
-pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), TrainError> {
+pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
         write_tensors(&folder.join(OPTIMIZER), &trainer.optimizer.named_moments())?;
@@ -117,21 +115,22 @@ pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), Tr
     save_folder(path, fill)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).map_err(TrainError::io(path))
 }
 
-fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
+fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
     model_dir::save(folder, saved.config.as_ref(), saved.model)?;
     Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
 }
 
-/// Copies the model of the checkpoint `from` to the model directory `to`.
+/// Copies the model of the checkpoint `from` to the model directory `to`, without the files that
+/// only training needs.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be copied.
-pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
-    save_folder(to, |folder| copy_model(from, folder))
+pub fn publish(from: &Path, to: &Path) -> Result<()> {
+    save_folder(to, |folder| copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG]))
 }
 
 /// Sets the search settings of the model directory `dir` to `search`, and keeps its other files;
@@ -139,13 +138,8 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
 ///
 /// # Errors
 /// If `dir` cannot be replaced, or a file cannot be copied or written; it is left unchanged then.
-pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
+pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
     replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
-}
-
-/// Copies the files in `from` into `folder`, without those that only training needs.
-fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
-    copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG])
 }
 
 /// The start of a run, or the checkpoint from which it goes on.
@@ -174,7 +168,7 @@ pub fn load(
     shape: &ModelConfig,
     origin: &Origin,
     device: &Device,
-) -> Result<Start, TrainError> {
+) -> Result<Start> {
     model_dir::verify(path)?;
     let StateFile { state, origin: old_origin, .. } = read_state(path)?;
     let old_config = read_config(path)?;
@@ -195,7 +189,7 @@ pub fn load(
 /// # Errors
 /// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged
 /// one.
-pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
+pub fn last_state(run: &Path) -> Result<RunState> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
         Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
@@ -209,7 +203,7 @@ pub(crate) fn kind(path: &Path) -> CheckpointKind {
     read_state(path).map_or(CheckpointKind::Scheduled, |file| file.kind)
 }
 
-fn read_state(path: &Path) -> Result<StateFile, TrainError> {
+fn read_state(path: &Path) -> Result<StateFile> {
     let json = listed(path, STATE)?;
     let wrong = |error: serde_json::Error| wrong(path, STATE, &error);
     // The version first: the rest may have another form in a newer one.
@@ -221,14 +215,14 @@ fn read_state(path: &Path) -> Result<StateFile, TrainError> {
 }
 
 /// The configuration with which the checkpoint was written.
-fn read_config(path: &Path) -> Result<Table, TrainError> {
+fn read_config(path: &Path) -> Result<Table> {
     let text = listed(path, CONFIG)?;
     let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
     text.parse().map_err(|e| wrong(path, CONFIG, &e))
 }
 
 /// A file of the checkpoint, which its manifest must list.
-fn listed(path: &Path, name: &str) -> Result<Vec<u8>, TrainError> {
+fn listed(path: &Path, name: &str) -> Result<Vec<u8>> {
     model_dir::read(path, name)?.ok_or_else(|| wrong(path, name, &"not listed in manifest.json"))
 }
 
@@ -241,10 +235,7 @@ fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
 ///
 /// # Errors
 /// [`TrainError::Average`] for no directory or models of different shapes; errors of loading.
-pub fn average_models<P: AsRef<Path>>(
-    dirs: &[P],
-    device: &Device,
-) -> Result<(ModelConfig, Model), TrainError> {
+pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
         return Err(TrainError::Average("no model directory given".into()));
     };
@@ -266,7 +257,7 @@ pub(crate) fn average_as<P: AsRef<Path>>(
     dirs: &[P],
     config: &ModelConfig,
     device: &Device,
-) -> Result<Model, TrainError> {
+) -> Result<Model> {
     let mut models = dirs.iter().map(|dir| model_dir::load_as(dir.as_ref(), &**config, device));
     let model = models.next().expect("there is a model to average")?;
     let mut sums = Sums::new();

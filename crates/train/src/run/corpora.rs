@@ -9,9 +9,8 @@ use burnformer_data::{
 use burnformer_infer::LONGEST_SENTENCE;
 
 use crate::config::{MIX, TrainConfig, corpus_paths};
-use crate::error::TrainError;
-use crate::run::start_model::StartModel;
-use crate::run::texts::Texts;
+use crate::error::Result;
+use crate::run::{StartModel, Texts};
 
 /// The tokenised corpora of a run, and the tokenisers.
 pub struct Corpora {
@@ -45,8 +44,8 @@ impl Corpora {
     /// The vocabularies and the special tokens, for the configuration of a model.
     ///
     /// # Errors
-    /// [`TrainError::Data`] if the tokenisers do not agree on their special ids.
-    pub fn tokens(&self) -> Result<Tokens, TrainError> {
+    /// [`Data`](crate::TrainError::Data) if the tokenisers do not agree on their special ids.
+    pub fn tokens(&self) -> Result<Tokens> {
         let Tokenizers { source, target } = &self.tokenizers;
         let SpecialIds { pad, bos, eos } = self.tokenizers.special_ids()?;
         let [source_vocab, target_vocab] = [source, target].map(|side| side.vocab_size());
@@ -57,12 +56,12 @@ impl Corpora {
     /// the cache.
     ///
     /// # Errors
-    /// A [`TrainError`] that names the file and the line.
+    /// A [`TrainError`](crate::TrainError) that names the file and the line.
     pub fn prepare(
         config: &TrainConfig,
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
     }
 
@@ -76,7 +75,7 @@ impl Corpora {
         start: Option<StartModel>,
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         let settings = PrepareSettings {
             corpus: corpus_paths("data.train", &texts.train)?,
             tokenizer: tokenizer_source(config, start.as_ref()),
@@ -118,7 +117,7 @@ impl Corpora {
         &mut self,
         config: &TrainConfig,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), TrainError> {
+    ) -> Result<()> {
         if self.texts.valid.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_files::{patiently, sync_folder_of};
 
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
@@ -22,9 +22,9 @@ pub(crate) const OLD: &str = "old";
 
 fn write_sealed(
     path: &Path,
-    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
+    fill: impl FnOnce(&Path) -> Result<()>,
     seal: impl FnOnce(&Path) -> Result<(), ModelDirError>,
-) -> Result<(), TrainError> {
+) -> Result<()> {
     let partial = path.with_added_extension(PARTIAL);
     let written = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
@@ -45,7 +45,7 @@ fn write_sealed(
 ///
 /// # Errors
 /// [`TrainError::NotSaved`].
-pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<(), TrainError> {
+pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = path.with_added_extension(PARTIAL);
     let make = |(name, size): (&str, u64)| {
         let path = partial.join(name);
@@ -77,10 +77,7 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// [`TrainError::NotSaved`]; what was there is left unchanged.
-pub(crate) fn save_folder(
-    path: &Path,
-    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
-) -> Result<(), TrainError> {
+pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
     write_sealed(path, fill, model_dir::seal).map_err(not_saved)
 }
@@ -94,8 +91,8 @@ pub(crate) fn save_folder(
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
-    write: impl FnOnce(&Path) -> Result<(), TrainError>,
-) -> Result<(), TrainError> {
+    write: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     let path = fs::canonicalize(path).map_err(TrainError::io(path))?;
     let fill = |folder: &Path| {
         copy_files(&path, folder, &[])?;
@@ -108,7 +105,7 @@ pub(crate) fn replace_file(
 ///
 /// # Errors
 /// [`TrainError::Io`].
-pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError> {
+pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
         let path = entry.map_err(TrainError::io(from))?.path();
         let name = path.file_name().unwrap_or_default();
@@ -121,7 +118,7 @@ pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError
 
 /// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the
 /// new file, complete.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(TrainError::io(path))
 }
 

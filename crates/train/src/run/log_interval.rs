@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 use crate::report::TrainRecord;
-use crate::update::statistics::{Extent, UpdateStatistics};
+use crate::update::{Extent, UpdateStatistics};
 
 /// The sums over the updates since the last log line. They are a part of the run's state, so that a
 /// line whose updates were interrupted by a kill shows the same numbers as without the kill.

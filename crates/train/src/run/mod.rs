@@ -7,13 +7,28 @@
 //! | `state`, `log_interval` | the state of the run that a checkpoint contains |
 //! | `checkpoint`, `origin`, `best_model`, `average` | saved models and checkpoints, and their origin |
 
-pub(crate) mod best_model;
+mod best_model;
 pub mod checkpoint;
-pub(crate) mod corpora;
-pub(crate) mod dir;
-pub(crate) mod folder;
-pub(crate) mod log_interval;
-pub(crate) mod origin;
-pub(crate) mod start_model;
-pub(crate) mod state;
-pub(crate) mod texts;
+mod corpora;
+mod dir;
+mod folder;
+mod log_interval;
+mod origin;
+mod start_model;
+mod state;
+mod texts;
+
+pub use best_model::{BestModel, EarlyStopping};
+pub(crate) use checkpoint::average_as;
+pub use checkpoint::{Saved, Start, TrainerState, average_models};
+pub use corpora::{Corpora, cache_folder, user_cache};
+pub use dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
+pub use folder::copy_files;
+pub(crate) use folder::{replace_file, save_folder, try_sizes, write_file};
+pub use log_interval::LogInterval;
+pub use origin::Origin;
+pub(crate) use origin::compare;
+pub use start_model::StartModel;
+pub(crate) use start_model::{FirstModel, freeze, special_ids};
+pub use state::{CheckpointKind, Recovery, RunState, ValidationState};
+pub use texts::{TextName, Texts};

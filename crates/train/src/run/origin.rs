@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::config::{EarlyStoppingMetric, TrainConfig, entries, is_fixed, within};
-use crate::run::corpora::Corpora;
+use crate::run::Corpora;
 
 /// SHA-256 hashes, in hexadecimal digits, of the data from which a run learns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,8 +13,8 @@ use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
 
 use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_model_in};
-use crate::error::TrainError;
-use crate::run::folder::{copy_files, save_folder};
+use crate::error::{Result, TrainError};
+use crate::run::{copy_files, save_folder};
 
 /// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
 /// search settings. The weights are read when they are needed.
@@ -32,7 +32,7 @@ impl StartModel {
     /// # Errors
     /// [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is wrong;
     /// [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
-    pub fn open(dir: &Path) -> Result<Self, TrainError> {
+    pub fn open(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let config = model_dir::load_config(dir)?;
         let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
@@ -60,7 +60,7 @@ impl StartModel {
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
-    pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>, TrainError> {
+    pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>> {
         let from = &config.training.from;
         if from.as_os_str().is_empty() {
             return Ok(None);
@@ -89,7 +89,7 @@ impl StartModel {
     ///
     /// # Errors
     /// [`TrainError::NotSaved`] if a file cannot be copied.
-    pub(crate) fn keep(&mut self, folder: &Path) -> Result<(), TrainError> {
+    pub(crate) fn keep(&mut self, folder: &Path) -> Result<()> {
         if !folder.exists() {
             save_folder(folder, |folder| copy_files(&self.dir, folder, &[]))?;
         }
@@ -119,9 +119,9 @@ impl FirstModel {
     pub fn new(
         config: &TrainConfig,
         start: Option<StartModel>,
-        tokens: impl FnOnce() -> Result<Tokens, TrainError>,
+        tokens: impl FnOnce() -> Result<Tokens>,
         given: Option<ModelConfig>,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self> {
         let shape = match (given, &start) {
             (Some(shape), _) => shape,
             (None, Some(start)) => start.shape(&config.model),
@@ -152,7 +152,7 @@ impl FirstModel {
     ///
     /// # Errors
     /// [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
-    pub fn init(&self, seed: u64, device: &Device) -> Result<Model, TrainError> {
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         let model = self.shape.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };
         let (_, parameters) = model_dir::load_parameters(&start.dir)?;

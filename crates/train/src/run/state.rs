@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{EarlyStoppingMetric, RecoverySettings, ValidationScore};
 use crate::float_text;
 use crate::report::{ResumePoint, TrainRecord};
-use crate::run::best_model::{BestModel, EarlyStopping};
-use crate::run::log_interval::LogInterval;
+use crate::run::{BestModel, EarlyStopping, LogInterval};
 use crate::update::LossScale;
 
 /// The state of a run between two updates.
@@ -168,7 +167,7 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::statistics::{Extent, UpdateStatistics};
+    use crate::update::{Extent, UpdateStatistics};
 
     #[test]
     fn an_interval_saved_in_the_middle_closes_with_the_same_means() {

@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::{ConfigFileError, DataSettings};
-use crate::error::TrainError;
-use crate::run::dir::RunMode;
+use crate::error::{Result, TrainError};
+use crate::run::RunMode;
 
 const EMBEDDED: &str = "embedded:";
 const OF_RUN: &str = "run:";
@@ -112,7 +112,7 @@ impl Texts {
     ///
     /// # Errors
     /// [`TrainError::FolderTaken`] if it would.
-    pub fn check(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+    pub fn check(&self, run: &Path, mode: RunMode) -> Result<()> {
         let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
             let to = run.join(name_in_run);
             (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
@@ -130,7 +130,7 @@ impl Texts {
     ///
     /// # Errors
     /// The errors of [`check`](Self::check); [`TrainError::Io`].
-    pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+    pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<()> {
         self.check(run, mode)?;
         for (from, name_in_run) in &self.kept {
             let to = run.join(name_in_run);

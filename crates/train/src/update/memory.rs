@@ -5,7 +5,7 @@ use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainingSettings;
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
@@ -113,7 +113,7 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
-    pub(crate) fn check_estimate(&mut self) -> Result<(), TrainError> {
+    pub(crate) fn check_estimate(&mut self) -> Result<()> {
         let (limit_name, limit) = match self.limit {
             Some(limit) => (LIMIT, limit),
             None => ("what this machine has free,", self.available()),
@@ -130,7 +130,7 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// [`TrainError::Memory`] if it holds more.
-    pub(crate) fn check_process(&mut self) -> Result<(), TrainError> {
+    pub(crate) fn check_process(&mut self) -> Result<()> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
         // The parts that the estimate leaves out (the text, buffers of the device) take from the

@@ -1,9 +1,9 @@
 //! An update: gradients over its batches on every device, and one step of the optimiser.
 
-pub(crate) mod memory;
-pub(crate) mod recipe;
-pub(crate) mod replicas;
-pub(crate) mod statistics;
+mod memory;
+mod recipe;
+mod replicas;
+mod statistics;
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::Model;
@@ -14,9 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::float_text;
 use crate::optimizer::Optimizer;
 use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
-use crate::update::recipe::{GradientSums, Objective, Recipe};
-use crate::update::replicas::{Replicas, among_workers};
-use crate::update::statistics::{Extent, PendingStatistics, UpdateStatistics};
+use replicas::among_workers;
+
+pub use memory::update_bytes;
+pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
+pub use recipe::Recipe;
+pub(crate) use recipe::{GradientSums, Objective};
+pub use replicas::{Ranks, Replicas, Workers};
+pub use statistics::{Extent, PendingStatistics, UpdateStatistics};
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {

@@ -23,8 +23,7 @@ use burnformer_kernels::is_fused_on;
 
 use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
-use crate::update::recipe::{GradientSums, Objective};
-use crate::update::statistics::Extent;
+use crate::update::{Extent, GradientSums, Objective};
 
 /// The devices of a run. The first one of each process holds the weights and the moments of the
 /// optimiser. The others receive a copy of the weights at each update and compute their share of
@@ -278,7 +277,7 @@ mod tests {
     use burnformer_core::TransformerConfig;
 
     use super::*;
-    use crate::update::recipe::Recipe;
+    use crate::update::Recipe;
 
     const PAIRS: [(&[u32], &[u32]); 5] = [
         (&[4, 5, 6], &[7, 8]),

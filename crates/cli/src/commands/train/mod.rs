@@ -190,15 +190,12 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     let given = [("--train", &args.train), ("--valid", &args.valid), ("--test", &args.test)];
     set_texts(&mut config.data, given)?;
     if !args.mix.is_empty() {
-        config.data.mix = mixed_texts(&args.mix)?;
+        // Each text ends with its weight.
+        let texts = args.mix.split_inclusive(|value| weight_in(value).is_some());
+        config.data.mix = texts.map(mixed_text).collect::<Result<_>>()?;
     }
     embedded::fill(&mut config.data);
     Ok(config)
-}
-
-/// The texts of all `--mix`, each of which ends with its weight.
-fn mixed_texts(values: &[PathBuf]) -> Result<Vec<MixedText>> {
-    values.split_inclusive(|value| weight_in(value).is_some()).map(mixed_text).collect()
 }
 
 /// One or two texts and their weight.

@@ -7,19 +7,13 @@ use crate::linear::settings::{Epilogue, ProductType};
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizes {
+pub(in crate::linear) struct Sizes {
     /// The number of rows of the input and of the output.
     pub rows: usize,
     /// The number of features in an input row.
     pub input: usize,
     /// The number of features in an output row.
     pub output: usize,
-}
-
-/// The gradient of the weight in float32, `gradᵀ·x`, `[output, input]`, given the gradient of the
-/// output, `[rows, output]`.
-pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
-    ProductType::Float32.grad_of_weight(sizes, grad, x)
 }
 
 impl ProductType {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::super::body::{Fields, MOST_FIELDS, Texts, open};
-use super::super::error::{ApiError, Errors};
+use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
@@ -51,7 +51,7 @@ pub(crate) struct DeeplDocumentRequest {
 pub(crate) async fn deepl_document(
     State(service): State<Shared>,
     request: Request,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Value>> {
     let read = read_file::<DeeplDocumentRequest>;
     let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
@@ -103,7 +103,7 @@ pub(crate) struct DeeplKeyRequest {
 pub(crate) async fn deepl_document_status(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Value>> {
     Ok(Json(match kept(&client, &id, &request)?.state {
         FileState::Translating => {
             json!({"document_id": id, "status": "translating", "seconds_remaining": 1})
@@ -124,7 +124,7 @@ pub(crate) async fn deepl_document_status(
 pub(crate) async fn deepl_document_result(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let KeptFile { name, state } = kept(&client, &id, &request)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
@@ -140,7 +140,7 @@ pub(crate) async fn deepl_document_result(
 ///
 /// # Errors
 /// If it is not kept any more, or the key is another.
-fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<KeptFile, ApiError> {
+fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<KeptFile> {
     let is_key = client.files.secret(id) == request.document_key;
     client.files.get(id).filter(|_| is_key).ok_or_else(|| {
         let error = "there is no such document, its key is another, or its ten minutes are over";

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::super::body::Fields;
-use super::super::error::{ApiError, Errors};
+use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
@@ -70,7 +70,7 @@ pub(crate) struct DeeplGlossary {
 async fn glossaries(
     method: Method,
     Fields(client, DeeplGlossary { name, mut dictionaries, only }): Fields<DeeplGlossary, true>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     if method == Method::GET {
         let all = client.glossaries.of(&client.sender).into_iter();
         let all: Vec<Value> = all.map(|(id, kept)| described(&id, &kept)).collect();
@@ -101,7 +101,7 @@ async fn glossary(
     method: Method,
     Path(id): Path<String>,
     Fields(client, _): Fields<DeeplRequest, true>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let known = client.glossaries.get(&id).ok_or_else(unknown)?;
     if method == Method::DELETE {
         client.glossaries.remove(&id);
@@ -117,7 +117,7 @@ async fn glossary(
 async fn glossary_entries(
     Path(id): Path<String>,
     Fields(client, asked): Fields<DeeplDictionary, true>,
-) -> Result<Response, ApiError> {
+) -> Result<Response> {
     let is_whole = asked.source_lang.is_empty();
     let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
     let pair = pair.transpose()?;
@@ -157,7 +157,7 @@ fn dictionary((pair, terms): &Dictionary) -> Value {
 }
 
 /// Reads terms that were sent.
-async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiError> {
+async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
     let format = known("entries_format", Some(&sent.entries_format), &["tsv", "csv"])?;
     let (size, most) = (sent.entries.len(), KEPT_TERMS * client.limits.terms);
@@ -171,7 +171,7 @@ async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary, ApiE
 }
 
 /// The first two cells of each row.
-fn pairs(text: &str, is_csv: bool) -> Result<Vec<[String; 2]>, ApiError> {
+fn pairs(text: &str, is_csv: bool) -> Result<Vec<[String; 2]>> {
     let rows = rows(text, if is_csv { ',' } else { '\t' }, is_csv).into_iter();
     let pair = |(line, mut row): (u64, Vec<String>)| {
         row.truncate(2);

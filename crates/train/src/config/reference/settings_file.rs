@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{self, Key, Section};
-use crate::config::error::ConfigFileError;
+use crate::config::error::Result;
 use crate::config::layers;
 use crate::config::peers::hint;
 use crate::config::presets::{preset_description, preset_names};
@@ -129,8 +129,8 @@ const WIDTH: usize = 100;
 /// comment, with its meaning and the value of the preset.
 ///
 /// # Errors
-/// [`ConfigFileError::UnknownPreset`].
-pub fn commented(preset: &str) -> Result<String, ConfigFileError> {
+/// [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset).
+pub fn commented(preset: &str) -> Result<String> {
     let values = json(&TrainConfig::resolve(Some(preset), None, &[])?);
     let mut text = wrapped(&preset_description(preset), "# ", WIDTH);
     text += "\n# Every key has the value of the preset. To change one, remove the # before it.\n";

@@ -2,7 +2,7 @@
 //! run on one device whose updates the host decides about.
 
 use super::*;
-use crate::run::log_interval::LogInterval;
+use crate::run::LogInterval;
 
 #[test]
 fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {

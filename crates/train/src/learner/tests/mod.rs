@@ -14,9 +14,7 @@ use burnformer_core::{model_dir, named_parameters};
 use super::*;
 use crate::config::TrainConfig;
 use crate::report::{Record, ValidRecord, Verbosity};
-use crate::run::corpora::Corpora;
-use crate::run::dir::{RunDir, RunMode};
-use crate::run::texts::Texts;
+use crate::run::{Corpora, RunDir, RunMode, Texts};
 
 const SETTINGS: [&str; 17] = [
     "model.d_model=16",

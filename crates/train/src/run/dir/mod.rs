@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{OLD, PARTIAL, belongs_to, recover, remove, write_file};
 use crate::config::START;
-use crate::error::TrainError;
+use crate::error::{Result, TrainError};
 use crate::report::{LOG_FILE, METRICS_FILE};
-use crate::run::state::{CheckpointKind, ValidationState};
+use crate::run::{CheckpointKind, ValidationState};
 
 /// The model directories of a run.
 const MODELS: [&str; 4] = ["best", "last", "average", START];
@@ -56,7 +56,7 @@ impl RunDir {
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
-    pub fn check(path: &Path, mode: RunMode) -> Result<(), TrainError> {
+    pub fn check(path: &Path, mode: RunMode) -> Result<()> {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
             (false, RunMode::Resume) => Err(TrainError::NothingToResume(path.into())),
@@ -77,7 +77,7 @@ impl RunDir {
     /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`]
     /// if it holds something else that a run would overwrite; [`TrainError::NothingToResume`] if it
     /// holds no run and is to be resumed.
-    pub fn open(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
+    pub fn open(path: &Path, mode: RunMode) -> Result<Self> {
         if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume(path.into()));
         }
@@ -96,7 +96,7 @@ impl RunDir {
     }
 
     /// Locks an existing folder and checks that it holds a run, or no run, as `mode` requires.
-    fn claim(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
+    fn claim(path: &Path, mode: RunMode) -> Result<Self> {
         let mut run = Self { path: path.into(), _lock: None };
         if !run.holds_a_run() {
             if mode == RunMode::Resume {
@@ -120,7 +120,7 @@ impl RunDir {
 
     /// The first entry of a folder without a run that a run would overwrite or extend. The empty
     /// folders that remain of a refused start do not count.
-    fn in_the_way(&self) -> Result<Option<PathBuf>, TrainError> {
+    fn in_the_way(&self) -> Result<Option<PathBuf>> {
         let models = MODELS.map(|name| self.model(name));
         let models = models.iter().flat_map(|path| {
             [path.clone(), path.with_added_extension(PARTIAL), path.with_added_extension(OLD)]
@@ -146,7 +146,7 @@ impl RunDir {
         Ok(None)
     }
 
-    fn recover(&self) -> Result<(), TrainError> {
+    fn recover(&self) -> Result<()> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
         let leftovers = entries.filter_map(|entry| belongs_to(&entry.ok()?.path()));
@@ -203,7 +203,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if the folder cannot be read.
-    pub fn checkpoint_steps(&self) -> Result<Vec<u64>, TrainError> {
+    pub fn checkpoint_steps(&self) -> Result<Vec<u64>> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
         let mut steps: Vec<u64> =
@@ -222,11 +222,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if a folder cannot be removed.
-    pub fn prune(
-        &self,
-        keep: usize,
-        kind: impl Fn(u64) -> CheckpointKind,
-    ) -> Result<(), TrainError> {
+    pub fn prune(&self, keep: usize, kind: impl Fn(u64) -> CheckpointKind) -> Result<()> {
         let steps = self.checkpoint_steps()?;
         let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
         let stays = |step: &u64| match kind(*step) {
@@ -250,7 +246,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if it cannot be moved.
-    pub fn set_aside(&self, step: u64) -> Result<PathBuf, TrainError> {
+    pub fn set_aside(&self, step: u64) -> Result<PathBuf> {
         let path = self.checkpoint(step);
         let aside = path.with_added_extension("damaged");
         remove(&aside).and_then(|()| fs::rename(&path, &aside)).map_err(TrainError::io(&path))?;
@@ -261,7 +257,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be written.
-    pub fn set_finished(&self, finished: &RunEnd) -> Result<(), TrainError> {
+    pub fn set_finished(&self, finished: &RunEnd) -> Result<()> {
         let json = serde_json::to_vec(finished).expect("an end is plain data");
         write_file(&self.path.join(FINISHED), &json)
     }
@@ -278,7 +274,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be removed.
-    pub(crate) fn forget_other_end(&self, step: u64) -> Result<(), TrainError> {
+    pub(crate) fn forget_other_end(&self, step: u64) -> Result<()> {
         if self.finished(step).is_some() {
             return Ok(());
         }
@@ -301,7 +297,7 @@ fn step_of(path: &Path) -> Option<u64> {
 
 /// Locks `run.lock` in `folder`, which allows one process at a time. Returns `None` if the file
 /// system has no locks.
-fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
+fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join("run.lock");
     let io = |e| TrainError::io(&path)(e);
     let mut file = burnformer_files::open_or_create(&path).map_err(io)?;

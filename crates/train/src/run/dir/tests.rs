@@ -1,6 +1,5 @@
 use super::*;
-use crate::run::dir::RunEnd;
-use crate::run::state::{CheckpointKind, ValidationState};
+use crate::run::{CheckpointKind, RunEnd, ValidationState};
 
 fn run_with(folder: &Path, steps: &[u64]) -> RunDir {
     let run = RunDir::open(folder, RunMode::New).expect("opens");
