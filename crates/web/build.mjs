@@ -6,8 +6,8 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-/** The modules, each with the features of the crate that it has: a page that translates needs none. */
-const MODULES = { burnformer_web: ["--no-default-features"], burnformer_paper: [] };
+/** The modules, and the feature of the crate that each has. */
+const MODULES = { burnformer_documents: "documents", burnformer_web: "translator", burnformer_paper: "paper" };
 // Vector instructions, and random numbers from the page.
 const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
 
@@ -37,8 +37,8 @@ const cargo = own.CARGO ?? process.env.CARGO ?? "cargo";
 const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
 const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
 const built = join(own.CARGO_TARGET_DIR ?? process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web/burnformer_web.wasm");
-for (const [name, features] of Object.entries(MODULES)) {
-  run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web", ...features], {
+for (const [name, feature] of Object.entries(MODULES)) {
+  run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web", "--no-default-features", "--features", feature], {
     env: { ...own, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
     remedy: `if the target is missing, rustup target add ${target}`,
   });

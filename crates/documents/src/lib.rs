@@ -19,6 +19,8 @@
 //! translation is a separate document, whose translation is written into the message's slot; all
 //! other bytes stay unchanged.
 //!
+//! [`detect`] tells the language of a text from its words, without markup, code and addresses.
+//!
 //! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
 //! with the length of the text, and nothing recurses by the depth of the markup.
 //!
@@ -49,6 +51,7 @@ mod align;
 mod block;
 mod builder;
 mod catalogue;
+mod detect;
 mod document;
 mod ends;
 mod escape;
@@ -67,6 +70,7 @@ mod xml_text;
 
 pub use burnformer_glossary::{Link, rows};
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState, stream_tmx};
+pub use detect::{Detection, Languages, detect, prose};
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 pub use office::{BrokenFile, Office, OfficeKind};

@@ -45,7 +45,7 @@ pub(crate) fn is_code(code: &str) -> bool {
 
 /// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script,
 /// if it names one.
-pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
+fn of(code: &str) -> (Option<Language>, Option<&str>) {
     let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
     (burnformer_text::language(base), region)
 }

@@ -32,7 +32,6 @@ mod bodies;
 mod cache;
 mod compute;
 mod connections;
-mod detect;
 mod engine;
 mod error;
 mod fair;
@@ -47,7 +46,7 @@ mod server;
 mod settings;
 mod text;
 
-pub use detect::{Detection, detect};
+pub use burnformer_documents::{Detection, detect};
 #[cfg(feature = "translator")]
 pub use engine::TranslatorEngine;
 pub use engine::{Candidate, Choice, Engine, EngineError, Job, Work};

@@ -53,6 +53,8 @@ export interface TranslateOptions {
   truncate?: boolean;
   /** Prescribed translations of terms. */
   glossary?: Record<string, string>;
+  /** With a model that has a shortlist: false lets every token be chosen, and is slower. True by default. */
+  shortlist?: boolean;
   /** Have results say which part of the source each part of the translation comes from. */
   alignment?: boolean;
   /** Called with the index of a sentence and its result, as results come. */
@@ -81,12 +83,37 @@ export interface Translation extends Alternative {
   alignment?: [[number, number], [number, number]][];
 }
 
+/** Formats of documents. An extension of a file stands for one as well. */
+export type Format =
+  | "text" | "html" | "markdown" | "srt" | "ass" | "po" | "xliff" | "tmx" | "json" | "yaml"
+  | "properties" | "android" | "strings" | "fluent" | "docx" | "pptx" | "xlsx" | "odt" | "odp" | "ods" | (string & {});
+
+export interface DocumentOptions extends Omit<TranslateOptions, "alignment" | "onResult"> {
+  /** Called with the sentences that are translated and those known so far. */
+  progress?: (done: number, total: number) => void;
+}
+
+export interface Detection {
+  /** The code, as `languages` has it if it is one of them. */
+  language: string;
+  /** Between 0 and 1. */
+  confidence: number;
+}
+
 /** A model that translates in workers. Errors reject promises. */
 export class Translator {
   private constructor();
   static load(source: Source, options?: LoadOptions): Promise<Translator>;
   translate(text: string, options?: TranslateOptions): Promise<Translation>;
   translate(texts: string[], options?: TranslateOptions): Promise<Translation[]>;
+  /** Translates a whole document and keeps its markup. The format of a `File` is by default that of its extension. */
+  translateDocument(document: string, format?: Format, options?: DocumentOptions): Promise<string>;
+  translateDocument(document: Bytes, format?: Format, options?: DocumentOptions): Promise<Uint8Array>;
+  /**
+   * The language of a text: one of `languages` (by default those of the model), unless it is clearly another.
+   * Null for a text without words. Markup, code, addresses and numbers do not count.
+   */
+  detect(text: string, languages?: string[]): Promise<Detection | null>;
   /** Ends the workers and gives their memory back. */
   close(): void;
 }

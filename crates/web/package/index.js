@@ -4,6 +4,8 @@ import { cached, filesOf } from "./files.js";
 
 /** Sentences that a worker translates at a time: enough to be fast, few enough to be shown soon. */
 const TOGETHER = 16;
+/** Documents of more bytes are not read: a page has no memory for them. */
+const MOST = 1 << 26;
 
 /** The index in a text for every byte of its UTF-8. */
 function units(text) {
@@ -25,6 +27,16 @@ function counted(source, result) {
   const sides = [units(source), units(result.text)];
   const alignment = result.alignment.map((link) => link.map((range, side) => range.map((byte) => sides[side][byte])));
   return { ...result, alignment };
+}
+
+/** The bytes of a document, which may be a text, a file or bytes. */
+async function bytesOf(document) {
+  const size = document?.size ?? document?.byteLength ?? document?.length;
+  if (size > MOST) throw new RangeError(`the document has ${size} bytes; a page can translate ${MOST}`);
+  if (typeof document === "string") return new TextEncoder().encode(document);
+  const bytes = document?.arrayBuffer ? await document.arrayBuffer() : document;
+  if (bytes?.byteLength === undefined) throw new TypeError("document: give a string, a File, or its bytes");
+  return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
 }
 
 /** An error after which a worker cannot go on. */
@@ -108,12 +120,64 @@ export class Translator {
   }
 
   /** Translates one sentence, or the sentences of an array. */
-  async translate(text, { signal, onResult, ...options } = {}) {
+  async translate(text, { onResult, ...options } = {}) {
     const texts = Array.isArray(text) ? text : [text];
     const wrong = texts.find((it) => typeof it !== "string");
     if (wrong !== undefined) throw new TypeError(`text: ${wrong}; give a string, or an array of strings`);
+    const results = [];
+    await this.#results(texts, options, (index, bytes) => {
+      results[index] = counted(texts[index], bytes);
+      if (!options.signal?.aborted) onResult?.(index, results[index]);
+    });
+    return Array.isArray(text) ? results : results[0];
+  }
+
+  /** Translates a whole document, a text or the bytes of a file, and keeps its markup. */
+  async translateDocument(document, format, { progress, onResult, alignment, ...options } = {}) {
+    const isText = typeof document === "string";
+    const kind = format ?? (isText ? "text" : document?.name?.match(/\.([^.]*)$/)?.[1]);
+    if (typeof kind !== "string") throw new TypeError(`format: ${kind}; give the name of a format, or a file with an extension`);
+    const bytes = await bytesOf(document);
+    const [{ signal, ...settings }, engine] = [options, this.#engines[0]];
     signal?.throwIfAborted();
-    const results = new Array(texts.length);
+    let [id, pending] = await engine.call("open", { bytes, kind, options: JSON.stringify(settings) });
+    let [done, total] = [0, 0];
+    try {
+      for (let sentences; (sentences = JSON.parse(pending)).length; ) {
+        total += sentences.length;
+        const found = new Array(sentences.length);
+        // Links cost a pass of the model: only sentences with markup have them.
+        for (const hasLinks of [false, true]) {
+          const asked = sentences.flatMap(([, links], i) => (links === hasLinks ? [i] : []));
+          const take = (index, { text, alignment }) => {
+            found[asked[index]] = [text, alignment ?? []];
+            if (!signal?.aborted) progress?.(++done, total);
+          };
+          await this.#results(asked.map((i) => sentences[i][0]), { ...options, alignment: hasLinks }, take);
+        }
+        pending = await engine.call("accept", { id, translations: JSON.stringify(found) });
+      }
+      const written = await engine.call("finish", { id });
+      return isText ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(written) : written;
+    } catch (error) {
+      engine.call("forget", { id }).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** The language of a text, by default one of the model's unless it is clearly another; null if it has no words. */
+  async detect(text, languages) {
+    if (typeof text !== "string") throw new TypeError(`text: ${text}; give a string`);
+    if (languages && !languages.every?.((code) => typeof code === "string")) {
+      throw new TypeError(`languages: ${languages}; give an array of codes`);
+    }
+    const found = JSON.parse(await this.#engines[0].call("detect", { text, codes: languages }));
+    return found && { language: found.language, confidence: found.confidence / 100 };
+  }
+
+  /** Translates texts, and calls `take` with the index and the result of each; alignments count bytes. */
+  async #results(texts, { signal, ...options }, take) {
+    signal?.throwIfAborted();
     const settings = JSON.stringify(options);
     const together = Math.max(1, Math.min(TOGETHER, Math.ceil(texts.length / this.#engines.length)));
     let next = 0;
@@ -124,11 +188,7 @@ export class Translator {
         next += together;
         const part = texts.slice(first, next);
         const found = JSON.parse(await engine.call("translate", { texts: part, options: settings }));
-        found.forEach((bytes, i) => {
-          const result = counted(part[i], bytes);
-          results[first + i] = result;
-          if (!signal?.aborted) onResult?.(first + i, result);
-        });
+        found.forEach((result, i) => take(first + i, result));
       }
     };
     const aborted = new Promise((_, reject) => {
@@ -145,7 +205,6 @@ export class Translator {
       throw error;
     }
     aborted.catch(() => {});
-    return Array.isArray(text) ? results : results[0];
   }
 
   /** Ends the workers and gives their memory back. */

@@ -4,19 +4,71 @@ import init, { Files, Model } from "./burnformer_web.js";
 
 const isNode = Boolean(globalThis.process?.versions?.node) && !globalThis.WorkerGlobalScope;
 const port = isNode ? (await import("node:worker_threads")).parentPort : globalThis;
-const address = new URL("./burnformer_web_bg.wasm", import.meta.url);
 let model = null;
+/** The promise of the module for documents, which is loaded with the first one. */
+let documents = null;
+/** The documents that are translated now, by numbers. */
+const opened = new Map();
+let count = 0;
+
+/** A module of the package, as the function that starts it takes it. */
+async function wasm(name) {
+  const address = new URL(`./${name}_bg.wasm`, import.meta.url);
+  return { module_or_path: isNode ? await (await import("node:fs/promises")).readFile(address) : address };
+}
+
+function forDocuments() {
+  documents ??= (async () => {
+    const module = await import("./burnformer_documents.js");
+    await module.default(await wasm("burnformer_documents"));
+    return module;
+  })();
+  // Without a network it is tried again the next time.
+  documents.catch(() => (documents = null));
+  return documents;
+}
+
+/** The languages of the model; none of one that has to be told them. */
+function languages() {
+  try {
+    return JSON.parse(model.bounds("{}"))[1] ?? [];
+  } catch {
+    return [];
+  }
+}
 
 const methods = {
   async load({ name, files, compute }) {
-    const module_or_path = isNode ? await (await import("node:fs/promises")).readFile(address) : address;
-    await init({ module_or_path });
+    await init(await wasm("burnformer_web"));
     const all = new Files(name);
     for (const [file, bytes] of files) all.add(file, bytes);
     model = new Model(all, compute);
   },
-  translate({ texts, options }) {
-    return model.translate(texts, options);
+  translate: ({ texts, options }) => model.translate(texts, options),
+  async open({ bytes, kind, options }) {
+    const [longest, known] = JSON.parse(model.bounds(options));
+    const { Document } = await forDocuments();
+    const [from, into] = known ?? ["", ""];
+    const document = new Document(bytes, kind, from, into, (text) => model.tokens(text) <= longest);
+    opened.set(++count, document);
+    return [count, document.pending()];
+  },
+  accept({ id, translations }) {
+    opened.get(id).accept(translations);
+    return opened.get(id).pending();
+  },
+  finish({ id }) {
+    const document = opened.get(id);
+    opened.delete(id);
+    return document.finish();
+  },
+  forget({ id }) {
+    opened.get(id)?.free();
+    opened.delete(id);
+  },
+  async detect({ text, codes }) {
+    const { detect } = await forDocuments();
+    return detect(text, codes ?? languages());
   },
 };
 

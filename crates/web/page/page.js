@@ -9,8 +9,8 @@ const MODELS = ["de-en", "en-de"];
 const PAUSE = 250;
 const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1));
 
-const [model, folder, progress, source, target, copy, status] =
-  ["model", "folder", "progress", "source", "target", "copy", "status"].map((id) => document.getElementById(id));
+const [model, folder, file, progress, source, target, copy, status, save] =
+  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save"].map((id) => document.getElementById(id));
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
@@ -82,8 +82,38 @@ async function translate() {
   }
 }
 
+/** Translates a document, and offers the result to be saved. */
+async function translateFile(given) {
+  running.abort();
+  const { signal } = (running = new AbortController());
+  const start = performance.now();
+  let sentences = 0;
+  save.hidden = true;
+  say(word("translating", { done: 0, all: "…" }));
+  try {
+    const translator = await present.translator;
+    if (signal.aborted) return;
+    const bytes = await translator.translateDocument(given, undefined, {
+      signal,
+      progress: (done, all) => say(word("translating", { done: (sentences = done), all })),
+    });
+    if (signal.aborted) return;
+    const name = given.name.replace(/(\.[^.]*)$/, `.${present.name.split("-")[1]?.slice(0, 2) ?? "translated"}$1`);
+    URL.revokeObjectURL(save.href);
+    Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
+    say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
+  } catch (error) {
+    if (!signal.aborted) say(error.message, true);
+  }
+}
+
 folder.addEventListener("change", () => {
   if (folder.files.length) open([...folder.files]);
+});
+file.addEventListener("change", () => {
+  if (file.files.length) translateFile(file.files[0]);
+  // The same file can be chosen again.
+  file.value = "";
 });
 
 /** Makes files that the reader gave the model. */
@@ -101,7 +131,9 @@ document.addEventListener("drop", async (event) => {
   event.preventDefault();
   const entry = event.dataTransfer.items[0]?.webkitGetAsEntry?.();
   const files = entry?.isDirectory ? await filesIn(entry) : [...event.dataTransfer.files];
-  if (files.length) open(files);
+  // A document is one file; a model has several.
+  if (files.length > 1 || entry?.isDirectory) open(files);
+  else if (files.length) translateFile(files[0]);
 });
 
 /** The files of a folder that was dropped. */

@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 pub struct Options {
     /// If true, results tell which words of the translation come from which of the source.
     pub alignment: bool,
+    /// If false, every token can be chosen, also with a model that has a shortlist.
+    pub shortlist: Option<bool>,
     source_language: Option<String>,
     target_language: Option<String>,
     longest: Option<usize>,

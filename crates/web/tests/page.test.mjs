@@ -1,9 +1,9 @@
-// The page in headless Chromium, light and dark: what it shows to a reader who types, opens models,
-// and goes offline. Where there is no Chromium this says so and passes.
+// The pages in headless Chromium and Firefox, light and dark: what they show to a reader who types, opens models and
+// documents, and goes offline. Where a browser is missing, its tests say so and pass.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { delimiter, extname, join } from "node:path";
 import { test } from "node:test";
@@ -15,14 +15,31 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/cs
 const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/frame.js></script><script src=/steps.js></script>";
 const script = (name) => readFileSync(fileURLToPath(new URL(name, import.meta.url)));
 
-function chromium() {
-  const names = ["chromium", "chromium-browser", "google-chrome"];
+const CHROMIUM = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", "--lang=en", "--remote-debugging-port=0"];
+/** Browsers by their names: the programs that they may be, and the arguments that open an address with an empty profile. */
+const BROWSERS = {
+  Chromium: {
+    programs: ["chromium", "chromium-browser", "google-chrome"],
+    opening: (profile, isDark) => [...CHROMIUM, `--user-data-dir=${profile}`, `--blink-settings=preferredColorScheme=${isDark ? 0 : 1}`],
+  },
+  Firefox: {
+    programs: ["firefox-esr", "firefox"],
+    opening(profile, isDark) {
+      const settings = { "ui.systemUsesDarkTheme": Number(isDark), "intl.accept_languages": "en", "browser.shell.checkDefaultBrowser": false, "datareporting.policy.dataSubmissionEnabled": false, "app.update.enabled": false };
+      const lines = Object.entries(settings).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
+      writeFileSync(join(profile, "user.js"), lines.join("\n"));
+      return ["--headless", "--no-remote", "--profile", profile];
+    },
+  },
+};
+
+function found(programs) {
   const folders = (process.env.PATH ?? "").split(delimiter);
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync);
+  return folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(existsSync);
 }
 
-/** The lines that the `steps` tell, in a browser with these flags. */
-async function told(browser, flags, steps) {
+/** The lines that the `steps` tell in the `browser`, a program, which is opened by these arguments. */
+async function told(browser, opening, steps) {
   let isOffline = false;
   let tell;
   const log = new Promise((resolve) => (tell = resolve));
@@ -45,10 +62,9 @@ async function told(browser, flags, steps) {
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const profile = temporary();
-  const always = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", "--lang=en"];
   const address = `http://127.0.0.1:${server.address().port}/frame`;
-  const child = spawn(browser, [...always, `--user-data-dir=${profile}`, "--remote-debugging-port=0", ...flags, address], { stdio: "ignore" });
-  const timer = setTimeout(() => tell(["no log within three minutes"]), 180_000);
+  const child = spawn(browser, [...opening(profile), address], { stdio: "ignore" });
+  const timer = setTimeout(() => tell(["no log within five minutes"]), 300_000);
   const lines = await log;
   clearTimeout(timer);
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -60,15 +76,24 @@ async function told(browser, flags, steps) {
   return lines;
 }
 
-for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=preferredColorScheme=0"]]]) {
-  test(`the page translates, opens models and works offline, ${scheme}`, async (t) => {
-    const browser = chromium();
-    if (!browser) return t.skip("no Chromium in PATH");
-    const lines = await told(browser, flags, "steps.js");
+for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "light"], [name, "dark"]])) {
+  const browser = found(BROWSERS[name].programs);
+  const skip = browser ? false : `no ${name} in PATH`;
+  const opening = (profile) => BROWSERS[name].opening(profile, scheme === "dark");
+
+  test(`${name}: the page translates, opens models and documents, and works offline, ${scheme}`, { skip }, async () => {
+    const lines = await told(browser, opening, "steps.js");
     assert.deepEqual(lines, [
       "typed: Good morning! The house is small.",
       "",
       "I'm hungry.",
+      "page.en.html: <p>The <b>house</b> is small.</p>",
+      "film.en.srt: 1",
+      "00:00:01,000 --> 00:00:02,000",
+      "I'm hungry.",
+      "",
+      "broken.docx: the document is no whole archive",
+      "song.mp3: there is no document format `mp3`",
       "other way: Das Haus ist klein.",
       "broken: model/model.safetensors: size differs from manifest.json; the file was changed or truncated, copy the whole directory anew",
       "opened: I'm hungry.",
@@ -82,10 +107,8 @@ for (const [scheme, flags] of [["light", []], ["dark", ["--blink-settings=prefer
     ]);
   });
 
-  test(`the paper is seen and trained, ${scheme}`, async (t) => {
-    const browser = chromium();
-    if (!browser) return t.skip("no Chromium in PATH");
-    const lines = await told(browser, flags, "paper-steps.js");
+  test(`${name}: the paper is seen and trained, ${scheme}`, { skip }, async () => {
+    const lines = await told(browser, opening, "paper-steps.js");
     assert.deepEqual(lines, [
       "translation: The small house is on the lake.",
       "the best path is the translation",

@@ -30,9 +30,25 @@ async function openModel(change) {
   at("folder").dispatchEvent(new Event("change"));
 }
 
+/** What the page offers to save after the reader chose a file. */
+async function translated(name, content) {
+  at("save").hidden = true;
+  const files = new DataTransfer();
+  files.items.add(new File([content], name));
+  at("file").files = files.files;
+  at("file").dispatchEvent(new Event("change"));
+  await until(`the translation of ${name}`, () => !at("save").hidden || at("status").classList.contains("error"));
+  if (at("save").hidden) return `${name}: ${at("status").textContent.split(/[;(]/)[0].trim()}`;
+  return `${at("save").download}: ${await (await fetch(at("save").href)).text()}`;
+}
+
 async function steps() {
   await opened();
   log(`typed: ${await typed("Guten Morgen! Das Haus ist klein.\n\nIch habe Hunger.")}`);
+  log(await translated("page.html", "<p>Das <b>Haus</b> ist klein.</p>"));
+  log(await translated("film.srt", "1\n00:00:01,000 --> 00:00:02,000\nIch habe Hunger.\n"));
+  log(await translated("broken.docx", "PK"));
+  log(await translated("song.mp3", "x"));
   const choosing = until("the other model", () => at("target").value.includes("Haus"));
   at("source").value = "The house is small.";
   await chosen("en-de");

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use burnformer_documents::Format;
+use burnformer_documents::{Detection, Format};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Errors, Result};
 use super::{Shared, extensions, format, within};
-use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
 use crate::text::best;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use burnformer_documents::Format;
+use burnformer_documents::{Detection, Format, Languages, prose};
 
 use super::error::{ApiError, Result};
 use super::{AUTO, Client, known_code};
 use crate::compute::{Cancel, compute};
-use crate::detect::{Detection, Languages, prose};
 use crate::engine::{Choice, Work};
 use crate::language::{LanguagePair, name};
 

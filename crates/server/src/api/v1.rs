@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use burnformer_documents::Detection;
 use burnformer_glossary::Glossary;
 use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,6 @@ use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Cancel, compute};
-use crate::detect::Detection;
 use crate::engine::{Candidate, Choice, Work};
 use crate::text::{best, with_terms};
 

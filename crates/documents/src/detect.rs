@@ -1,13 +1,11 @@
 //! Detection of a text's language.
 
-use burnformer_documents::{Document, Format};
 use burnformer_glossary::is_unspaced;
 use isolang::Language;
 use serde::Serialize;
-use utoipa::ToSchema;
 use whatlang::{Detector, Info, Lang};
 
-use crate::language;
+use crate::{Document, Format};
 
 /// The bytes from the beginning of a text's words by which its language is told.
 const MOST_BYTES: usize = 4_000;
@@ -20,7 +18,8 @@ const LEAST_CONFIDENCE: f64 = 10.0;
 const SURE: f64 = 50.0;
 
 /// A language that a text may be in.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Detection {
     /// The code, as the models name it if one takes the language.
     pub language: String,
@@ -41,7 +40,7 @@ pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> O
 }
 
 /// The words of `text` without markup, code, addresses and numbers, at most the first ones.
-pub(crate) fn prose(text: &str, format: Format) -> String {
+pub fn prose(text: &str, format: Format) -> String {
     let format = match format {
         Format::Text if text.contains('<') && text.contains('>') => Format::Html,
         Format::Text if text.contains('`') => Format::Markdown,
@@ -93,12 +92,13 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The languages of models, as far as the detector knows them.
-pub(crate) struct Languages<'a> {
+pub struct Languages<'a> {
     langs: Vec<(Lang, &'a str)>,
     others: Vec<&'a str>,
 }
 
 impl<'a> Languages<'a> {
+    /// The languages with these codes.
     pub fn new(codes: &[&'a str]) -> Self {
         let (known, others) = codes.iter().partition::<Vec<&str>, _>(|code| lang(code).is_some());
         let langs = known.into_iter().filter_map(|code| Some((lang(code)?, code))).collect();
@@ -153,9 +153,9 @@ impl<'a> Languages<'a> {
 }
 
 fn lang(code: &str) -> Option<Lang> {
-    let (language, _) = language::of(code);
+    let language = burnformer_text::language(code.split(['-', '_']).next()?)?;
     // The detector has macrolanguages' main members where ISO 639-1 names the macrolanguage.
-    Lang::from_code(match language?.to_639_3() {
+    Lang::from_code(match language.to_639_3() {
         "zho" => "cmn",
         "fas" => "pes",
         "nor" => "nob",

@@ -1,0 +1,80 @@
+//! Documents: their sentences for the translator, and their translations back in the markup.
+
+use burnformer_documents::{Document as Text, Link, Translated, WholeFile};
+use burnformer_glossary::Writing;
+use js_sys::Function;
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+
+/// A file that is translated in rounds of sentences.
+#[wasm_bindgen]
+pub struct Document {
+    file: WholeFile,
+    document: Text,
+}
+
+#[wasm_bindgen]
+impl Document {
+    /// Reads `bytes`. `kind` is the name of a format or the extension of a file; `from` and `into`
+    /// are the codes of the languages, or empty; `fits` says whether the model takes a text whole.
+    ///
+    /// # Errors
+    /// An unknown format; a file that is broken.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        bytes: Vec<u8>,
+        kind: &str,
+        from: &str,
+        into: &str,
+        fits: &Function,
+    ) -> Result<Document, JsError> {
+        let fits = |text: &str| {
+            fits.call1(&JsValue::NULL, &text.into()).is_ok_and(|answer| answer.is_truthy())
+        };
+        let file = WholeFile::read(bytes, kind)?;
+        let language = Some(from).filter(|code| !code.is_empty());
+        let parsed = Text::try_parse(&file.text, file.format, language, &fits)?;
+        Ok(Self { document: parsed.with_writing(Writing::between(from, into)), file })
+    }
+
+    /// The sentences to translate now, in JSON: each with whether its links are needed. There are
+    /// none when the document is done.
+    pub fn pending(&self) -> String {
+        let pending = self.document.pending().into_iter();
+        Value::from_iter(pending.map(|sentence| json!([sentence.text, sentence.links]))).to_string()
+    }
+
+    /// Takes the translations of the sentences, in JSON: each with its links, which are pairs of
+    /// ranges of bytes.
+    ///
+    /// # Errors
+    /// If they are no such list.
+    ///
+    /// # Panics
+    /// If there are more or fewer translations than sentences.
+    pub fn accept(&mut self, translations: &str) -> Result<(), JsError> {
+        let given: Vec<(String, Vec<[[usize; 2]; 2]>)> = serde_json::from_str(translations)?;
+        let range = |[start, end]: [usize; 2]| start..end;
+        let link = |[source, target]: [[usize; 2]; 2]| Link {
+            source: range(source),
+            target: range(target),
+        };
+        let links = |all: Vec<_>| all.into_iter().map(link).collect();
+        let translated = |(text, all)| Translated { text, links: links(all) };
+        self.document.accept(given.into_iter().map(translated).collect());
+        Ok(())
+    }
+
+    /// The bytes of the translated file.
+    pub fn finish(self) -> Vec<u8> {
+        self.file.write(self.document.finish())
+    }
+}
+
+/// The language of `text` and the confidence in it, in JSON, or `null`. It is one of `languages`,
+/// unless the text is clearly in another.
+#[wasm_bindgen]
+pub fn detect(text: &str, languages: Vec<String>) -> String {
+    let codes: Vec<&str> = languages.iter().map(String::as_str).collect();
+    json!(burnformer_documents::detect([text], &codes)).to_string()
+}

@@ -1,0 +1,214 @@
+//! The translator: a model directory from memory, and its translations in JSON.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use burnformer_core::ComputeType;
+use burnformer_core::model_dir::{self, ModelFiles};
+use burnformer_infer::{Shortlist, TranslateOptions, Translation, Translator, doubts};
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+
+use crate::options::Options;
+use crate::said;
+
+/// The file of a model directory with the shortlist that came with an imported model.
+const SHORTLIST: &str = "shortlist.safetensors";
+
+/// The files of a model directory, as a page fetched them.
+#[wasm_bindgen]
+pub struct Files(pub(crate) ModelFiles);
+
+#[wasm_bindgen]
+impl Files {
+    /// No files yet. `name` stands for the folder in messages and, like `de-en`, tells the
+    /// languages.
+    #[wasm_bindgen(constructor)]
+    pub fn new(name: String) -> Self {
+        Self(ModelFiles { name: PathBuf::from(name), ..ModelFiles::default() })
+    }
+
+    /// Adds a file by its name in the folder.
+    pub fn add(&mut self, name: String, bytes: Vec<u8>) {
+        self.0.contents.insert(name, bytes);
+    }
+}
+
+/// A model that translates.
+#[wasm_bindgen]
+pub struct Model {
+    translator: Translator,
+    shortlist: Option<Arc<Shortlist>>,
+}
+
+#[wasm_bindgen]
+impl Model {
+    /// Loads the model with its shortlist, checking the hash of every file. It multiplies in
+    /// `compute`, `float32` or `int8`, by default as its directory says.
+    ///
+    /// # Errors
+    /// The errors of [`Translator::load`]; an unknown name of a compute type; a shortlist that is
+    /// broken or of another model.
+    #[wasm_bindgen(constructor)]
+    pub fn new(files: Files, compute: Option<String>) -> Result<Model, JsError> {
+        said(Self::load(&files.0, compute))
+    }
+
+    /// The number of tokens of `text`, with the one that ends it.
+    pub fn tokens(&self, text: &str) -> usize {
+        self.translator.tokenizers().source.encode(text).len() + 1
+    }
+
+    /// The most tokens of a sentence and the codes of the languages, from which and into which, by
+    /// `options`, all in JSON. Languages that are not known are `null`.
+    ///
+    /// # Errors
+    /// The errors of [`translate`](Self::translate).
+    pub fn bounds(&self, options: &str) -> Result<String, JsError> {
+        let (options, _) = said(self.resolved(options))?;
+        let bounds = (self.translator.longest_source(&options), options.languages.codes());
+        Ok(json!(bounds).to_string())
+    }
+
+    /// Translates `texts`, one sentence each, with `options` in JSON, and returns their
+    /// translations as a list in JSON.
+    ///
+    /// # Errors
+    /// An unknown option or one out of its range; the errors of [`Translator::translate`].
+    pub fn translate(&self, texts: Vec<String>, options: &str) -> Result<String, JsError> {
+        said(self.results(&texts, options))
+    }
+}
+
+impl Model {
+    fn load(files: &ModelFiles, compute: Option<String>) -> Result<Self, Box<dyn Error>> {
+        let compute = compute.map(|name| serde_json::from_value::<ComputeType>(name.into()));
+        let translator = Translator::load_from(files, &Device::flex(), compute.transpose()?)?;
+        let path = files.name.join(SHORTLIST);
+        let shortlist = model_dir::read(files, SHORTLIST)?;
+        let shortlist = shortlist.map(|bytes| Shortlist::from_bytes(&path, &bytes)).transpose()?;
+        shortlist.iter().try_for_each(|shortlist| translator.check_shortlist(shortlist))?;
+        Ok(Self { translator, shortlist: shortlist.map(Arc::new) })
+    }
+
+    /// The options, and whether alignments are asked for.
+    fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool), Box<dyn Error>> {
+        let options: Options = serde_json::from_str(options)?;
+        let has_alignment = options.alignment;
+        let shortlist = self.shortlist.clone().filter(|_| options.shortlist != Some(false));
+        let options = options.resolve(&self.translator)?;
+        Ok((TranslateOptions { shortlist, ..options }, has_alignment))
+    }
+
+    fn results(&self, texts: &[String], options: &str) -> Result<String, Box<dyn Error>> {
+        let (options, has_alignment) = self.resolved(options)?;
+        let translations = self.translator.translate(texts, &options)?;
+        let all = texts.iter().zip(&translations);
+        let all = all.map(|(source, translation)| self.result(source, translation, has_alignment));
+        Ok(Value::from(all.collect::<Result<Vec<Value>, _>>()?).to_string())
+    }
+
+    /// A translation in JSON. Its alignment counts bytes.
+    fn result(
+        &self,
+        source: &str,
+        translation: &Translation,
+        has_alignment: bool,
+    ) -> Result<Value, Box<dyn Error>> {
+        let Translation { text, n_best, .. } = translation;
+        let doubts = doubts(source, text);
+        let mut value = json!({
+            "text": text, "score": translation.score, "tokens": translation.tokens,
+            "finish": translation.finish.to_string(),
+            "confidence": self.translator.confidence(source, text, &n_best[0].hypothesis),
+            "doubts": doubts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        });
+        value["alternatives"] = n_best.iter().map(|it| {
+            json!({"text": it.text, "score": it.hypothesis.score, "tokens": it.hypothesis.tokens})
+        }).collect();
+        if has_alignment {
+            let range = |it: std::ops::Range<usize>| [it.start, it.end];
+            let links = self.translator.links(source, text)?.into_iter();
+            value["alignment"] =
+                links.map(|link| json!([range(link.source), range(link.target)])).collect();
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use burnformer_infer::vocabularies;
+
+    use super::*;
+
+    fn files() -> ModelFiles {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
+        let read = |entry: std::io::Result<std::fs::DirEntry>| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().display().to_string(), std::fs::read(&path).unwrap())
+        };
+        let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
+        ModelFiles { name: "de-en".into(), contents }
+    }
+
+    /// The files with this shortlist, and its hash in their manifest.
+    fn listed(shortlist: &[u8]) -> ModelFiles {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = files();
+        files.contents.insert(SHORTLIST.into(), shortlist.into());
+        files.contents.remove("manifest.json");
+        for (name, bytes) in &files.contents {
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        model_dir::seal(folder.path()).unwrap();
+        let manifest = std::fs::read(folder.path().join("manifest.json")).unwrap();
+        files.contents.insert("manifest.json".into(), manifest);
+        files
+    }
+
+    fn texts(model: &Model, options: &str) -> Vec<String> {
+        let all = model.results(&["Das Haus ist klein.".into(), "".into()], options).unwrap();
+        let all: Vec<Value> = serde_json::from_str(&all).unwrap();
+        all.iter().map(|it| it["text"].as_str().unwrap().to_string()).collect()
+    }
+
+    #[test]
+    fn a_shortlist_beside_the_model_holds_unless_it_is_not_wanted() {
+        let plain = Model::load(&files(), None).unwrap();
+        let house = ["The house is small.", ""];
+        assert_eq!(texts(&plain, "{}"), house);
+        let vocabularies = vocabularies(plain.translator.tokenizers());
+        // No token is likely: only the end can be chosen.
+        let none = Shortlist::new(vocabularies, vec![], vec![]).unwrap();
+        let model = Model::load(&listed(&none.to_bytes()), None).unwrap();
+        assert_ne!(texts(&model, "{}"), house);
+        assert_eq!(texts(&model, r#"{"shortlist": false}"#), house);
+    }
+
+    #[test]
+    fn a_shortlist_that_is_broken_or_of_another_model_is_named() {
+        let model = Model::load(&files(), None).unwrap();
+        let mut smaller = vocabularies(model.translator.tokenizers());
+        smaller.sizes = [9, 9];
+        let other = Shortlist::new(smaller, vec![], vec![]).unwrap().to_bytes();
+        for bytes in [&b""[..], &[0xff; 100], &other[..other.len() / 2], &other] {
+            let error = Model::load(&listed(bytes), None).err().unwrap().to_string();
+            assert!(error.contains("shortlist") || error.contains("vocabular"), "{error}");
+        }
+        let mut changed = listed(&other);
+        changed.contents.get_mut(SHORTLIST).unwrap()[0] ^= 1;
+        assert!(Model::load(&changed, None).err().unwrap().to_string().contains("hash"));
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_options() {
+        let model = Model::load(&files(), None).unwrap();
+        assert_eq!(model.bounds(r#"{"longest": 7}"#).ok().unwrap(), r#"[7,["de","en"]]"#);
+        assert_eq!(model.tokens(""), 1);
+    }
+}
