@@ -32,8 +32,8 @@ impl Document {
             fits.call1(&JsValue::NULL, &text.into()).is_ok_and(|answer| answer.is_truthy())
         };
         let file = WholeFile::read(bytes, kind)?;
-        let language = Some(from).filter(|code| !code.is_empty());
-        let parsed = Text::try_parse(&file.text, file.format, language, &fits)?;
+        let languages = [from, into].map(|code| Some(code).filter(|code| !code.is_empty()));
+        let parsed = Text::try_parse(&file.text, file.format, languages, &fits)?;
         Ok(Self { document: parsed.with_writing(Writing::between(from, into)), file })
     }
 
