@@ -5,7 +5,7 @@
 
 It needs torch and safetensors. README.md says what the files hold.
 
-What can be made again: the files of `rnn` and `qk_norm` come out of `--write` as they are here, bit for bit (PyTorch 2.15.0
+What can be made again: the files of `rnn`, `qk_norm` and `fix_scale` come out of `--write` as they are here, bit for bit (PyTorch 2.15.0
 on a CPU). The weights of the other four models, their batch and the sources of their searches were drawn by an earlier program
 whose seeds are not known; the check takes these from the files and recomputes everything that the tests expect: the
 logits, log-probabilities, memory, attention weights, losses, gradients, the trajectory of ten updates, positions, and every
@@ -42,6 +42,7 @@ CONFIGS = {
     "learned_dk": PAPER | {"d_k": 6, "d_v": 5, "position": "learned"},
     "window": PAPER | {"attention_window": 2},
     "qk_norm": PAPER | {"norm": "pre", "activation": "gelu", "d_k": 6, "qk_norm": True},
+    "fix_scale": PAPER | {"norm": "pre", "norm_kind": "scale", "fix_norm": True},
     "rnn": {"vocab_size": 24, "d_model": 16, "d_hidden": 20, "d_attention": 12, **SPECIAL},
 }
 # One ragged batch, and the sources of the searches, without their end marks.

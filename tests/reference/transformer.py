@@ -22,6 +22,23 @@ def sinusoids(count, d_model):
     return torch.stack([angle.sin(), angle.cos()], 2).reshape(count, -1)[:, :d_model]
 
 
+class ScaleNorm(nn.Module):
+    """Nguyen and Salazar (2019), section 3.2: unit length times one number; epsilon is added to the mean square."""
+
+    def __init__(self, d_model, epsilon):
+        super().__init__()
+        self.weight, self.least = nn.Parameter(torch.tensor([d_model**0.5])), d_model * epsilon
+
+    def forward(self, x):
+        return self.weight * x / torch.sqrt(torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 + self.least)
+
+
+def norm(c):
+    """The norm around a sub-layer."""
+    is_scale = getattr(c, "norm_kind", "layer") == "scale"
+    return ScaleNorm(c.d_model, c.layer_norm_eps) if is_scale else nn.LayerNorm(c.d_model, eps=c.layer_norm_eps)
+
+
 class Attention(nn.Module):
     """Section 3.2.2."""
 
@@ -68,12 +85,11 @@ class Layer(nn.Module):
 
     def __init__(self, c, is_decoder):
         super().__init__()
-        norm = lambda: nn.LayerNorm(c.d_model, eps=c.layer_norm_eps)
         self.pre = c.norm == "pre"
-        self.self_attention, self.self_attention_norm = Attention(c), norm()
+        self.self_attention, self.self_attention_norm = Attention(c), norm(c)
         if is_decoder:
-            self.cross_attention, self.cross_attention_norm = Attention(c, cross=True), norm()
-        self.feed_forward, self.feed_forward_norm = FeedForward(c), norm()
+            self.cross_attention, self.cross_attention_norm = Attention(c, cross=True), norm(c)
+        self.feed_forward, self.feed_forward_norm = FeedForward(c), norm(c)
 
     def around(self, x, norm, sublayer):
         """A sub-layer with its residual connection and its norm after (paper) or before it."""
@@ -104,7 +120,7 @@ class Stack(nn.Module):
         count = c.decoder_layers if is_decoder else c.encoder_layers
         self.layers = nn.ModuleList(Layer(c, is_decoder) for _ in range(count))
         if c.norm == "pre":
-            self.norm = nn.LayerNorm(c.d_model, eps=c.layer_norm_eps)
+            self.norm = norm(c)
 
     def forward(self, x, hidden, memory=None):
         maps = {}
@@ -151,7 +167,11 @@ class Transformer(nn.Module):
             positions = getattr(self, side + "_position").weight[: ids.shape[1]]
         else:
             positions = sinusoids(ids.shape[1], self.c.d_model).to(table.weight)
-        return table.weight[ids] * math.sqrt(self.c.d_model) + positions
+        return self.rows(table)[ids] * math.sqrt(self.c.d_model) + positions
+
+    def rows(self, table):
+        """The vectors of tokens: of unit length under FixNorm (Nguyen and Chiang, 2018)."""
+        return F.normalize(table.weight, dim=1) if getattr(self.c, "fix_norm", False) else table.weight
 
     def hidden(self, length, causal):
         """The keys that a query does not see [length, length]: later ones in the decoder, and those outside the window."""
@@ -169,7 +189,7 @@ class Transformer(nn.Module):
         """Target [B, T] -> logits [B, T, V], attention weights by name."""
         x = self.embed(target_input, "target")
         x, maps = self.decoder(x, self.hidden(target_input.shape[1], True), memory)
-        return x @ (self.embedding if self.c.tied else self.generator).weight.T, maps
+        return x @ self.rows(self.embedding if self.c.tied else self.generator).T, maps
 
     def forward(self, source, target_input):
         """Logits [B, T, V], attention weights by name [B, H, queries, keys], memory [B, S, D]."""

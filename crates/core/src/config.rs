@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conventions::{Conventions, Sinusoids};
 use crate::feed_forward::Activation;
-use crate::norm::NormPosition;
+use crate::norm::{NormKind, NormPosition};
 use crate::position::Positions;
 use crate::shared_embeddings::EmbeddingSharing;
 
@@ -40,6 +40,9 @@ pub struct TransformerConfig {
     pub activation_dropout: f64,
     /// Position of layer normalisation around each sub-layer (paper §3.1).
     pub norm: NormPosition,
+    /// Formula of the normalisations around sub-layers.
+    #[serde(default)]
+    pub norm_kind: NormKind,
     /// Number added to the variance in layer normalisation.
     pub layer_norm_eps: f64,
     /// If true, each head normalises its queries and keys; the queries of the cross-attention are
@@ -56,6 +59,10 @@ pub struct TransformerConfig {
     pub attention_window: Option<usize>,
     /// Embeddings that are one matrix (paper §3.4).
     pub sharing: EmbeddingSharing,
+    /// If true, embeddings have unit length before their factor √d_model, and where the output
+    /// projection shares them (FixNorm; Nguyen and Chiang, 2018).
+    #[serde(default)]
+    pub fix_norm: bool,
     /// Id of padding.
     pub pad: u32,
     /// Id that opens a target.

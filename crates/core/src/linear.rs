@@ -236,7 +236,7 @@ impl Product {
     }
 
     /// The packed weight, if it can be used for products of this precision.
-    fn fast(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
+    pub fn fast(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         (self.precision == Precision::Float32).then(|| self.packed_of(weight))?
     }
 }

@@ -11,13 +11,18 @@ use crate::init;
 
 /// The formula of a normalisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum NormKind {
     /// Layer normalisation (Ba et al., 2016), as in the paper.
     #[default]
+    #[serde(alias = "Layer")]
     Layer,
-    /// Division by the root mean square (Zhang and Sennrich, 2019), with a gain and no offset. It
-    /// is computed in plain tensors.
+    /// Division by the root mean square, with a gain alone (Zhang and Sennrich, 2019).
+    #[serde(alias = "Rms")]
     Rms,
+    /// ScaleNorm (Nguyen and Salazar, 2019): g · x / ‖x‖ with one trained number g.
+    Scale,
 }
 
 /// The sizes of a [`LayerNorm`].
@@ -34,12 +39,16 @@ pub struct LayerNormConfig {
 }
 
 impl LayerNormConfig {
-    /// A normalisation with a gain of ones and an offset of zeros.
+    /// A normalisation with a gain of ones (or the one of [`NormKind::Scale`]) and an offset of
+    /// zeros.
     pub fn init(&self, device: &Device) -> LayerNorm {
-        let offset = || init::constant(0.0, self.d_model, device);
+        let constant = |value, length| init::constant(value, length, device);
         LayerNorm {
-            weight: init::constant(1.0, self.d_model, device),
-            bias: (self.kind == NormKind::Layer).then(offset),
+            weight: match self.kind {
+                NormKind::Scale => constant((self.d_model as f32).sqrt(), 1),
+                _ => constant(1.0, self.d_model),
+            },
+            bias: (self.kind == NormKind::Layer).then(|| constant(0.0, self.d_model)),
             epsilon: self.epsilon,
         }
     }
@@ -47,18 +56,22 @@ impl LayerNormConfig {
     /// The cost: gain and offset. [`ResidualNorm`](crate::ResidualNorm) counts the values that it
     /// keeps.
     pub fn cost(&self) -> Cost {
-        let offset = usize::from(self.kind == NormKind::Layer);
-        Cost::parameters((1 + offset) * self.d_model)
+        Cost::parameters(match self.kind {
+            NormKind::Layer => 2 * self.d_model,
+            NormKind::Rms => self.d_model,
+            NormKind::Scale => 1,
+        })
     }
 }
 
 /// Layer normalisation over the last axis, with a trained gain `weight` and offset `bias`; without
-/// an offset, it is RMS normalisation ([`NormKind::Rms`]).
+/// an offset, it is RMS normalisation ([`NormKind::Rms`]) or ScaleNorm ([`NormKind::Scale`]).
 #[derive(Module, Debug)]
 pub struct LayerNorm {
-    /// The gain, `[d_model]`; its initial value is one.
+    /// The gain, `[d_model]`; its initial value is one. For [`NormKind::Scale`] it is one number,
+    /// `[1]`, which starts at √d_model.
     pub weight: Param<Tensor<1>>,
-    /// The offset, `[d_model]`; its initial value is zero. `None` for [`NormKind::Rms`].
+    /// The offset, `[d_model]`; its initial value is zero. `None` for the other kinds.
     pub bias: Option<Param<Tensor<1>>>,
     epsilon: f64,
 }
@@ -73,7 +86,7 @@ impl LayerNorm {
     }
 
     /// Computes (x − mean) / √(variance + ε) of each row, or x / √(mean of x² + ε), multiplies by
-    /// the gain and adds the offset.
+    /// the gain and adds the offset. ScaleNorm divides by √d_model as well.
     ///
     /// # Shapes
     /// `x`: `[.., d_model]` → the same shape
@@ -81,8 +94,13 @@ impl LayerNorm {
         match &self.bias {
             Some(bias) => layer_norm(x, self.weight.val(), bias.val(), self.epsilon),
             None => {
-                let mean = x.clone().square().mean_dim(D - 1);
-                x / (mean + self.epsilon).sqrt() * self.weight.val().unsqueeze()
+                let (width, gain) = (x.dims()[D - 1] as f64, self.weight.val().unsqueeze());
+                let rms = (x.clone().square().mean_dim(D - 1) + self.epsilon).sqrt();
+                match self.weight.lazy_shape()[0] {
+                    // ‖x‖ = √d_model · rms. A row has one factor.
+                    1 => x * (gain / (rms * width.sqrt())),
+                    _ => x / rms * gain,
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::decoder_layer::DecoderLayerConfig;
 use crate::encoder::{EncoderConfig, LayerConfig};
 use crate::feed_forward::{Activation, PositionWiseFeedForwardConfig};
 use crate::multi_head::{MultiHeadAttentionConfig, head};
-use crate::norm::NormPosition;
+use crate::norm::{NormKind, NormPosition};
 use crate::position::{PositionalEncodingConfig, Positions};
 use crate::precision::Precision;
 use crate::shared_embeddings::{EmbeddingSharing, SharedEmbeddingsConfig};
@@ -35,6 +35,7 @@ impl TransformerConfig {
             attention_dropout: 0.0,
             activation_dropout: 0.0,
             norm: NormPosition::Post,
+            norm_kind: NormKind::Layer,
             layer_norm_eps: 1e-5,
             qk_norm: false,
             activation: Activation::Relu,
@@ -42,6 +43,7 @@ impl TransformerConfig {
             max_positions: 1024,
             attention_window: None,
             sharing: EmbeddingSharing::All,
+            fix_norm: false,
             pad: 0,
             bos: 1,
             eos: 2,
@@ -109,6 +111,7 @@ impl TransformerConfig {
             .with_dropout(self.activation_dropout);
         LayerConfig::new(self.attention(), feed_forward)
             .with_norm(self.norm)
+            .with_norm_kind(self.norm_kind)
             .with_dropout(self.dropout)
             .with_epsilon(self.layer_norm_eps)
     }
@@ -117,6 +120,7 @@ impl TransformerConfig {
     pub fn embeddings(&self) -> SharedEmbeddingsConfig {
         SharedEmbeddingsConfig::new([self.source_vocab, self.target_vocab], self.d_model)
             .with_sharing(self.sharing)
+            .with_fix_norm(self.fix_norm)
             .with_scale(self.conventions.embedding_scale)
             .with_output_bias(self.conventions.output_bias)
     }

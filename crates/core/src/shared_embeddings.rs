@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
@@ -35,6 +37,9 @@ pub struct SharedEmbeddingsConfig {
     /// The sharing of the matrices.
     #[config(default = "EmbeddingSharing::All")]
     pub sharing: EmbeddingSharing,
+    /// If true, embeddings are divided by their length ([`TokenEmbeddingConfig::fix_norm`]).
+    #[config(default = false)]
+    pub fix_norm: bool,
     /// The factor of embeddings.
     #[config(default = "EmbeddingScale::SqrtWidth")]
     pub scale: EmbeddingScale,
@@ -55,7 +60,7 @@ impl SharedEmbeddingsConfig {
         let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
         let embed = |vocab, index| {
             let config = TokenEmbeddingConfig::new(vocab, d_model).with_scale(self.scale);
-            config.init_with_key(key.fold(index), device)
+            config.with_fix_norm(self.fix_norm).init_with_key(key.fold(index), device)
         };
         let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
         let shared = self.sharing == EmbeddingSharing::All;
@@ -188,6 +193,10 @@ pub struct TokenEmbeddingConfig {
     pub vocab: usize,
     /// The number of features of a token.
     pub d_model: usize,
+    /// If true, each row is divided by its length, for lookups and logits (FixNorm; Nguyen and
+    /// Chiang, 2018).
+    #[config(default = false)]
+    pub fix_norm: bool,
     /// The factor of rows.
     #[config(default = "EmbeddingScale::SqrtWidth")]
     pub scale: EmbeddingScale,
@@ -202,9 +211,9 @@ impl TokenEmbeddingConfig {
 
     /// An embedding whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
-        let &Self { vocab, d_model, scale } = self;
+        let &Self { vocab, d_model, fix_norm, scale } = self;
         let weight = init::normal([vocab, d_model], (d_model as f64).powf(-0.5), key, device);
-        TokenEmbedding { weight, product: Product::default(), scale }
+        TokenEmbedding { weight, product: Product::default(), fix_norm, scale }
     }
 }
 
@@ -217,6 +226,7 @@ pub struct TokenEmbedding {
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
     product: Product,
+    fix_norm: bool,
     #[module(skip)]
     scale: EmbeddingScale,
 }
@@ -235,7 +245,10 @@ impl TokenEmbedding {
             EmbeddingScale::SqrtWidth => (weight.dims()[1] as f64).sqrt(),
             EmbeddingScale::One => 1.0,
         };
-        embedding(weight, ids, scale)
+        match self.fix_norm {
+            true => unit(embedding(weight, ids, 1.0)) * scale,
+            false => embedding(weight, ids, scale),
+        }
     }
 
     /// The tied output projection, x·Eᵀ + `bias`.
@@ -243,7 +256,7 @@ impl TokenEmbedding {
     /// # Shapes
     /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
     pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
-        self.product.with(&self.weight, x, bias, Epilogue::None)
+        self.product.with(&self.output_weight(), x, bias, Epilogue::None)
     }
 
     /// The tied output projection to the tokens `ids` alone, in this order, with `bias`
@@ -252,13 +265,25 @@ impl TokenEmbedding {
     /// # Panics
     /// If one of `ids` is not below the number of tokens.
     pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
-        self.product.select(&self.weight, bias, ids)
+        self.product.select(&self.output_weight(), bias, ids)
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see
     /// [`Seq2Seq::pack`](crate::Seq2Seq::pack).
+    /// Under FixNorm the rows have unit length from then on.
     pub fn pack(&mut self, compute: ComputeType) {
+        if let Cow::Owned(weight) = self.output_weight() {
+            self.weight = weight;
+        }
         self.product.pack(&self.weight, compute);
+    }
+
+    /// The matrix of logits. Under FixNorm its rows have unit length, which packing has stored.
+    fn output_weight(&self) -> Cow<'_, Param<Tensor<2>>> {
+        match self.fix_norm && self.product.fast(&self.weight).is_none() {
+            true => Cow::Owned(self.weight.clone().map(unit)),
+            false => Cow::Borrowed(&self.weight),
+        }
     }
 
     /// Sets the type of the matrix product in [`logits`](Self::logits), see
@@ -266,4 +291,10 @@ impl TokenEmbedding {
     pub fn set_precision(&mut self, precision: Precision) {
         self.product.precision = precision;
     }
+}
+
+/// The vectors along the last axis, divided by their lengths.
+fn unit<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    let length = (x.clone().square().sum_dim(D - 1) + 1e-12).sqrt();
+    x / length
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::model_dir::{self, ModelDirProblem};
-use burnformer_core::{Activation, ComputeType, StateDict, TargetHistory, TransformerConfig};
+use burnformer_core::{
+    Activation, ComputeType, NormKind, StateDict, TargetHistory, TransformerConfig,
+};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -152,10 +154,13 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
     let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
     let (widths, window) = ("train with d_k = d_v = 0", "train with attention_window = 0");
+    let kind = "train with norm_kind = \"layer\"";
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
     let features = [
         (!even, "heads of another width than d_model / heads", widths),
         (attention_window.is_some(), "restricted self-attention", window),
+        (config.norm_kind != NormKind::Layer, "norms other than layer normalisation", kind),
+        (config.fix_norm, "embeddings of unit length", "train with fix_norm = false"),
         (ssru, "a recurrent decoder (SSRU)", "only Marian has one"),
     ];
     refuse(format, &features)

@@ -135,6 +135,16 @@ fn a_dry_run_names_the_formats_to_which_the_model_can_be_exported() {
         "{default}"
     );
     assert!(said("tiny").contains("# can be exported to: hugging-face, ctranslate2"));
+    for (setting, feature) in [
+        ("model.norm_kind=scale", "CTranslate2 has no place for norms other than"),
+        ("model.fix_norm=true", "CTranslate2 has no place for embeddings of unit length"),
+    ] {
+        let said = stdout(&run(&["train", "--preset", "tiny", "--set", setting, "--dry-run"]));
+        assert!(
+            said.contains(feature) && said.contains("MarianMTModel has no place for"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

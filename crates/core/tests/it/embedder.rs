@@ -173,6 +173,13 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
         assert!((f64::from(actual) - f64::from(x) / (mean + 0.1).sqrt()).abs() < 1e-6);
     }
     assert_eq!(parameter_sizes(&norm), [("weight".to_owned(), 4)]);
+    // ScaleNorm starts with vectors of length √d, and a vector of zeros stays one.
+    let norm = LayerNormConfig::new(4).with_kind(NormKind::Scale).init(&device);
+    let length = x[0].iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+    let actual = norm.forward(Tensor::<2>::from_floats([x[0], [0.0; 4]], &device)).into_data();
+    for (actual, x) in actual.iter::<f32>().zip(x[0].into_iter().chain([0.0; 4])) {
+        assert!((f64::from(actual) - 2.0 * f64::from(x) / length).abs() < 1e-5);
+    }
     let config = network().with_gated(true).with_bias(false);
     let config = config.with_activation(burnformer_core::Activation::Silu);
     let network = config.init(&device);

@@ -1,8 +1,10 @@
 //! Weights packed for inference: what is computed from them, and what is left of them.
 
 use burn::module::Param;
-use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{ComputeType, Linear, RandomKey, named_parameters, with_parameters};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::{
+    ComputeType, Linear, RandomKey, TokenEmbeddingConfig, named_parameters, with_parameters,
+};
 
 /// Outputs that fill whole vectors, and outputs that do not.
 const WIDTHS: [usize; 3] = [48, 32, 33];
@@ -117,4 +119,39 @@ fn a_packed_map_can_be_trained_again() {
     let rows = x.inner().sum_dim(0).expand([48, 20]);
     let worst: f32 = (gradient - rows).abs().max().into_scalar();
     assert!(worst < 1e-5, "{worst}");
+}
+
+/// Packing stores rows of unit length, and weights that change later are not lost.
+#[test]
+fn packed_embeddings_of_unit_length_compute_as_before() {
+    let device = Device::flex();
+    let config = TokenEmbeddingConfig::new(33, 20).with_fix_norm(true);
+    let plain = config.init_with_key(RandomKey::new(1), &device);
+    let ids = Tensor::<2, Int>::from_ints([[7, 0, 32]], &device);
+    let x = normal(3, [5, 20], &device);
+    let near = |a: Tensor<2>, b: Tensor<2>| {
+        let worst: f32 = (a - b).abs().max().into_scalar();
+        assert!(worst < 1e-5, "{worst}");
+    };
+    let rows = |x: Tensor<3>| x.reshape([3, 20]);
+    let lengths = rows(plain.forward(ids.clone())).square().sum_dim(1);
+    near(lengths, Tensor::full([3, 1], 20.0, &device));
+    let mut packed = plain.clone();
+    for _ in 0..2 {
+        packed.pack(ComputeType::Float32);
+        near(rows(packed.forward(ids.clone())), rows(plain.forward(ids.clone())));
+        near(packed.logits(x.clone(), None), plain.logits(x.clone(), None));
+        let chosen = plain.logits(x.clone(), None).select(1, Tensor::from_ints([7, 0], &device));
+        for embedding in [&plain, &packed] {
+            near(embedding.select(&[7, 0], None).forward(x.clone()), chosen.clone());
+        }
+    }
+    // Rows of any length give the same logits.
+    let longer = |(name, data): (String, TensorData)| {
+        let rows = data.iter::<f32>().enumerate().map(|(i, v)| v * (1 + i / 20) as f32);
+        (name, TensorData::new::<f32, _>(rows.collect(), data.shape().to_vec()))
+    };
+    let values = named_parameters(&plain).into_iter().map(longer).collect();
+    let changed = with_parameters(packed, values).unwrap();
+    near(changed.logits(x.clone(), None), plain.logits(x, None));
 }

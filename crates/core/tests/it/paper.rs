@@ -174,10 +174,10 @@ fn the_number_of_heads_does_not_change_the_number_of_parameters() {
 #[test]
 fn the_parameter_count_is_that_of_the_built_model() {
     use burnformer_core::{
-        Conventions, EmbeddingSharing, NormPosition, OutputBias, Positions, TargetHistory,
+        Conventions, EmbeddingSharing, NormKind, NormPosition, OutputBias, Positions, TargetHistory,
     };
     type Change = fn(&mut TransformerConfig);
-    let changes: [Change; 12] = [
+    let changes: [Change; 14] = [
         |_| (),
         |c| c.norm = NormPosition::Pre,
         |c| (c.d_k, c.d_v) = (7, 9),
@@ -186,6 +186,8 @@ fn the_parameter_count_is_that_of_the_built_model() {
         |c| (c.sharing, c.target_vocab) = (EmbeddingSharing::None, 60),
         |c| c.attention_window = Some(3),
         |c| c.qk_norm = true,
+        |c| c.norm_kind = NormKind::Scale,
+        |c| c.norm_kind = NormKind::Rms,
         |c| c.conventions.output_bias = OutputBias::PerPiece,
         |c| c.conventions.target_history = TargetHistory::Ssru,
         |c| c.conventions = Conventions { decoder_heads: Some(c.heads / 2), ..c.conventions },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
-    Activation, EmbeddingSharing, ModelConfig, NormPosition, Positions, Seq2SeqConfig,
+    Activation, EmbeddingSharing, ModelConfig, NormKind, NormPosition, Positions, Seq2SeqConfig,
     TransformerConfig,
 };
 use burnformer_data::SpecialIds;
@@ -105,6 +105,8 @@ pub struct ModelSettings {
     /// models, or where training diverges during the warm-up. A model with `pre` can be exported to
     /// CTranslate2, but not to Hugging Face's `MarianMTModel`, which has `post` alone.
     pub norm: NormPosition,
+    /// The formula of these normalisations. No other format can hold `rms` and `scale`.
+    pub norm_kind: NormKind,
     /// The number added to the variance in layer normalisation, so that it is never divided by
     /// zero; above 0.
     pub layer_norm_eps: f64,
@@ -132,6 +134,9 @@ pub struct ModelSettings {
     /// projection (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint =
     /// false`, or two `tokenizer.files`) needs `target` or `none`.
     pub sharing: EmbeddingSharing,
+    /// If true, embeddings and the output projection that shares them have unit length (FixNorm;
+    /// Nguyen and Chiang, 2018).
+    pub fix_norm: bool,
     /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
     pub rnn: RnnSizes,
 }
@@ -232,12 +237,14 @@ impl ModelSettings {
             attention_dropout: config.attention_dropout,
             activation_dropout: config.activation_dropout,
             norm: config.norm,
+            norm_kind: config.norm_kind,
             layer_norm_eps: config.layer_norm_eps,
             qk_norm: config.qk_norm,
             activation: config.activation,
             positions: config.positions,
             max_positions: config.max_positions,
             sharing: config.sharing,
+            fix_norm: config.fix_norm,
             rnn: RnnSizes::default(),
         }
     }

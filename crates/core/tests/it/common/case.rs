@@ -3,14 +3,15 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, EmbeddingSharing, LossSums, Mode, NormPosition, Positions, Seq2Seq, Transformer,
-    TransformerConfig, label_smoothed_cross_entropy, with_parameters,
+    Activation, EmbeddingSharing, LossSums, Mode, NormKind, NormPosition, Positions, Seq2Seq,
+    Transformer, TransformerConfig, label_smoothed_cross_entropy, with_parameters,
 };
 
 use super::{Tensors, folder, tensors};
 
 /// The cases.
-pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
+pub const NAMES: [&str; 6] =
+    ["paper", "learned_dk", "pre_gelu_untied", "window", "fix_scale", "qk_norm"];
 
 /// One model, one batch, and what the reference makes of them.
 pub struct Case {
@@ -38,6 +39,11 @@ impl Case {
             decoder_layers: size("decoder_layers"),
             dropout: 0.0,
             norm: if text("norm") == "pre" { NormPosition::Pre } else { NormPosition::Post },
+            norm_kind: match json["norm_kind"].as_str() {
+                Some("scale") => NormKind::Scale,
+                _ => NormKind::Layer,
+            },
+            fix_norm: json["fix_norm"].as_bool().unwrap_or(false),
             qk_norm: json["qk_norm"].as_bool().unwrap_or(false),
             layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap(),
             activation: if text("activation") == "gelu" {

@@ -7,13 +7,14 @@ use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
-    Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions,
-    TransformerConfig, with_parameters,
+    Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormKind, NormPosition,
+    Positions, TransformerConfig, with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request, TranslateOptions, Translation, Translator};
 use serde_json::Value;
 
-pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
+pub const NAMES: [&str; 6] =
+    ["paper", "learned_dk", "pre_gelu_untied", "window", "fix_scale", "qk_norm"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
@@ -64,6 +65,11 @@ impl Reference {
             encoder_layers: size("encoder_layers"),
             decoder_layers: size("decoder_layers"),
             norm: if is("norm", "pre") { NormPosition::Pre } else { NormPosition::Post },
+            norm_kind: match is("norm_kind", "scale") {
+                true => NormKind::Scale,
+                false => NormKind::Layer,
+            },
+            fix_norm: self.json["fix_norm"].as_bool().unwrap_or(false),
             qk_norm: self.json["qk_norm"].as_bool().unwrap_or(false),
             layer_norm_eps: self.json["layer_norm_eps"].as_f64().unwrap(),
             activation: if is("activation", "gelu") { Activation::Gelu } else { Activation::Relu },
