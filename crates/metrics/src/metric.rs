@@ -16,7 +16,7 @@ pub trait Metric: Send + Sync {
     /// Checks the options.
     ///
     /// # Errors
-    /// [`ZeroOrder`](MetricError::ZeroOrder) if no n-grams would be counted.
+    /// [`ZeroOrder`](crate::MetricError::ZeroOrder) if no n-grams would be counted.
     fn validate(&self) -> Result<()> {
         Ok(())
     }
@@ -24,8 +24,8 @@ pub trait Metric: Send + Sync {
     /// Checks that one line can be scored without too much memory.
     ///
     /// # Errors
-    /// [`TooManyWords`](MetricError::TooManyWords) from TER, whose memory grows with the square of
-    /// the length of a line.
+    /// [`TooManyWords`](crate::MetricError::TooManyWords) from TER, whose memory grows with
+    /// the square of the length of a line.
     fn check_segment(&self, _line: usize, _hypothesis: &str, _references: &[&str]) -> Result<()> {
         Ok(())
     }
@@ -81,7 +81,7 @@ pub trait Metric: Send + Sync {
     /// Scores a corpus and resamples it for a confidence interval (sacreBLEU's `--confidence`).
     ///
     /// # Errors
-    /// The errors of [`Metric::statistics`], and [`NoSamples`](MetricError::NoSamples).
+    /// The errors of [`Metric::statistics`], and [`NoSamples`](crate::MetricError::NoSamples).
     fn evaluate_with_confidence(
         &self,
         hypotheses: &[&str],

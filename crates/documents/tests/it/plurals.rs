@@ -122,8 +122,11 @@ impl Kind {
     }
 }
 
+/// A file, a target language, and the names and texts of the arms in its translation.
+type Case = (String, &'static str, Vec<(String, String)>);
+
 /// Files of `kind` in each of the [`SOURCES`], with the arms that they have in each language.
-fn cases(kind: &Kind) -> Vec<(String, &'static str, Vec<(String, String)>)> {
+fn cases(kind: &Kind) -> Vec<Case> {
     let languages = languages(kind.is_ordinal);
     let mut all = Vec::new();
     for (source, last) in SOURCES.iter().flat_map(|source| [(source, true), (source, false)]) {
