@@ -134,6 +134,8 @@ fn host_of_another_version(name: &str) -> PathBuf {
     let own = text.lines().find(|line| line.starts_with("version = ")).expect("a version");
     fs::write(copy.join("Cargo.toml"), text.replacen(own, "version = \"0.22.99\"", 1)).unwrap();
     fs::write(folder.join("src/lib.rs"), "pub use burnformer_core::Transformer;\n").unwrap();
+    // Only these versions of the other dependencies are on this machine for sure.
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let core = root().join("crates/core");
     let text = format!(
         "[package]\nname = \"host\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\

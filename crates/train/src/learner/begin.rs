@@ -6,7 +6,7 @@ use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
-use super::follower::Message;
+use super::message::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
 use super::validation::look_after;

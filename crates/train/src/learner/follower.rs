@@ -6,9 +6,9 @@ use std::rc::Rc;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::{Model, StateDict, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
-use serde::{Deserialize, Serialize};
 
 use super::Learner;
+use super::message::Message;
 use super::setup::{Setup, check_precision};
 use crate::config::TrainConfig;
 use crate::error::{Result, TrainError};
@@ -150,27 +150,5 @@ impl Follower {
         let planned = batches.next().expect("the stream of updates has no end")?;
         self.batches = Some((batches, planned.next));
         Ok(planned)
-    }
-}
-
-/// A message of process 0 to the others, which it sends before it does the same.
-#[derive(Serialize, Deserialize)]
-pub(super) enum Message {
-    /// Prepare for the run with this configuration, which learns from texts of these hashes.
-    Begin { config: String, origin: Origin },
-    /// Take the weights and moments that follow.
-    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
-    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
-    Update { step: u64, from: SamplerState, rate: u64 },
-    /// The run has ended.
-    End,
-}
-
-impl Message {
-    /// Waits for the next message of process 0.
-    fn receive(ranks: &dyn Ranks) -> Self {
-        let mut bytes = Vec::new();
-        ranks.broadcast(&mut bytes);
-        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
     }
 }

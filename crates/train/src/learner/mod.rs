@@ -8,6 +8,7 @@
 mod begin;
 mod divergence;
 mod follower;
+mod message;
 mod outcome;
 mod pending;
 mod rehearsal;
@@ -23,8 +24,8 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
-use self::follower::Message;
 pub use self::follower::follow;
+use self::message::Message;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 use self::pending::{Clock, PendingUpdate, PendingUpdates};
