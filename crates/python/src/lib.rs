@@ -54,7 +54,7 @@ fn detect<'py>(
     let texts = results::Texts::read(text)?.all;
     let found = py.detach(|| {
         let codes: Vec<&str> = among.iter().map(String::as_str).collect();
-        burnformer_server::detect(texts.iter().map(String::as_str), &codes)
+        burnformer_documents::detect(texts.iter().map(String::as_str), &codes)
     });
     found.map(|found| results::detection(py, &found)).transpose()
 }

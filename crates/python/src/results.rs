@@ -1,7 +1,7 @@
 //! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
+use burnformer_documents::Detection;
 use burnformer_infer::{Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
-use burnformer_server::Detection;
 use burnformer_text::character_offsets;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;

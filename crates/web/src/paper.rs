@@ -249,23 +249,12 @@ impl Decoding for Recording<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use burnformer_core::ComputeType;
 
     use super::*;
+    use crate::translator::tests::files;
 
     const TEXT: &str = "Das kleine Haus steht am See.";
-
-    fn files() -> ModelFiles {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
-        let read = |entry: std::io::Result<std::fs::DirEntry>| {
-            let path = entry.unwrap().path();
-            (path.file_name().unwrap().display().to_string(), std::fs::read(&path).unwrap())
-        };
-        let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
-        ModelFiles { name: "de-en".into(), contents }
-    }
 
     /// The question without anything that is asked, and what is `changed`.
     fn question(changed: &Value) -> String {

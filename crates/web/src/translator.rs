@@ -139,14 +139,15 @@ impl Model {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::path::Path;
 
     use burnformer_infer::vocabularies;
 
     use super::*;
 
-    fn files() -> ModelFiles {
+    /// The German–English model inside the program.
+    pub(crate) fn files() -> ModelFiles {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
         let read = |entry: std::io::Result<std::fs::DirEntry>| {
             let path = entry.unwrap().path();

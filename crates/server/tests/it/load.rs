@@ -1,17 +1,20 @@
 //! Many clients at once: batches, bounds, order, the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent};
+use crate::models::leave;
 use serde_json::{Value, json};
 
-fn slow(milliseconds: u64) -> Shouting {
+/// Translates by capital letters, a batch in this time.
+pub fn slow(milliseconds: u64) -> Shouting {
     Shouting { delay: Duration::from_millis(milliseconds), ..Shouting::default() }
 }
 
-fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Value)> {
+/// Asks for a text on a thread.
+pub fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Value)> {
     let server = server.clone();
     std::thread::spawn(move || {
         server.post("/translate", json!({"q": q, "source": "de", "target": "en"}))
@@ -151,72 +154,6 @@ fn a_server_that_is_stopped_answers_what_it_accepted() {
 }
 
 #[test]
-fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
-    let server = Running::start(Arc::new(Shouting::default()), |settings| {
-        settings.preload = false;
-        settings.memory = 1;
-    });
-    let loaded = |expected: &str| {
-        let (_, text) = server.get("/metrics");
-        assert!(text.contains(&format!("burnformer_loaded_models {expected}")), "{text}");
-    };
-    loaded("0");
-    for (source, target) in [("de", "en"), ("en", "de"), ("de", "en")] {
-        let (status, _) =
-            server.post("/translate", json!({"q": "a", "source": source, "target": target}));
-        assert_eq!(status, 200);
-        loaded("1");
-    }
-}
-
-#[test]
-fn a_model_is_loaded_once_however_many_ask_and_leave() {
-    let (loads, loading, most) = (Counter::default(), Counter::default(), Counter::default());
-    let server = Running::start(Arc::new(Shouting::default()), |settings| {
-        settings.preload = false;
-        settings.memory = 1;
-        for source in &mut settings.models {
-            let (loads, loading, most) = (loads.clone(), loading.clone(), most.clone());
-            source.load = Arc::new(move || {
-                loads.fetch_add(1, Ordering::SeqCst);
-                most.fetch_max(loading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                std::thread::sleep(Duration::from_millis(300));
-                loading.fetch_sub(1, Ordering::SeqCst);
-                Ok(Arc::new(Shouting::default()))
-            });
-        }
-    });
-    for (source, target) in [("de", "en"), ("en", "de"), ("de", "en")].repeat(3) {
-        let body = json!({"q": "a", "source": source, "target": target}).to_string();
-        leave(&server, &body, Duration::from_millis(20));
-    }
-    let (status, _) = server.post("/translate", json!({"q": "a", "source": "de", "target": "en"}));
-    assert_eq!(status, 200);
-    let count = |counter: &Counter| counter.load(Ordering::SeqCst);
-    assert_eq!(count(&most), 1, "two were loaded at the same time");
-    assert!(count(&loads) <= 3, "{} loads", count(&loads));
-    // The load of a client that has gone goes on.
-    let loaded = || server.get("/metrics").1.contains("burnformer_loaded_models 1");
-    let mut tries = 0;
-    while !loaded() {
-        tries += 1;
-        assert!(tries < 100, "no model is loaded in the end");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-type Counter = Arc<std::sync::atomic::AtomicUsize>;
-
-/// Sends a request to `/translate` and closes the connection after `stay`.
-fn leave(server: &Running, body: &str, stay: Duration) {
-    use std::io::Write;
-    let address = server.address.trim_start_matches("http://");
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
-    write!(stream, "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
-    std::thread::sleep(stay);
-}
-
-#[test]
 fn slow_clients_are_closed_and_do_not_hold_up_the_end() {
     use std::io::{Read, Write};
     let mut server = Running::start(Arc::new(Shouting::default()), |settings| {
@@ -306,60 +243,6 @@ fn a_request_larger_than_the_queue_leaves_room_to_others() {
     assert!(!long.is_finished());
     let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
     assert_eq!(long.join().unwrap().1["translatedText"], json!(expected));
-}
-
-#[test]
-fn a_long_request_goes_on_when_its_model_is_loaded_again() {
-    let server = Arc::new(Running::start(Arc::new(slow(100)), |settings| {
-        (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
-    }));
-    let lines: Vec<String> = (0..240).map(|line| format!("line {line}")).collect();
-    let long = ask(&server, json!(lines));
-    std::thread::sleep(Duration::from_millis(300));
-    let begun = std::time::Instant::now();
-    let body = json!({"q": "a", "source": "en", "target": "de"});
-    assert_eq!(server.post("/translate", body).0, 200);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert!(!long.is_finished());
-    let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
-    let (status, answer) = long.join().unwrap();
-    assert_eq!((status, &answer["translatedText"]), (200, &json!(expected)));
-}
-
-#[test]
-fn a_request_keeps_the_model_that_was_loaded_for_it() {
-    let loads = Arc::new(AtomicUsize::new(0));
-    let counted = loads.clone();
-    let server = Arc::new(Running::start(Arc::new(slow(100)), move |settings| {
-        (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
-        settings.models[1].load = Arc::new(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-            // While the text is parsed, the list below asks for its model again.
-            Ok(Arc::new(Shouting { fits_delay: Duration::from_millis(500), ..slow(0) }))
-        });
-    }));
-    let lines: Vec<String> = (0..240).map(|line| format!("line {line}")).collect();
-    let long = ask(&server, json!(lines));
-    std::thread::sleep(Duration::from_millis(300));
-    let body = json!({"q": "a", "source": "en", "target": "de"});
-    assert_eq!(server.post("/translate", body).0, 200);
-    assert_eq!(loads.load(Ordering::SeqCst), 1);
-    assert_eq!(long.join().unwrap().0, 200);
-}
-
-#[test]
-fn a_sentence_whose_translation_has_begun_outlives_requests_for_another_model() {
-    let engine = Arc::new(slow(5_500));
-    let server = Arc::new(Running::start(engine.clone(), |settings| {
-        (settings.preload, settings.memory) = (false, 1);
-        settings.models[1].load = Arc::new(|| Ok(Arc::new(Shouting::default())));
-    }));
-    let long = ask(&server, json!("langsam"));
-    std::thread::sleep(Duration::from_millis(300));
-    let body = json!({"q": "a", "source": "en", "target": "de"});
-    assert_eq!(server.post("/translate", body).0, 200);
-    assert_eq!(long.join().unwrap().1["translatedText"], "LANGSAM");
-    assert_eq!(engine.sentences.load(Ordering::SeqCst), 1, "it was begun again");
 }
 
 /// Asks for a text as a client of this address, behind a proxy of this machine.

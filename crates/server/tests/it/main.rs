@@ -8,6 +8,7 @@ mod http;
 mod languages;
 mod libretranslate;
 mod load;
+mod models;
 mod prefix;
 mod proxies;
 mod refusals;
