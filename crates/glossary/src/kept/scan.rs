@@ -18,8 +18,8 @@ pub(super) struct Group {
 pub(super) fn digit(c: char) -> Option<char> {
     // Unicode's decimal digits are in rows of ten that begin at these zeros.
     const ZEROS: &str = include_str!("zeros.txt");
-    let mut zeros = ZEROS.trim_end().chars().filter(|_| c.is_numeric());
-    let zero = zeros.rfind(|&zero| zero <= c)?;
+    let zeros = if c.is_numeric() { ZEROS.trim_end() } else { "" };
+    let zero = zeros.chars().rfind(|&zero| zero <= c)?;
     char::from_digit(u32::from(c) - u32::from(zero), 36).filter(char::is_ascii_digit)
 }
 
