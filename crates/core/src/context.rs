@@ -38,11 +38,12 @@ pub enum AttentionKind {
     Cross,
 }
 
-/// Keeps the attention weights of the passes that it records, and the sums of their residual
-/// connections. Weights are then computed in plain tensors, because the fused operations keep none.
+/// Keeps the attention weights of the passes that it records, with the queries and keys that they
+/// compare, and the sums of their residual connections. Weights are then computed in plain tensors,
+/// because the fused operations keep none.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    weights: RefCell<Vec<(AttentionKind, Tensor<4>)>>,
+    weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 3])>>,
     residuals: RefCell<Vec<[Tensor<2>; 2]>>,
 }
 
@@ -50,11 +51,19 @@ impl Recorder {
     /// The weights of one kind, in the order of the layers,
     /// `[batch, heads, query_len, key_len]` each.
     pub fn weights(&self, kind: AttentionKind) -> Vec<Tensor<4>> {
+        self.recorded(kind, |[weights, ..]| weights)
+    }
+
+    /// The queries and keys of one kind that give these weights, in the order of the layers:
+    /// `[batch, heads, query_len, d_k]` and `[batch, heads, key_len, d_k]` each.
+    pub fn queries_and_keys(&self, kind: AttentionKind) -> Vec<[Tensor<4>; 2]> {
+        self.recorded(kind, |[_, queries, keys]| [queries, keys])
+    }
+
+    fn recorded<T>(&self, kind: AttentionKind, part: fn([Tensor<4>; 3]) -> T) -> Vec<T> {
         let all = self.weights.borrow();
-        all.iter()
-            .filter(|(recorded, _)| *recorded == kind)
-            .map(|(_, weights)| weights.clone())
-            .collect()
+        let of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
+        of_kind.map(|(_, tensors)| part(tensors.clone())).collect()
     }
 
     /// The terms of each residual connection, in the order of the sub-layers: its input and the
@@ -81,10 +90,10 @@ impl<'a> Context<'a> {
         Self { mode: self.mode.fold(index), ..self }
     }
 
-    /// Shows `weights` to the recorder, if there is one.
-    pub(crate) fn record(&self, weights: Tensor<4>) {
+    /// Shows weights, queries and keys to the recorder, if there is one.
+    pub(crate) fn record(&self, tensors: [Tensor<4>; 3]) {
         if let Some(recorder) = self.recorder {
-            recorder.weights.borrow_mut().push((self.kind, weights));
+            recorder.weights.borrow_mut().push((self.kind, tensors));
         }
     }
 

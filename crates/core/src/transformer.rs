@@ -213,10 +213,17 @@ impl Seq2Seq for Transformer {
         let context = Context::from(Mode::Inference);
         let memory = self.encode(source, context.recorded_by(&of_encoder));
         self.decode(target_input, &memory, context.recorded_by(&of_decoder));
+        let parts = [
+            (&of_encoder, AttentionKind::SelfAttention),
+            (&of_decoder, AttentionKind::SelfAttention),
+            (&of_decoder, AttentionKind::Cross),
+        ];
+        let [encoder_self, decoder_self, cross] = parts.map(|(part, kind)| part.weights(kind));
         AttentionMaps {
-            encoder_self: of_encoder.weights(AttentionKind::SelfAttention),
-            decoder_self: of_decoder.weights(AttentionKind::SelfAttention),
-            cross: of_decoder.weights(AttentionKind::Cross),
+            encoder_self,
+            decoder_self,
+            cross,
+            queries_and_keys: parts.map(|(part, kind)| part.queries_and_keys(kind)),
             residuals: [&of_encoder, &of_decoder].map(Recorder::residuals),
         }
     }

@@ -1,12 +1,14 @@
 // See: the reader's sentence, step by step through the model (paper §3 and §6.1).
 
 import { treeOf } from "./beam.js";
-import { bars, heat, make, number, shown } from "./draw.js";
+import { bars, curves, heat, make, number, shown } from "./draw.js";
 import { cached, filesOf } from "./files.js";
 import { finished, picture } from "./tree.js";
 import { word } from "./words.js";
 
 const PAUSE = 300;
+/** The positions that are drawn as waves. */
+const PLACES = 50;
 const KINDS = ["encoder", "decoder", "cross"];
 /** The names of the attentions among the parameters of the model. */
 const NAMES = { encoder: "encoder.layers.{}.self_attention", decoder: "decoder.layers.{}.self_attention", cross: "decoder.layers.{}.cross_attention" };
@@ -139,6 +141,7 @@ function embedding() {
     ? [["embedding-e", sums.map((row, p) => row.map((value, i) => value - places[p][i]))], ["embedding-p", places], ["embedding-x", sums]]
     : [["embedding-x", sums]];
   $("maps").replaceChildren(...maps.map(([name, rows]) => make("figure", {}, make("figcaption", {}, word(name, { d })), heat(rows, word(name, { d })))));
+  $("places").replaceChildren(...(isPapers ? waves(d) : []));
   const size = (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / row.length);
   const sizes = maps.map(([name, rows]) => [word(name, { d }), size(rows[state.position])]);
   $("embedding-sizes").replaceChildren(bars(sizes, Math.max(...sizes.map(([, value]) => value))));
@@ -147,6 +150,19 @@ function embedding() {
     ? `PE(pos, 2i) = sin(pos / 10000^(2i/${d}));  PE(${p}, 0) = sin(${p}) = ${number(sinusoid(p, 0, d))},  PE(${p}, 1) = cos(${p}) = ${number(sinusoid(p, 1, d))}`
     : "";
 }
+
+/** The positions of the paper: some features as curves, and which positions are alike. */
+function waves(d) {
+  const positions = [...Array(PLACES).keys()];
+  const features = [0, d / 16, d / 8, d / 4].map((feature) => 2 * Math.floor(feature / 2));
+  const lines = features.map((feature) => positions.map((p) => [p, sinusoid(p, feature, d)]));
+  const rows = positions.map((p) => Array.from({ length: d }, (_, feature) => sinusoid(p, feature, d)));
+  const alike = rows.map((a) => rows.map((b) => (2 / d) * dot(a, b)));
+  const [of, like] = [word("embedding-curves", { features: features.join(", ") }), word("embedding-alike", { count: PLACES })];
+  return [[of, curves(lines, of)], [like, heat(alike, like)]].map(([name, drawn]) => make("figure", {}, make("figcaption", {}, name), drawn));
+}
+
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 function turn(name, isOff) {
   if (isOff) state.off.add(name);
@@ -185,8 +201,32 @@ function attention() {
   $("masked").hidden = state.kind !== "decoder";
   const { d_k: width } = seen.config;
   const query = Math.min(state.position, queries.length - 1);
+  neurons(query, queries[query], keys, rows[query]);
   const most = rows[query].map((weight, k) => [weight, keys[k]]).sort((a, b) => b[0] - a[0]).slice(0, 3);
   $("attention-formula").textContent = `softmax(q·kᵀ / √d_k),  √${width} = ${number(Math.sqrt(width), 2)};  q = “${queries[query]}”: ${most.map(([weight, piece]) => `${piece} ${number(weight)}`).join(",  ")}`;
+}
+
+/** From the chosen query to its weights: the query times each key, feature by feature, and their sums. */
+function neurons(position, name, pieces, weights) {
+  const [queries, keys] = seen.tables.compared[state.kind][state.layer].map((heads) => heads[state.head]);
+  const width = keys.length / pieces.length;
+  const row = (values, i) => values.slice(i * width, (i + 1) * width).map((value) => value / 1000);
+  const q = row(queries, position);
+  const all = pieces.map((_, k) => row(keys, k));
+  const products = all.map((key) => key.map((value, i) => value * q[i]));
+  const drawn = [["q", [q]], ["k", all], ["q × k", products]].map(([title, values]) => {
+    const most = Math.max(...values.flat().map(Math.abs), 1e-9);
+    return make("figure", {}, make("figcaption", {}, title), heat(values.map((line) => line.map((value) => value / most)), `${title}: ${name}`));
+  });
+  $("neurons").replaceChildren(...drawn);
+  $("neurons-text").textContent = word("neurons-text", { query: name, width });
+  const isHidden = (k) => state.kind === "decoder" && k > position;
+  $("scores").replaceChildren(
+    make("thead", {}, make("tr", {}, ...["k", "q·k", `q·k / √${width}`, "softmax"].map((title) => make("th", { scope: "col" }, title)))),
+    make("tbody", {}, ...pieces.map((piece, k) => {
+      const sum = dot(q, all[k]);
+      return make("tr", {}, make("th", { scope: "row" }, piece), make("td", {}, number(sum, 2)), make("td", {}, isHidden(k) ? "−∞" : number(sum / Math.sqrt(width), 2)), make("td", {}, number(weights[k], 2)));
+    })));
 }
 
 function cell(query, key, weight, isMasked) {

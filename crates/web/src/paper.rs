@@ -143,17 +143,21 @@ pub fn attention(
     model.attention(ids(source, tokens.source_vocab), ids(&input, tokens.target_vocab))
 }
 
-/// The tables of a pass for a page, in thousandths: weights by layer and head, the embedded
-/// sequences by position, and the root mean squares of both terms of each residual connection.
+/// The tables of a pass for a page, in thousandths: weights, queries and keys by layer and head,
+/// the embedded sequences by position, and the root mean squares of both terms of each residual
+/// connection.
 pub fn tables(maps: AttentionMaps) -> Value {
-    let AttentionMaps { encoder_self, decoder_self, cross, residuals } = maps;
+    let AttentionMaps { encoder_self, decoder_self, cross, queries_and_keys, residuals } = maps;
     let heads = |weights: Tensor<4>| thousandths(weights.squeeze_dim::<3>(0).flatten(1, 2));
     let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect::<Vec<_>>();
+    let [of_encoder, of_decoder, of_cross] = queries_and_keys
+        .map(|layers| layers.into_iter().map(|pair| pair.map(heads)).collect::<Vec<_>>());
     let size = |x: Tensor<2>| thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0);
     let embedded = residuals.each_ref().map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
     let sizes = residuals.map(|all| all.into_iter().map(|pair| pair.map(size)).collect::<Vec<_>>());
     json!({
         "encoder": layers(encoder_self), "decoder": layers(decoder_self), "cross": layers(cross),
+        "compared": { "encoder": of_encoder, "decoder": of_decoder, "cross": of_cross },
         "embedded": embedded, "sizes": sizes,
     })
 }
@@ -311,6 +315,32 @@ mod tests {
             [0, 1].map(|i| seen["tables"]["sizes"][i].as_array().unwrap().len());
         assert_eq!((encoder, decoder), (3 * 2, 2 * 3));
         assert_eq!(seen["tables"]["embedded"][0].as_array().unwrap().len(), sources);
+    }
+
+    #[test]
+    fn weights_are_the_softmax_of_the_queries_and_keys() {
+        let seen = seen(json!({}));
+        let numbers = |table: &Value| -> Vec<f64> {
+            table.as_array().unwrap().iter().map(|it| it.as_f64().unwrap() / 1000.0).collect()
+        };
+        let [sources, targets] =
+            [&seen["source"], &seen["tokens"]].map(|it| it.as_array().unwrap().len());
+        for (kind, keys) in [("encoder", sources), ("decoder", targets), ("cross", sources)] {
+            let pair = &seen["tables"]["compared"][kind][1];
+            let [query, key] = [0, 1].map(|i| numbers(&pair[i][2]));
+            let width = key.len() / keys;
+            let weights = numbers(&seen["tables"][kind][1][2]);
+            let last = query.chunks(width).next_back().unwrap();
+            let product = |k: &[f64]| -> f64 { k.iter().zip(last).map(|(k, q)| k * q).sum() };
+            let powers: Vec<f64> = key
+                .chunks(width)
+                .map(|k| (product(k) / (width as f64).sqrt()).exp())
+                .collect();
+            let sum: f64 = powers.iter().sum();
+            for (power, weight) in powers.iter().zip(weights.chunks(keys).next_back().unwrap()) {
+                assert!((power / sum - weight).abs() < 0.02, "{kind}: {power} of {sum}, {weight}");
+            }
+        }
     }
 
     #[test]

@@ -117,6 +117,8 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "greedy: 1 in each step",
       "grown: 2",
       "a piece: chosen",
+      "neurons: 3 maps, whose sums are the weights",
+      "positions: 4 waves, 1 map",
       "losses fall",
       "without the mask: the loss is nothing, and nothing is right",
       "390: fits",

@@ -36,6 +36,14 @@ async function steps() {
   log(`grown: ${all("#tree g").length - 1}`);
   all("#source-chips button")[2].click();
   log(`a piece: ${all("#source-chips [aria-pressed=true]").length === 1 ? "chosen" : "not chosen"}`);
+  all("#kinds input")[0].click();
+  at("neurons-set").open = true;
+  const column = (i) => all("#scores tbody tr").map((row) => Number(row.children[i].textContent.replace("−", "-")));
+  const powers = column(2).map(Math.exp);
+  const sum = powers.reduce((a, b) => a + b);
+  const worst = Math.max(...column(3).map((weight, k) => Math.abs(weight - powers[k] / sum)));
+  log(`neurons: ${all("#neurons canvas").length} maps, ${worst < 0.02 ? "whose sums are the weights" : `${worst} off`}`);
+  log(`positions: ${all("#places polyline").length} waves, ${all("#places canvas").length} map`);
 
   set("d_model", 5);
   set("layers", 1);
