@@ -72,7 +72,7 @@ export function curves(lines, label, top = 1e-9) {
   const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), top)];
   const at = ([x, y]) => `${(44 + (x / most) * (width - 56)).toFixed(1)},${(height - 20 - ((y - low) / (high - low)) * (height - 36)).toFixed(1)}`;
   const names = [[4, 16, high], [4, height - 22, low]]
-    .map(([x, y, value]) => vector("text", { x, y }, value >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));
+    .map(([x, y, value]) => vector("text", { x, y }, Math.abs(value) >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));
   const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, String(most));
   const paths = lines.map((line, i) => vector("polyline", { points: line.map(at).join(" "), class: i === lines.length - 1 ? "now" : "last" }));
   return vector("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "curves" },
