@@ -1,15 +1,19 @@
-// Train: a small Transformer learns to write digits backwards (paper §5), and parts of the paper can be left out.
+// Train: a small Transformer learns to write digits backwards, or to translate 2,000 pairs (paper §5), and parts of the paper can be left out.
 
 import { curves, heat, make } from "./draw.js";
 import { word } from "./words.js";
 
-/** The digits, after `<pad>`, `<s>`, `</s>` and `<unk>`. */
+/** The words, after `<pad>`, `<s>`, `</s>` and `<unk>`. */
 const FIRST = 4;
+const DIGITS = { words: [..."0123456789"], text: [], longest: 8 };
+/** A word with its apostrophes, or a mark. */
+const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
 /** Updates in a call, between two looks at the model, and in a run. */
 const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
 const $ = (id) => document.getElementById(id);
 
-let engine, now, last;
+let engine, now, last, pairs;
+let task = DIGITS;
 let isRunning = false;
 
 /** Starts the part with a worker of its own. */
@@ -21,7 +25,7 @@ export function train(worker) {
     input.addEventListener("input", tell);
     tell();
   });
-  document.querySelectorAll("#train input[type=checkbox]").forEach((input) => input.addEventListener("change", expect));
+  document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
   expect();
 }
 
@@ -31,21 +35,32 @@ const valueOf = (id) => (DOUBLED.has(id) ? 2 ** Number($(id).value) : Number($(i
 
 function expect() {
   const without = ["mask", "scale", "positions"].find((id) => !$(id).checked);
+  $("expected").hidden = $("task").value === "pairs";
   $("expected").textContent = word(without ? `expected-${without}` : "expected");
+}
+
+/** The pairs of the page with numbers for words, of which the first hundred are held out. */
+async function pairsOf() {
+  const numbers = new Map();
+  const number = (word) => numbers.set(word, numbers.get(word) ?? FIRST + numbers.size).get(word);
+  const lines = (await (await fetch(new URL("pairs.tsv", import.meta.url))).text()).trim().split("\n");
+  const text = lines.map((line) => line.split("\t").map((side) => side.match(WORD).map(number)));
+  return { words: [...numbers.keys()], text, longest: Math.max(...text.flat().map((side) => side.length)) };
 }
 
 /** The choices of the reader, as the module takes them. */
 function choices() {
+  const vocab = FIRST + task.words.length;
   const [d, heads, layers] = ["d_model", "heads", "layers"].map(valueOf);
   const isOn = (id) => $(id).checked;
   return {
     model: {
-      source_vocab: 14, target_vocab: 14, d_model: d, heads, d_k: d / heads, d_v: d / heads, d_ff: 4 * d,
+      source_vocab: vocab, target_vocab: vocab, d_model: d, heads, d_k: d / heads, d_v: d / heads, d_ff: 4 * d,
       encoder_layers: layers, decoder_layers: layers, dropout: 0, attention_dropout: 0, activation_dropout: 0,
       norm: $("norm").value, layer_norm_eps: 1e-5, activation: "relu", positions: "sinusoidal", max_positions: 64,
       attention_window: null, sharing: "all", pad: 0, bos: 1, eos: 2,
     },
-    schedule: { warmup: valueOf("warmup"), factor: 0.5 }, label_smoothing: valueOf("smoothing"), seed: 1, batch: 64, longest: 8,
+    schedule: { warmup: valueOf("warmup"), factor: 0.5 }, label_smoothing: valueOf("smoothing"), seed: 1, batch: 64, longest: task.longest, text: task.text,
     mask: isOn("mask"), scale: isOn("scale"), positions: isOn("positions"),
   };
 }
@@ -61,6 +76,7 @@ async function run() {
   if (now?.loss.length) last = now;
   now = { loss: [], rate: [], share: [] };
   try {
+    task = $("task").value === "pairs" ? (pairs ??= await pairsOf()) : DIGITS;
     await engine.call("begin", choices());
     const start = performance.now();
     for (let step = 0; isRunning && step < MOST; step += TOGETHER) {
@@ -92,11 +108,14 @@ function draw() {
 }
 
 /** Shows how the model does, and where its heads look. */
-function look({ step, right, source, found, tables }) {
+function look({ step, right, shown, source, found, tables }) {
   now.share.push([step, 100 * right]);
-  const digits = (ids) => ids.filter((id) => id >= FIRST).map((id) => id - FIRST).join(" ");
-  $("right").textContent = word("right", { right: Math.round(100 * right) });
-  $("example").textContent = word("example", { source: digits(source), found: digits(found) });
+  const words = (ids) => ids.filter((id) => id >= FIRST).map((id) => task.words[id - FIRST]).join(" ");
+  $("right").textContent = word(task === DIGITS ? "right" : "right-pairs", { right: Math.round(100 * right) });
+  $("example").replaceChildren(...shown.map((ids) => {
+    const [from, to, expected] = ids.map(words);
+    return make("div", {}, word(to === expected ? "example" : "example-other", { source: from, found: to, expected }));
+  }));
   const kinds = { encoder: [source, source], decoder: [found, found], cross: [found, source] };
   $("lesson-maps").replaceChildren(...Object.entries(kinds).flatMap(([kind, [queries, keys]]) => [
     make("h4", {}, word(kind)),

@@ -1,4 +1,5 @@
-//! The paper, trained: a small Transformer that learns to write sequences backwards.
+//! The paper, trained: a small Transformer that learns to write sequences backwards, or to
+//! translate a text.
 
 use std::error::Error;
 
@@ -22,7 +23,9 @@ const FIRST: usize = 4;
 /// The most parameters of a model and features of a batch, roughly.
 const MOST_NUMBERS: f64 = 1e7;
 /// The number of sequences by which the model is judged.
-const JUDGED: u64 = 100;
+const JUDGED: usize = 100;
+/// The number of sequences that are shown.
+const SHOWN: usize = 4;
 
 /// The choices of a reader.
 #[derive(Clone, Deserialize)]
@@ -36,6 +39,9 @@ struct Choices {
     batch: u64,
     /// The largest number of words of a sequence.
     longest: usize,
+    /// Pairs to translate, by which the model is judged at first and from which it learns after
+    /// that; if there are none, it learns to write sequences backwards.
+    text: Vec<[Vec<u32>; 2]>,
     /// If false, the decoder sees the tokens that it is to predict (paper §3.2.3).
     mask: bool,
     /// If false, attention does not divide by √d_k (paper §3.2.1).
@@ -71,8 +77,8 @@ impl Lesson {
         Value::from_iter((0..count.min(1000)).map(|_| self.update_once())).to_string()
     }
 
-    /// Judges the model by further sequences, and returns in JSON the share that it reverses
-    /// without a fault, and the first of them with its tables.
+    /// Judges the model by further sequences, and returns in JSON the share that it writes without
+    /// a fault, some of them, and the first with its tables.
     ///
     /// # Errors
     /// The errors of [`search`].
@@ -116,16 +122,21 @@ impl Lesson {
     fn judged(&self) -> Result<Value, Box<dyn Error>> {
         let (model, eos) = (self.model.valid(), self.config.tokens().eos);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
-        let pairs = self.choices.pairs(0, JUDGED);
+        let pairs = match self.choices.text.get(..JUDGED) {
+            Some(text) => text.iter().cloned().map(<(_, _)>::from).collect(),
+            None => self.choices.pairs(0, JUDGED as u64),
+        };
         let requests: Vec<_> =
             pairs.iter().map(|(source, _)| Request::new([&source[..], &[eos]].concat())).collect();
         let found = search(&neural, &requests, &SearchSettings::greedy(), &Batching::default())?;
         let expected = pairs.iter().map(|(_, target)| [&target[..], &[eos]].concat());
         let right = expected.zip(&found).filter(|(target, found)| found[0].tokens == *target);
+        let right = right.count() as f64 / JUDGED as f64;
+        let shown = pairs.iter().zip(&found).take(SHOWN);
+        let shown: Vec<_> = shown.map(|((x, y), found)| (x, &found[0].tokens, y)).collect();
         let (source, found) = (&requests[0].source, &found[0][0].tokens);
         Ok(json!({
-            "step": self.step, "right": right.count() as f64 / JUDGED as f64,
-            "source": source, "found": found,
+            "step": self.step, "right": right, "shown": shown, "source": source, "found": found,
             "tables": tables(attention(&model, &self.config, source, found)),
         }))
     }
@@ -142,6 +153,15 @@ impl Choices {
         }
         if !(1..=1000).contains(&batch) || !(1..=100).contains(&longest) {
             return Err(format!("batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"));
+        }
+        let is_word = |id: &u32| (FIRST..vocab).contains(&(*id as usize));
+        let fits = |side: &Vec<u32>| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
+        if (1..=JUDGED).contains(&self.text.len()) {
+            return Err(format!("text has {} pairs; give above {JUDGED}", self.text.len()));
+        }
+        if let Some(i) = self.text.iter().position(|pair| !pair.iter().all(fits)) {
+            let words = format!("1 to {longest} words from {FIRST} to {}", vocab - 1);
+            return Err(format!("text: pair {} has other than {words} on each side", i + 1));
         }
         let widths = [model.d_model, model.d_ff, model.heads * model.d_k, model.heads * model.d_v];
         let widest = widths.into_iter().max().unwrap_or_default() as f64;
@@ -177,9 +197,13 @@ impl Choices {
         model.into()
     }
 
-    /// The sequences of an update, each with itself backwards.
+    /// The sequences of an update: each with itself backwards, or pairs of the text.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
         let key = RandomKey::new(self.seed).fold(step);
+        if let Some(learnt @ [_, ..]) = self.text.get(JUDGED..) {
+            let pair = |i| learnt[key.block(i)[0] as usize % learnt.len()].clone().into();
+            return (0..count).map(pair).collect();
+        }
         let words = self.model.source_vocab - FIRST;
         let pair = |key: RandomKey| {
             let len = 1 + key.words()[0] as usize % self.longest;
@@ -202,6 +226,7 @@ mod tests {
         let mut all = json!({
             "model": model, "schedule": {"warmup": 200, "factor": 0.5}, "label_smoothing": 0.1,
             "seed": 1, "batch": 64, "longest": 8, "mask": true, "scale": true, "positions": true,
+            "text": [],
         });
         for (name, value) in changed.as_object().unwrap() {
             match all.get_mut(name) {
@@ -263,6 +288,39 @@ mod tests {
         assert!(without > 1.5 * with, "{without} {with}");
     }
 
+    /// The pairs of the page, as it numbers their words.
+    fn text() -> (Vec<[Vec<u32>; 2]>, usize) {
+        let mut ids = std::collections::BTreeMap::new();
+        let mut side = |text: &str| -> Vec<u32> {
+            let text = text.replace(['.', '?', '!', ','], " $0");
+            let words = text.split_whitespace().map(|word| {
+                let next = (FIRST + ids.len()) as u32;
+                *ids.entry(word.to_owned()).or_insert(next)
+            });
+            words.collect()
+        };
+        let pairs = include_str!("../page/pairs.tsv").lines().map(|line| {
+            let (de, en) = line.split_once('\t').unwrap();
+            [side(de), side(en)]
+        });
+        let pairs: Vec<_> = pairs.collect();
+        (pairs, FIRST + ids.len())
+    }
+
+    #[test]
+    fn a_text_is_learnt_and_the_pairs_that_judge_are_no_part_of_it() {
+        let (text, vocab) = text();
+        let changed = json!({"source_vocab": vocab, "target_vocab": vocab, "longest": 9, "text": text});
+        let (lesson, nll) = lesson(changed, 300);
+        assert!(nll < 1.0, "{nll}");
+        let judged = lesson.judged().unwrap();
+        assert!(right(&lesson) > 0.1, "{}", right(&lesson));
+        assert_eq!(judged["shown"].as_array().unwrap().len(), SHOWN);
+        assert_eq!(judged["shown"][1][2], json!(text[1][1]));
+        let learnt = lesson.choices.pairs(3, 500);
+        assert!(learnt.iter().all(|(source, _)| text[..JUDGED].iter().all(|it| it[0] != *source)));
+    }
+
     /// The losses of fifty updates, which the package is compared with.
     #[test]
     fn losses_are_those_that_were_written_down() {
@@ -285,6 +343,9 @@ mod tests {
             (json!({"batch": 0}), "batch is 0"),
             (json!({"longest": 101}), "longest 101"),
             (json!({"source_vocab": 4, "target_vocab": 4}), "source_vocab is 4"),
+            (json!({"text": [[[4], [4]]]}), "text has 1 pairs; give above 100"),
+            (json!({"text": vec![[[4], [14]]; 101]}), "text: pair 1 has other than 1 to 8 words"),
+            (json!({"text": vec![[vec![4], vec![]]; 101]}), "text: pair 1 has other than"),
             (json!({"d_ff": 65536}), "too large"),
             (json!({"encoder_layers": 1024, "batch": 1000}), "too large"),
         ] {

@@ -121,6 +121,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "positions: 4 waves, 1 map",
       "losses fall",
       "without the mask: the loss is nothing, and nothing is right",
+      "sentences: Tom hat mir nichts gesagt . → … (written: Tom didn't tell me anything .)",
       "390: fits",
       "768: fits",
       "1440: fits",

@@ -63,6 +63,14 @@ async function steps() {
   at("start").click();
   await until("the end", () => at("start").textContent === "Train");
   log(`without the mask: the loss is nothing, and ${nothing ? "nothing is right" : at("right").textContent}`);
+  set("mask", true, "change");
+  set("task", "pairs", "change");
+  all("#right, #example").forEach((it) => it.replaceChildren());
+  at("start").click();
+  await until("sentences", () => all("#example div").length === 4);
+  at("start").click();
+  await until("the end", () => at("start").textContent === "Train");
+  log(`sentences: ${all("#example div")[0].textContent.replace(/→.*\(/, "→ … (")}`);
   await looked();
   set("sentence", "");
   await until("the error", () => at("status").classList.contains("error"));

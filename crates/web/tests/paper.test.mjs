@@ -31,7 +31,7 @@ const choices = (changed = {}) => {
       pad: 0, bos: 1, eos: 2, ...model,
     },
     schedule: schedule ?? { warmup: 200, factor: 0.5 }, label_smoothing: 0.1, seed: 1, batch: 64, longest: 8,
-    mask: true, scale: true, positions: true,
+    mask: true, scale: true, positions: true, text: [],
   });
 };
 
