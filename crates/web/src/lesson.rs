@@ -155,7 +155,8 @@ impl Choices {
             return Err(format!("batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"));
         }
         let is_word = |id: &u32| (FIRST..vocab).contains(&(*id as usize));
-        let fits = |side: &Vec<u32>| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
+        let fits =
+            |side: &Vec<u32>| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
         if (1..=JUDGED).contains(&self.text.len()) {
             return Err(format!("text has {} pairs; give above {JUDGED}", self.text.len()));
         }
@@ -310,7 +311,8 @@ mod tests {
     #[test]
     fn a_text_is_learnt_and_the_pairs_that_judge_are_no_part_of_it() {
         let (text, vocab) = text();
-        let changed = json!({"source_vocab": vocab, "target_vocab": vocab, "longest": 9, "text": text});
+        let changed =
+            json!({"source_vocab": vocab, "target_vocab": vocab, "longest": 9, "text": text});
         let (lesson, nll) = lesson(changed, 300);
         assert!(nll < 1.0, "{nll}");
         let judged = lesson.judged().unwrap();

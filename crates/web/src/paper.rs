@@ -332,10 +332,8 @@ mod tests {
             let weights = numbers(&seen["tables"][kind][1][2]);
             let last = query.chunks(width).next_back().unwrap();
             let product = |k: &[f64]| -> f64 { k.iter().zip(last).map(|(k, q)| k * q).sum() };
-            let powers: Vec<f64> = key
-                .chunks(width)
-                .map(|k| (product(k) / (width as f64).sqrt()).exp())
-                .collect();
+            let powers: Vec<f64> =
+                key.chunks(width).map(|k| (product(k) / (width as f64).sqrt()).exp()).collect();
             let sum: f64 = powers.iter().sum();
             for (power, weight) in powers.iter().zip(weights.chunks(keys).next_back().unwrap()) {
                 assert!((power / sum - weight).abs() < 0.02, "{kind}: {power} of {sum}, {weight}");
