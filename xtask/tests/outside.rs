@@ -131,8 +131,8 @@ fn host_of_another_version(name: &str) -> PathBuf {
     let status = Command::new("cp").arg("-r").args([&from, &copy]).status();
     assert!(status.expect("cp starts").success());
     let text = fs::read_to_string(manifest).expect("a manifest");
-    let own = text.lines().find(|line| line.starts_with("version = ")).expect("a version");
-    fs::write(copy.join("Cargo.toml"), text.replacen(own, "version = \"0.22.99\"", 1)).unwrap();
+    let version = text.lines().find(|line| line.starts_with("version = ")).expect("a version");
+    fs::write(copy.join("Cargo.toml"), text.replacen(version, "version = \"0.22.99\"", 1)).unwrap();
     fs::write(folder.join("src/lib.rs"), "pub use burnformer_core::Transformer;\n").unwrap();
     // Only these versions of the other dependencies are on this machine for sure.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -204,7 +204,7 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
     check("layers", &crates, &pages);
     let names = ["own_model", "hear_words"];
     let models = names.map(|name| example(&format!("crates/core/tests/it/{name}.rs"), Some(&[])));
-    check("own", &(layers(&crates) + &optim), &models);
+    check("version", &(layers(&crates) + &optim), &models);
     let facade = layers(&crates).replace("\"autodiff\"", "\"autodiff\", \"optim\"");
     let models = models.map(|program| Program {
         text: program.text.replace("use burn_optim::", "use burn::optim::"),

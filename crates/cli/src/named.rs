@@ -40,8 +40,8 @@ pub fn folder() -> PathBuf {
 /// If it cannot be fetched, or if no importer reads it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
-    let own = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let stem: String = name.to_string().chars().map(own).collect();
+    let portable = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let stem: String = name.to_string().chars().map(portable).collect();
     let revision: String = fetched.revision.chars().take(12).collect();
     let folder = folder().join(format!("{stem}-{revision}"));
     if folder.join(ORIGIN).exists() {

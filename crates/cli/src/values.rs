@@ -62,11 +62,11 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
         && let Ok(format) = Format::find(&dir)
         && (format != Format::HuggingFace || names_a_type(&dir))
     {
-        let own = dir.file_name().unwrap_or_default().display();
+        let name_of_dir = dir.file_name().unwrap_or_default().display();
         let name = dir.display();
         bail!(
             "this is a model of the format {format}, which has to be converted first: \
-             `burnformer import {name} --out models/{own}`, and then models/{own} takes its place"
+             `burnformer import {name} --out models/{name_of_dir}`, and then models/{name_of_dir} takes its place"
         );
     }
     Ok(dir)

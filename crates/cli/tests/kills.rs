@@ -107,7 +107,7 @@ impl Fixture {
         // The number of the writing or of the validation.
         let nth = draw.random_range(1..5);
         let end = Instant::now() + 2 * whole;
-        let mut seen = Seen::default();
+        let mut seen = Observed::default();
         while moment != Moment::AnyTime && seen.count < nth && Instant::now() < end {
             seen.look(&run, moment);
             if child.try_wait().unwrap().is_some() {
@@ -123,13 +123,13 @@ impl Fixture {
 
 /// The numbers of the events so far.
 #[derive(Default)]
-struct Seen {
+struct Observed {
     count: usize,
     present: bool,
     lines: Option<usize>,
 }
 
-impl Seen {
+impl Observed {
     fn look(&mut self, run: &Path, moment: Moment) {
         match moment {
             Moment::AnyTime => {}

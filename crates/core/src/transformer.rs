@@ -200,8 +200,7 @@ impl Seq2Seq for Transformer {
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
         let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference.into());
-        let [rows, len, d_model] = states.dims();
-        states.slice([0..rows, len - 1..len, 0..d_model])
+        states.slice_dim(1, -1..)
     }
 
     fn select_outputs(&self, ids: &[u32]) -> Linear {

@@ -206,10 +206,10 @@ mod tests {
         let mut cleaner = Cleaner::new(&settings);
         assert!(cleaner.keeps(&pair("ein Haus", "a house"), 2, 2));
         for c in ['\u{AD}', '\u{200B}', '\u{200E}', '\u{FEFF}', '\u{2060}', '\u{1}'] {
-            for own in
+            for private_use in
                 [pair(&format!("ein{c} Haus"), "a house"), pair("ein Haus", &format!("{c}a house"))]
             {
-                assert!(!cleaner.keeps(&own, 2, 2), "U+{:04X}", u32::from(c));
+                assert!(!cleaner.keeps(&private_use, 2, 2), "U+{:04X}", u32::from(c));
             }
         }
         assert!(cleaner.keeps(&pair("Haus", "house"), 1, 1));

@@ -52,7 +52,7 @@ pub(crate) fn places(block: &Block, range: &Span, translation: &str) -> Option<V
     let atoms: Vec<usize> = atoms.filter(is_verbatim).collect();
     let parts = atoms.iter().map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
     let parts: Vec<Span> = parts.collect();
-    let places = burnformer_glossary::places(source, &parts, translation)?;
+    let places = burnformer_glossary::positions(source, &parts, translation)?;
     let mut places: Vec<_> = atoms.into_iter().zip(places).collect();
     places.sort_by_key(|(_, place)| place.start);
     Some(places)
@@ -93,7 +93,7 @@ pub(crate) fn restore(
     let filled = reduced.fill(text, even.as_ref().unwrap_or(links));
     let parts = block.parts(range);
     let places = block.atoms_in(range).zip(&parts);
-    let places = places.filter_map(|(atom, part)| Some((atom, filled.place(part)?)));
+    let places = places.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
     let mut atoms: Vec<_> = places.collect();
     atoms.sort_by_key(|(_, place)| place.start);
     let FilledCloze { text, links, .. } = filled;

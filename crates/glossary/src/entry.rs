@@ -8,7 +8,7 @@ use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The location of the entry: a file and a line, or a number.
-    pub place: String,
+    pub location: String,
     /// The source term.
     pub source: String,
     /// The accepted translations.
@@ -27,14 +27,16 @@ impl Entry {
     ///
     /// # Errors
     /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
-    pub fn new(place: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
+    pub fn new(location: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
         let stem = source.trim_end().strip_suffix('*').filter(|stem| stem.ends_with(is_in_word));
         let words = words(stem.unwrap_or(source));
         let is_open = stem.is_some();
         let any_case = words.iter().all(|word| word.text == word.folded);
         match terms(source, target) {
-            Ok((source, targets)) => Ok(Self { place, source, targets, words, any_case, is_open }),
-            Err(problem) => Err(problem.at(place)),
+            Ok((source, targets)) => {
+                Ok(Self { location, source, targets, words, any_case, is_open })
+            }
+            Err(problem) => Err(problem.at(location)),
         }
     }
 

@@ -12,10 +12,10 @@ pub enum GlossaryError {
         cause: std::io::Error,
     },
     /// An entry is wrong.
-    #[error("{place}: {problem}")]
+    #[error("{location}: {problem}")]
     Entry {
         /// The file and the line at which it was given, or its number in a list of pairs.
-        place: String,
+        location: String,
         /// The problem of the entry, and its remedy.
         problem: EntryProblem,
     },
@@ -74,14 +74,14 @@ pub enum EntryProblem {
     Duplicate {
         /// The source term.
         term: String,
-        /// The place at which it was given first.
+        /// The location at which it was given first.
         first: String,
     },
 }
 
 impl EntryProblem {
-    /// The error that names the entry's place.
-    pub(crate) fn at(self, place: String) -> GlossaryError {
-        GlossaryError::Entry { place, problem: self }
+    /// The error that names the entry's location.
+    pub(crate) fn at(self, location: String) -> GlossaryError {
+        GlossaryError::Entry { location, problem: self }
     }
 }

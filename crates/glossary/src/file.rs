@@ -26,9 +26,9 @@ impl Glossary {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();
         for (line, bytes) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-            let place = format!("{}:{line}", path.display());
+            let location = format!("{}:{line}", path.display());
             let Ok(text) = std::str::from_utf8(bytes) else {
-                return Err(EntryProblem::NotUtf8.at(place));
+                return Err(EntryProblem::NotUtf8.at(location));
             };
             let text = text.trim_end_matches('\r');
             if text.trim().is_empty() || text.starts_with('#') {
@@ -37,9 +37,9 @@ impl Glossary {
             let columns: Vec<&str> = text.split('\t').collect();
             let &[source, target] = &columns[..] else {
                 let columns = columns.len();
-                return Err(EntryProblem::Columns { line: text.into(), columns }.at(place));
+                return Err(EntryProblem::Columns { line: text.into(), columns }.at(location));
             };
-            glossary.add(Entry::new(place, source, target)?)?;
+            glossary.add(Entry::new(location, source, target)?)?;
         }
         Ok(glossary)
     }

@@ -53,12 +53,14 @@ impl Finder {
 
 impl Terms {
     fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
-        let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
-        let mut own: Vec<(usize, &Entry)> = own.collect();
+        let selected = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
+        let mut selected: Vec<(usize, &Entry)> = selected.collect();
         // Entries of the same words are sorted so that those that match any ending come last.
-        own.sort_by_key(|(_, entry)| entry.is_open);
-        let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) =
-            own.into_iter().map(|(number, entry)| (number, backwards(&entry.words, text))).unzip();
+        selected.sort_by_key(|(_, entry)| entry.is_open);
+        let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) = selected
+            .into_iter()
+            .map(|(number, entry)| (number, backwards(&entry.words, text)))
+            .unzip();
         let automaton = NFA::new(terms).expect("terms of less than 2 GB");
         Self { automaton, numbers, text }
     }
@@ -70,10 +72,10 @@ impl Terms {
         let mut state = start;
         let mut found: Vec<Option<usize>> = (0..sentence.len())
             .rev()
-            .map(|place| {
-                state = word_backwards((self.text)(&sentence[place])).fold(state, step);
-                let longest = self.longest_at(state, entries, &sentence[place..]);
-                state = joint(&sentence[place]).fold(state, step);
+            .map(|position| {
+                state = word_backwards((self.text)(&sentence[position])).fold(state, step);
+                let longest = self.longest_at(state, entries, &sentence[position..]);
+                state = joint(&sentence[position]).fold(state, step);
                 longest
             })
             .collect();

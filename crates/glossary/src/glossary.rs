@@ -39,8 +39,8 @@ impl Glossary {
     ) -> Result<Self, GlossaryError> {
         let mut glossary = Self::default();
         for (number, (source, target)) in (1..).zip(pairs) {
-            let place = format!("pair {number} of the glossary");
-            glossary.add(Entry::new(place, source.as_ref(), target.as_ref())?)?;
+            let location = format!("pair {number} of the glossary");
+            glossary.add(Entry::new(location, source.as_ref(), target.as_ref())?)?;
         }
         Ok(glossary)
     }
@@ -51,8 +51,8 @@ impl Glossary {
     /// [`EntryProblem::Duplicate`] if there is one for its term.
     pub fn add(&mut self, entry: Entry) -> Result<(), GlossaryError> {
         if let Some(&first) = self.by_source.get(&entry.source) {
-            let first = self.entries[first].place.clone();
-            return Err(EntryProblem::Duplicate { term: entry.source, first }.at(entry.place));
+            let first = self.entries[first].location.clone();
+            return Err(EntryProblem::Duplicate { term: entry.source, first }.at(entry.location));
         }
         let number = self.entries.len();
         self.by_source.insert(entry.source.clone(), number);
@@ -123,16 +123,20 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     let words = words(sentence);
     let found: Vec<_> = glossaries.iter().map(|glossary| glossary.entries_at(&words)).collect();
     let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
-    let mut place = 0;
-    while place < words.len() {
+    let mut position = 0;
+    while position < words.len() {
         // The last of equal entries is chosen, which is in the first glossary.
-        let best = found.iter().rev().filter_map(|own| own[place]).max_by_key(|entry| entry.rank());
+        let best = found
+            .iter()
+            .rev()
+            .filter_map(|entries| entries[position])
+            .max_by_key(|entry| entry.rank());
         let Some(entry) = best else {
-            place += 1;
+            position += 1;
             continue;
         };
-        let term = &words[place..place + entry.words.len()];
-        place += term.len();
+        let term = &words[position..position + entry.words.len()];
+        position += term.len();
         // The translations of an entry are compared once, however often it occurs.
         if seen.insert(std::ptr::from_ref(entry)) && targets.insert(&entry.targets) {
             wanted.push(Term { source: joined(term), targets: entry.targets.clone() });
@@ -146,8 +150,8 @@ pub fn longest(mut wanted: Vec<Term>) -> Vec<Term> {
     if wanted.len() > MOST_TERMS {
         let mut lengths: Vec<_> = wanted.iter().map(|term| term.source.chars().count()).collect();
         let mut order: Vec<usize> = (0..wanted.len()).collect();
-        order.sort_by_key(|&place| std::cmp::Reverse(lengths[place]));
-        order[MOST_TERMS..].iter().for_each(|&place| lengths[place] = 0);
+        order.sort_by_key(|&index| std::cmp::Reverse(lengths[index]));
+        order[MOST_TERMS..].iter().for_each(|&index| lengths[index] = 0);
         let mut lengths = lengths.into_iter();
         wanted.retain(|_| lengths.next() != Some(0));
     }
@@ -236,16 +240,16 @@ mod tests {
     fn by_trying(glossary: &Glossary, sentence: &str) -> Vec<Vec<String>> {
         let words = words(sentence);
         let begins = |entry: &Entry, at: usize| {
-            let own = entry.words.iter().zip(&words[at..]).enumerate();
+            let term_word = entry.words.iter().zip(&words[at..]).enumerate();
             let text: fn(&Word) -> &str =
                 if entry.any_case { |word| &word.folded } else { |word| &word.text };
             entry.words.len() <= words.len() - at
-                && own.into_iter().all(|(place, (own, word))| {
-                    let same = match place + 1 == entry.words.len() {
+                && term_word.into_iter().all(|(index, (term_word, word))| {
+                    let same = match index + 1 == entry.words.len() {
                         true => entry.ends_with(word, text),
-                        false => text(own) == text(word),
+                        false => text(term_word) == text(word),
                     };
-                    same && (place == 0 || own.spaced == word.spaced)
+                    same && (index == 0 || term_word.spaced == word.spaced)
                 })
         };
         let (mut at, mut found) = (0, Vec::new());
@@ -279,8 +283,8 @@ mod tests {
                 (0..8).map(|number| (text(6), format!("t{number}"))).collect();
             let mut glossary = Glossary::default();
             for (source, target) in &pairs {
-                let place = "1".into();
-                let entry = Entry::new(place, source, target);
+                let location = "1".into();
+                let entry = Entry::new(location, source, target);
                 entry.and_then(|entry| glossary.add(entry)).ok();
             }
             let sentence = text(30);
@@ -312,16 +316,16 @@ mod tests {
 
     #[test]
     fn the_first_of_several_glossaries_wins_unless_another_has_a_longer_term() {
-        let (own, base) = (
+        let (first, base) = (
             glossary(&[("Haus", "home")]),
             glossary(&[("Haus", "house"), ("Haus am See", "lodge")]),
         );
         let found = |glossaries: &[&Glossary], sentence| {
             wanted(glossaries, sentence).into_iter().map(|term| term.targets).collect::<Vec<_>>()
         };
-        assert_eq!(found(&[&own, &base], "Haus"), [["home"]]);
-        assert_eq!(found(&[&base, &own], "Haus"), [["house"]]);
-        assert_eq!(found(&[&own, &base], "Haus am See"), [["lodge"]]);
+        assert_eq!(found(&[&first, &base], "Haus"), [["home"]]);
+        assert_eq!(found(&[&base, &first], "Haus"), [["house"]]);
+        assert_eq!(found(&[&first, &base], "Haus am See"), [["lodge"]]);
         assert!(wanted(&[], "Haus").is_empty());
     }
 

@@ -38,7 +38,7 @@ pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
 pub use kept::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
-    may_have_parts, parts, places,
+    may_have_parts, parts, positions,
 };
 pub use memory::{MemoryMatch, TranslationMemory};
 pub use words::{Mark, Span, floor, is_in_word, is_unspaced, mark, past};

@@ -109,7 +109,7 @@ mod tests {
         ];
         for c in ["\u{AD}", "\u{200B}", "\u{200E}", "\u{2060}", "\u{FEFF}", "\u{E0041}"] {
             let spread = |text: &str| {
-                text.chars().flat_map(|own| [own.into(), c.repeat(9)]).collect::<String>()
+                text.chars().flat_map(|letter| [letter.into(), c.repeat(9)]).collect::<String>()
             };
             for (source, text) in pairs {
                 let expected = doubts(source, text);

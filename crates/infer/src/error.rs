@@ -99,10 +99,10 @@ pub enum InferError {
     /// The model's vocabulary has no tokens for a term.
     #[error("{}the model can write the term {term:?} only as {written:?}; give it in characters of \
         the model's vocabulary",
-        place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+        location.as_ref().map(|location| format!("{location}: ")).unwrap_or_default())]
     TermText {
         /// The position of the entry in the glossary, if the glossary was checked as a whole.
-        place: Option<String>,
+        location: Option<String>,
         /// The term.
         term: String,
         /// The text of its tokens.

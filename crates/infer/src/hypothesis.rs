@@ -1,6 +1,5 @@
 //! Translations, as token ids and as text.
 
-use burnformer_data::Tokenizer;
 use derive_more::Display;
 
 /// The reason why a hypothesis ends, displayed by its name in results.
@@ -50,11 +49,6 @@ impl Hypothesis {
     pub fn empty() -> Self {
         Self::default()
     }
-
-    /// The translation of a memory, with probability 1.
-    pub(crate) fn from_memory(text: String) -> Self {
-        Self { memory: Some(text), finish: FinishReason::Memory, ..Self::default() }
-    }
 }
 
 /// A translated sentence.
@@ -83,12 +77,7 @@ pub struct Alternative {
 }
 
 impl Translation {
-    pub(crate) fn new(hypotheses: Vec<Hypothesis>, tokenizer: &Tokenizer) -> Self {
-        let alternative = |hypothesis: Hypothesis| {
-            let text = text_of(&hypothesis, tokenizer);
-            Alternative { text, hypothesis }
-        };
-        let n_best: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
+    pub(crate) fn new(n_best: Vec<Alternative>) -> Self {
         let best = n_best.first().expect("a search returns at least one hypothesis").clone();
         Self {
             text: best.text,
@@ -100,18 +89,9 @@ impl Translation {
     }
 }
 
-/// The text of a hypothesis, on one line.
-pub(crate) fn text_of(hypothesis: &Hypothesis, tokenizer: &Tokenizer) -> String {
-    if let Some(text) = &hypothesis.memory {
-        return one_line(text);
-    }
-    let text = one_line(&tokenizer.decode_copying(&hypothesis.tokens, &hypothesis.copies));
-    if hypothesis.is_raised { text.to_uppercase() } else { text }
-}
-
 /// `text` with each line break replaced by a space. A model can spell any byte, and one line of
 /// input must give one line of output.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     text.replace(breaks, " ")
 }

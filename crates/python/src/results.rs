@@ -1,7 +1,9 @@
 //! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
 use burnformer_documents::Detection;
-use burnformer_infer::{Hypothesis, InferError, TargetScore, TextLink, Translator, doubts};
+use burnformer_infer::{
+    Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts,
+};
 use burnformer_text::character_offsets;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
@@ -30,7 +32,7 @@ impl Texts {
 /// A translated sentence before it is an object: all hypotheses with their texts, and the links of
 /// the best one.
 pub struct TranslationResult {
-    alternatives: Vec<(String, Hypothesis)>,
+    alternatives: Vec<Alternative>,
     doubts: Vec<String>,
     confidence: Option<f64>,
     alignment: Option<Vec<CharLink>>,
@@ -50,11 +52,8 @@ impl TranslationResult {
         hypotheses: Vec<Hypothesis>,
         aligned: bool,
     ) -> Result<Self, InferError> {
-        let alternatives: Vec<(String, Hypothesis)> = hypotheses
-            .into_iter()
-            .map(|hypothesis| (translator.text_of(&hypothesis), hypothesis))
-            .collect();
-        let (best, hypothesis) = &alternatives[0];
+        let alternatives = translator.alternatives(hypotheses);
+        let Alternative { text: best, hypothesis } = &alternatives[0];
         let confidence = translator.confidence(source, best, hypothesis);
         let doubts = doubts(source, best).into_iter().map(|doubt| doubt.to_string()).collect();
         let alignment = match aligned {
@@ -82,7 +81,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 /// `found` as a `Translation`.
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
-    let alternative = |(text, hypothesis): (String, Hypothesis)| {
+    let alternative = |Alternative { text, hypothesis }: Alternative| {
         let Hypothesis { tokens, log_probs, score, finish, .. } = hypothesis;
         class_of_others.call1((text, score, tokens, log_probs, finish.to_string()))
     };

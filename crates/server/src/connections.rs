@@ -201,26 +201,26 @@ pub(crate) fn most() -> usize {
     MOST
 }
 
-/// The place of the connection without progress for longest, of those from the address with the
+/// The index of the connection without progress for longest, of those from the address with the
 /// most connections, if that is longer than its grace.
 fn slowest(open: &[Open]) -> Option<usize> {
     let mut sizes = HashMap::<IpAddr, usize>::new();
     open.iter().for_each(|open| *sizes.entry(open.peer).or_default() += 1);
     let sends = |open: &&Open| locked(&open.waiting).is_some_and(|(_, sends)| sends);
     let are_few = 2 * open.iter().filter(sends).count() <= open.len();
-    let since = |(place, open): (usize, &Open)| {
+    let since = |(index, open): (usize, &Open)| {
         let (since, sends) = (*locked(&open.waiting))?;
         let grace = if sends && are_few { LONGEST_PAUSE } else { GRACE };
-        (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, place))
+        (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
     };
-    open.iter().enumerate().filter_map(since).min().map(|(.., place)| place)
+    open.iter().enumerate().filter_map(since).min().map(|(.., index)| index)
 }
 
 /// Closes the slowest connection.
 fn close_one(open: &mut Vec<Open>) {
-    if let Some(place) = slowest(open) {
+    if let Some(index) = slowest(open) {
         tracing::warn!("too many connections: closed the one that has waited for longest");
-        open.remove(place).task.abort();
+        open.remove(index).task.abort();
     }
 }
 

@@ -35,7 +35,6 @@ mod connections;
 mod engine;
 mod error;
 mod fair;
-mod kept;
 mod language;
 mod lock;
 mod metrics;
@@ -44,6 +43,7 @@ mod queue;
 mod sender;
 mod server;
 mod settings;
+mod store;
 mod text;
 
 pub use burnformer_documents::{Detection, detect};

@@ -18,11 +18,11 @@ use crate::api::files::is_prefix;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
 use crate::cache::Cache;
 use crate::error::ServerError;
-use crate::kept::{FETCHED, MOST_KEPT, Store, USED};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room};
 use crate::settings::ServerSettings;
+use crate::store::{FETCHED, MOST_KEPT, Store, USED};
 use crate::{bodies, connections};
 
 /// Translation over HTTP.

@@ -85,9 +85,9 @@ impl Client {
         &self,
         pair: &LanguagePair,
         choice: Choice,
-        own: Vec<Arc<Glossary>>,
+        of_request: Vec<Arc<Glossary>>,
     ) -> Result<Path<'_>> {
-        let glossaries = own.into_iter().chain(self.models.glossary(pair)).collect();
+        let glossaries = of_request.into_iter().chain(self.models.glossary(pair)).collect();
         let (pair, last) = (pair.clone(), Mutex::default());
         let path = Path { client: self, pair, choice, glossaries, last };
         path.queue().await?;

@@ -64,13 +64,13 @@ fn remove(name: &str) -> Result<()> {
     let parsed =
         ModelName::parse(name).ok_or_else(|| wrong_usage(format_args!("{name}: {form}")))?;
     let name = parsed?;
-    let own = named::all().into_iter().filter(|(_, origin)| origin.name == name.to_string());
-    let own: Vec<PathBuf> = own.map(|(folder, _)| folder).collect();
-    let bytes: u64 = own.iter().map(|folder| size(folder)).sum();
-    for folder in &own {
+    let named = named::all().into_iter().filter(|(_, origin)| origin.name == name.to_string());
+    let named: Vec<PathBuf> = named.map(|(folder, _)| folder).collect();
+    let bytes: u64 = named.iter().map(|folder| size(folder)).sum();
+    for folder in &named {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    if !burnformer_hub::remove(&name, &Settings::from_env())? && own.is_empty() {
+    if !burnformer_hub::remove(&name, &Settings::from_env())? && named.is_empty() {
         bail!("{name}: is not here; `burnformer models` lists what is");
     }
     note(format_args!("{name}: removed ({:.1} MB, and its download)", bytes as f64 / 1e6));

@@ -106,8 +106,8 @@ enum Log {
 
 /// Reads an address and a port, or a port of this machine.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let own = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
-    let port = own.parse().map(|port: u16| ([127, 0, 0, 1], port).into());
+    let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+    let port = port.parse().map(|port: u16| ([127, 0, 0, 1], port).into());
     port.or_else(|_| text.parse()).map_err(|_| {
         format!("{text:?} is no address with a port: write 127.0.0.1:5000, 0.0.0.0:5000 for all addresses, or 5000")
     })

@@ -39,9 +39,9 @@ pub struct Verdict {
 pub fn in_process(device: &Device) -> Result<Verdict, String> {
     quietly(|| {
         let expected = loss_and_gradients(&Device::flex());
-        let own = loss_and_gradients(device);
-        let difference = own.iter().zip(&expected).map(|(own, expected)| {
-            (f64::from(*own) - f64::from(*expected)).abs() / f64::from(expected.abs()).max(1.0)
+        let found = loss_and_gradients(device);
+        let difference = found.iter().zip(&expected).map(|(found, expected)| {
+            (f64::from(*found) - f64::from(*expected)).abs() / f64::from(expected.abs()).max(1.0)
         });
         let difference = difference.fold(0.0, nan_max);
         match difference <= TOLERANCE {

@@ -94,12 +94,12 @@ mod tests {
         let mut data = DataSettings { valid: vec!["own.tsv".into()], ..DataSettings::default() };
         fill(&mut data);
         assert_eq!(data.train[0], Path::new("embedded:tatoeba-de-en/train.de"));
-        assert_eq!(data.valid, [Path::new("own.tsv")]);
+        assert_eq!(data.valid, [Path::new("named.tsv")]);
         assert_eq!(data.test[1], Path::new("embedded:tatoeba-de-en/test.en"));
-        let mut own = DataSettings { train: vec!["own.tsv".into()], ..DataSettings::default() };
-        fill(&mut own);
+        let mut named = DataSettings { train: vec!["named.tsv".into()], ..DataSettings::default() };
+        fill(&mut named);
         assert!(
-            own.valid.is_empty() && own.test.is_empty(),
+            named.valid.is_empty() && named.test.is_empty(),
             "another corpus's texts would not fit"
         );
     }

@@ -106,8 +106,7 @@ impl Seq2Seq for Rnn {
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
         let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference);
-        let [rows, len, d_model] = states.dims();
-        states.slice([0..rows, len - 1..len, 0..d_model])
+        states.slice_dim(1, -1..)
     }
 
     fn select_outputs(&self, ids: &[u32]) -> Linear {

@@ -52,14 +52,14 @@ impl<'a> Cloze<'a> {
     pub fn without(source: &'a str, parts: impl Iterator<Item = Span>) -> Self {
         let mut ranges: Vec<(Span, bool)> = Vec::new();
         for part in parts {
-            let mut own = (glued(source, part.clone()), counts(&source[part]));
+            let mut gap = (glued(source, part.clone()), counts(&source[part]));
             while let Some((last, counts)) =
-                ranges.pop_if(|(last, _)| joins(source, last.end, own.0.start))
+                ranges.pop_if(|(last, _)| joins(source, last.end, gap.0.start))
             {
-                let both = last.start.min(own.0.start)..last.end.max(own.0.end);
-                own = (glued(source, both), counts);
+                let both = last.start.min(gap.0.start)..last.end.max(gap.0.end);
+                gap = (glued(source, both), counts);
             }
-            ranges.push(own);
+            ranges.push(gap);
         }
         let mut gapped = Self { source, text: String::new(), kept: Vec::new(), gaps: Vec::new() };
         let mut start = 0;
@@ -94,22 +94,23 @@ impl<'a> Cloze<'a> {
         self.gaps.iter_mut().rev().take_while(|gap| gap.at > end).for_each(|gap| gap.at = end);
     }
 
-    /// `translation` of the text, whose words `links` align, with the parts in their places.
+    /// `translation` of the text, whose words `links` align, with the parts in their positions.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
         let is_valid = |link: &&Link| {
             let texts = (self.text.get(link.source.clone()), translation.get(link.target.clone()));
             matches!(texts, (Some(_), Some(_)))
         };
         let links: Vec<&Link> = links.iter().filter(is_valid).collect();
-        let places = Places::new(self, translation, &links);
-        let mut all: Vec<(usize, &Gap)> = self.gaps.iter().map(|it| (places.of(it), it)).collect();
-        all.sort_by_key(|(place, _)| *place);
+        let positions = GapPositions::new(self, translation, &links);
+        let mut all: Vec<(usize, &Gap)> =
+            self.gaps.iter().map(|it| (positions.of(it), it)).collect();
+        all.sort_by_key(|(position, _)| *position);
         let (mut filled, mut at) = (FilledCloze::default(), 0);
         let mut shifts = vec![(0, 0)];
-        for (place, Gap { range, .. }) in all {
-            let place = place.max(at);
-            filled.text.push_str(&translation[at..place]);
-            at = place;
+        for (position, Gap { range, .. }) in all {
+            let position = position.max(at);
+            filled.text.push_str(&translation[at..position]);
+            at = position;
             let [before, after] = around(self.source, range);
             let edges = [before, self.source[range.clone()].chars().next()];
             if needs_space(edges, filled.text.chars().next_back(), false) {
@@ -157,7 +158,7 @@ impl<'a> Cloze<'a> {
 
 impl FilledCloze {
     /// The position of `part` of the source in the text, if it is in a gap.
-    pub fn place(&self, part: &Span) -> Option<Span> {
+    pub fn position(&self, part: &Span) -> Option<Span> {
         let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
         let Link { source, target } = &self.gaps[next.checked_sub(1)?];
         let start = target.start + (part.start - source.start);
@@ -165,15 +166,15 @@ impl FilledCloze {
     }
 }
 
-/// The links of a translation, in which the places of gaps are looked for.
-struct Places<'a> {
+/// The links of a translation, in which the positions of gaps are looked for.
+struct GapPositions<'a> {
     gapped: &'a Cloze<'a>,
     translation: &'a str,
     by_start: Vec<&'a Link>,
     by_end: Vec<&'a Link>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> GapPositions<'a> {
     fn new(gapped: &'a Cloze<'a>, translation: &'a str, links: &[&'a Link]) -> Self {
         let (mut by_start, mut by_end) = (links.to_vec(), links.to_vec());
         by_start.sort_by_key(|link| (link.source.start, link.target.start));
@@ -181,8 +182,8 @@ impl<'a> Places<'a> {
         Self { gapped, translation, by_start, by_end }
     }
 
-    /// The place of `gap` in the translation: at the word that it is glued to, before the word that
-    /// it counts, or behind the word before it.
+    /// The position of `gap` in the translation: at the word that it is glued to, before the word
+    /// that it counts, or behind the word before it.
     fn of(&self, gap: &Gap) -> usize {
         let [before, after] = around(self.gapped.source, &gap.range);
         let opens = |c: char| matches!(mark(c), Mark::Open | Mark::Quote);
@@ -199,7 +200,7 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The place of `at` in a word that is around it.
+    /// The position of `at` in a word that is around it.
     fn within(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start[next.checked_sub(1)?];

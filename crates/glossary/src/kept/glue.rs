@@ -85,9 +85,9 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
     let is_word = word.len() < MOST_LETTERS && word.iter().any(has_case);
     // A comma or a full stop without a letter behind it is the sentence's.
     let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
-    let own = signs.iter().take_while(|c| is_glued || mark(**c) == Mark::Other).count();
-    let letters = if is_word && own == signs.len() { word.len() } else { 0 };
-    Neighbours { signs: bytes(&signs[..own]), word: bytes(&word[..letters]), letters }
+    let count = signs.iter().take_while(|c| is_glued || mark(**c) == Mark::Other).count();
+    let letters = if is_word && count == signs.len() { word.len() } else { 0 };
+    Neighbours { signs: bytes(&signs[..count]), word: bytes(&word[..letters]), letters }
 }
 
 /// `part` with brackets or quotes directly around it, which would be left empty.

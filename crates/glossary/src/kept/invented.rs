@@ -16,8 +16,8 @@ const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|
 pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
-    let own = if new.is_empty() { Vec::new() } else { placeholders(source) };
-    own.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
+    let original = if new.is_empty() { Vec::new() } else { placeholders(source) };
+    original.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
     let is_new = |range: &Span| {
         let part = &translation[range.clone()];
         match known.get_mut(part) {

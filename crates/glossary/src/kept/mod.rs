@@ -44,17 +44,17 @@ pub fn lost(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term
     let parts = parts.into_iter().filter(|part| part.kind == PartKind::Verbatim);
     let mut parts: Vec<Span> = parts.map(|part| part.range).collect();
     parts.extend_from_slice(others);
-    let Some(places) = places_of_texts(source, &parts, translation) else {
+    let Some(positions) = positions_of_texts(source, &parts, translation) else {
         return Some(Vec::new());
     };
-    let (rest, left) = (blank(source, &parts), blank(translation, &places));
+    let (rest, left) = (blank(source, &parts), blank(translation, &positions));
     if numbers_stay(&rest, &left) {
         return None;
     }
     let term = |source: &str, targets| Term { source: source.into(), targets };
     let words = NumberWords::new(&left);
     let numbers = numbers(&rest, true).into_iter().filter(|it| !it.is_spelled(Some(&words), false));
-    Some(numbers.map(|own| term(&own.text, own.forms())).collect())
+    Some(numbers.map(|number| term(&number.text, number.forms())).collect())
 }
 
 /// Returns whether `text` may have a number or another part that its translation has to keep.
@@ -64,36 +64,36 @@ pub fn may_have_parts(text: &str) -> bool {
 
 /// The ranges in `translation` of the `parts` of `source`, which are sorted. `None` if a part does
 /// not occur equally often, or if the value of another number changes.
-pub fn places(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
-    let places = places_of_texts(source, parts, translation)?;
-    let stay = numbers_stay(&blank(source, parts), &blank(translation, &places));
-    stay.then_some(places)
+pub fn positions(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
+    let positions = positions_of_texts(source, parts, translation)?;
+    let stay = numbers_stay(&blank(source, parts), &blank(translation, &positions));
+    stay.then_some(positions)
 }
 
-/// Like [`places`], whatever the numbers are.
-fn places_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
+/// Like [`positions`], whatever the numbers are.
+fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let texts = parts.iter().map(|part| &source[part.clone()]);
     let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts.clone());
     let mut found: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
-    for own in finder.ok()?.find_iter(translation) {
-        found.entry(&translation[own.range()]).or_default().push(own.range());
+    for occurrence in finder.ok()?.find_iter(translation) {
+        found.entry(&translation[occurrence.range()]).or_default().push(occurrence.range());
     }
     let is_whole = |range: &Span| is_whole(translation, range);
     // Between scripts without spaces, the words around a part touch it.
-    for places in found.values_mut().filter(|places| places.iter().any(is_whole)) {
-        places.retain(is_whole);
+    for positions in found.values_mut().filter(|positions| positions.iter().any(is_whole)) {
+        positions.retain(is_whole);
     }
-    found.values_mut().for_each(|places| places.reverse());
-    let places = texts.map(|text| found.get_mut(text)?.pop()).collect::<Option<Vec<_>>>()?;
-    found.values().all(Vec::is_empty).then_some(places)
+    found.values_mut().for_each(|positions| positions.reverse());
+    let positions = texts.map(|text| found.get_mut(text)?.pop()).collect::<Option<Vec<_>>>()?;
+    found.values().all(Vec::is_empty).then_some(positions)
 }
 
 /// Returns whether `text[range]` is not part of a longer word.
 fn is_whole(text: &str, range: &Span) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let (before, own, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
-    !(word(own.chars().next()) && word(before.chars().next_back())
-        || word(own.chars().next_back()) && word(after.chars().next()))
+    let (before, within, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
+    !(word(within.chars().next()) && word(before.chars().next_back())
+        || word(within.chars().next_back()) && word(after.chars().next()))
 }
 
 /// `text` with a space in place of each of `ranges`.

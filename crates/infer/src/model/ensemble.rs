@@ -1,6 +1,6 @@
 use burnformer_kernels::softmax;
 
-use super::step::{Decoding, SpecialIds, StepModel};
+use super::{Decoding, SpecialIds, StepModel};
 use crate::attention::HeadWeights;
 use crate::error::{InferError, Result};
 

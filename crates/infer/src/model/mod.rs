@@ -1,12 +1,182 @@
-//! The trait that search needs of a model, and the models that implement it.
+//! The traits that search needs of a model, decoding with shortlists, and the models.
 
 mod ensemble;
 mod neural;
-mod step;
 
 pub use ensemble::Ensemble;
 pub use neural::NeuralModel;
-pub use step::{Decoding, SpecialIds, StepModel};
+
+pub use burnformer_data::SpecialIds;
+use burnformer_kernels::log_sum_exp;
+
+use crate::attention::{AttentionWeights, HeadWeights};
+
+/// A model that predicts a target one token at a time.
+///
+/// Search, sampling and ensembles use this trait alone. This crate can decode with any architecture
+/// that can encode a source and continue several hypotheses for it.
+pub trait StepModel: Send + Sync {
+    /// The number of tokens in the source vocabulary.
+    fn source_vocab(&self) -> usize;
+
+    /// The number of tokens in the target vocabulary.
+    fn target_vocab(&self) -> usize;
+
+    /// The ids of padding, `<s>` and `</s>`.
+    fn special(&self) -> SpecialIds;
+
+    /// The longest sequence that either side accepts, in tokens with `</s>`; `None` if there is no
+    /// limit.
+    fn max_positions(&self) -> Option<usize> {
+        None
+    }
+
+    /// Into how many parts a batch is best divided, each of which is decoded by its own thread: the
+    /// number of threads of rayon's pool if they compute; `None` if another device does, to which
+    /// the caller's thread gives its work.
+    fn parallelism(&self) -> Option<usize> {
+        None
+    }
+
+    /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each,
+    /// with one row per sentence.
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_>;
+
+    /// Like [`start`](Self::start), but the steps give for each sentence only the logits of the
+    /// tokens of its list.
+    ///
+    /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a
+    /// row do not depend on the lists of other sentences.
+    ///
+    /// This default computes all logits and picks from them. A model that can compute fewer should
+    /// do that instead.
+    fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let columns = lists.iter().map(|list| list.to_vec()).collect();
+        Box::new(ListDecoding { inner: self.start(sources), width: self.target_vocab(), columns })
+    }
+
+    /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
+    ///
+    /// # Shapes
+    /// - `sources`, `targets`: `[sentences][tokens]` → `[sentences][target tokens]`
+    ///
+    /// This default decodes the targets step by step. A model that can score all positions in one
+    /// pass should do that instead.
+    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+        let SpecialIds { bos, eos, .. } = self.special();
+        let mut decoding = self.start(sources);
+        let mut input = vec![bos; targets.len()];
+        let mut scored: Vec<Vec<f32>> = vec![Vec::new(); targets.len()];
+        for step in 0..targets.iter().map(|target| target.len()).max().unwrap_or(0) {
+            let logits = decoding.step(&input);
+            for (row, logits) in logits.chunks_exact(self.target_vocab()).enumerate() {
+                let token = targets[row].get(step).copied();
+                if let Some(token) = token {
+                    let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
+                    scored[row].push(log_prob as f32);
+                }
+                // Rows that have ended go on with `</s>`; their predictions are ignored.
+                input[row] = token.unwrap_or(eos);
+            }
+        }
+        scored
+    }
+
+    /// The attention weights of every layer and head for `source` and `target` (ids, each ending
+    /// with `</s>`). `None` if the model has none, or if it has several sets of weights, as an
+    /// ensemble has.
+    fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
+        None
+    }
+
+    /// The mean cross-attention of the last layer's heads, which links the tokens of `target` to
+    /// those of `source`; an ensemble gives that of its first member. `None` if there is none.
+    fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
+        Some(HeadWeights::mean(self.attention(source, target)?.cross.last()?))
+    }
+}
+
+/// A batch of hypotheses that are being decoded. The rows of one sentence are adjacent, and every
+/// sentence has the same number of rows.
+pub trait Decoding {
+    /// Appends to each row its token of `tokens`. Returns the logits of the next token: numbers
+    /// whose softmax is its distribution.
+    ///
+    /// # Shapes
+    /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row;
+    ///   `[rows, tokens of the sentence's list]` after
+    ///   [`start_listed`](StepModel::start_listed), where rows of several sentences
+    ///   differ in length
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32>;
+
+    /// Like [`step`](Self::step), but passes the logits to `take` a few rows at a time, in order.
+    /// Parts are whole sentences of `width` rows each.
+    ///
+    /// This default passes all at once. A model may compute few rows at a time, so that they stay
+    /// in the processor's caches.
+    fn step_in_parts(&mut self, tokens: &[u32], width: usize, take: &mut dyn FnMut(&mut [f32])) {
+        let _ = width;
+        take(&mut self.step(tokens));
+    }
+
+    /// Replaces the rows by copies of the old rows `rows` (`[new_rows]`; a row may be repeated or
+    /// left out).
+    ///
+    /// `sentences` are the sentences of the old batch that stay and to which the new rows belong,
+    /// in ascending order; `None` if all stay.
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>);
+}
+
+/// A decoding with shortlists: selects the logits of each sentence's list from those of an inner
+/// decoding.
+struct ListDecoding<'a> {
+    pub inner: Box<dyn Decoding + 'a>,
+    /// The number of logits of a row of `inner`.
+    pub width: usize,
+    /// For each sentence, the indices of its list's logits in a row, in ascending order.
+    pub columns: Vec<Vec<u32>>,
+}
+
+impl Decoding for ListDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let all = self.inner.step(tokens);
+        // The columns ascend without repetition, so a list of the full length has every column.
+        if self.columns.iter().all(|columns| columns.len() == self.width) {
+            return all;
+        }
+        let rows = tokens.len() / self.columns.len();
+        let lengths = self.columns.iter().map(|columns| rows * columns.len());
+        let mut picked = Vec::with_capacity(lengths.sum());
+        for (row, logits) in all.chunks_exact(self.width).enumerate() {
+            let columns = self.columns[row / rows].iter();
+            picked.extend(columns.map(|&column| logits[column as usize]));
+        }
+        picked
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.inner.reorder(rows, sentences);
+        if let Some(sentences) = sentences {
+            let kept =
+                sentences.iter().map(|&sentence| std::mem::take(&mut self.columns[sentence]));
+            self.columns = kept.collect();
+        }
+    }
+}
+
+/// The tokens that are in at least one of `lists`, in ascending order, and for each list where its
+/// tokens are among them.
+fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let mut is_in = vec![false; vocab];
+    lists.iter().copied().flatten().for_each(|&id| is_in[id as usize] = true);
+    let all: Vec<u32> = (0..vocab as u32).filter(|&id| is_in[id as usize]).collect();
+    let mut positions = vec![0; vocab];
+    for (position, &id) in (0..).zip(&all) {
+        positions[id as usize] = position;
+    }
+    let columns = |list: &&[u32]| list.iter().map(|&id| positions[id as usize]).collect();
+    (all, lists.iter().map(columns).collect())
+}
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -3,7 +3,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
 use burnformer_kernels::is_fused_on;
 
-use super::step::{Decoding, ListDecoding, SpecialIds, StepModel, union};
+use super::{Decoding, ListDecoding, SpecialIds, StepModel, union};
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// The number of target positions that are projected to the vocabulary at once in forced scoring,

@@ -3,9 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::found::Results;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::results::Results;
 use crate::calibration::probability;
 use crate::doubt::repeats;
 use crate::search::Request;

@@ -89,10 +89,10 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     let is_joint = tokenizers.is_joint();
     let sides = [&tokenizers.source, &tokenizers.target].into_iter().zip(SIDES);
     let mut files = Vec::new();
-    for (tokenizer, [own, spm, ids]) in sides.take(if is_joint { 1 } else { 2 }) {
+    for (tokenizer, [name, spm, ids]) in sides.take(if is_joint { 1 } else { 2 }) {
         match tokenizer.files() {
             TokenizerFiles::HuggingFace { json } => {
-                files.push((if is_joint { JOINT } else { own }, json));
+                files.push((if is_joint { JOINT } else { name }, json));
             }
             TokenizerFiles::SentencePiece { model, vocab } => {
                 files.push((spm, model));

@@ -98,13 +98,15 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
     let visible = tokenizer.visible(text);
-    let places = places_of(&visible, text);
+    let positions = positions_of(&visible, text);
     let mut begin = 0;
     (1..=ids.len().min(most))
         .map(|count| {
             let end = match count == ids.len() {
                 true => text.len(),
-                false => places[place_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())],
+                false => {
+                    positions[position_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())]
+                }
             };
             let end = end.max(begin);
             let blank = text[begin..end].len() - text[begin..end].trim_start().len();
@@ -117,28 +119,27 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
 
 /// The byte offset in `text` of each byte of `visible`, which is `text` without some of its
 /// characters.
-fn places_of(visible: &str, text: &str) -> Vec<usize> {
-    let mut places = vec![text.len(); visible.len() + 1];
+fn positions_of(visible: &str, text: &str) -> Vec<usize> {
+    let mut positions = vec![text.len(); visible.len() + 1];
     let mut chars = visible.char_indices().peekable();
-    for (place, c) in text.char_indices() {
+    for (position, c) in text.char_indices() {
         // A blank of another kind may stand for a space.
-        if let Some((at, _)) = chars.next_if(|&(_, own)| own == c || own == ' ') {
-            places[at] = place;
+        if let Some((at, _)) = chars.next_if(|&(_, letter)| letter == c || letter == ' ') {
+            positions[at] = position;
         }
     }
-    places
+    positions
 }
 
-/// The place in `text` of byte `end` of `whole`, which is what the tokeniser makes of `text`: the
-/// same one where the two are equal, else at the same share of the length; on a character's
-/// boundary.
-fn place_in(text: &str, whole: &str, end: usize) -> usize {
-    let place = match text == whole || whole.is_empty() {
+/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` where the
+/// two are equal, else the same share of the length; on a character's boundary.
+fn position_in(text: &str, whole: &str, end: usize) -> usize {
+    let position = match text == whole || whole.is_empty() {
         true => end,
         false => end * text.len() / whole.len(),
     };
-    let place = place.min(text.len());
-    (0..=place).rev().find(|&place| text.is_char_boundary(place)).unwrap_or(0)
+    let position = position.min(text.len());
+    (0..=position).rev().find(|&position| text.is_char_boundary(position)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -177,9 +178,9 @@ mod tests {
 
     #[test]
     fn places_in_a_normalised_text_are_scaled_and_on_characters() {
-        assert_eq!(place_in("ab cd", "ab cd", 2), 2);
-        assert_eq!(place_in("ﬁﬁ", "fifi", 2), 3);
-        assert_eq!(place_in("ﬁﬁ", "fifi", 1), 0);
-        assert_eq!(place_in("ab", "", 7), 2);
+        assert_eq!(position_in("ab cd", "ab cd", 2), 2);
+        assert_eq!(position_in("ﬁﬁ", "fifi", 2), 3);
+        assert_eq!(position_in("ﬁﬁ", "fifi", 1), 0);
+        assert_eq!(position_in("ab", "", 7), 2);
     }
 }

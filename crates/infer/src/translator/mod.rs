@@ -2,12 +2,12 @@
 
 mod capitals;
 mod files;
-mod found;
-mod kept;
 mod languages;
 mod links;
 mod load;
 mod options;
+mod parts;
+mod results;
 mod score;
 mod terms;
 mod translate;

@@ -63,13 +63,13 @@ impl Translator {
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
-    /// [`InferError::TermText`] that names the place of the first term that it cannot write.
+    /// [`InferError::TermText`] that names the location of the first term that it cannot write.
     pub fn check_glossary(&self, glossary: &Glossary) -> Result<()> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {
             let named = |error| match error {
                 InferError::TermText { term, written, .. } => {
-                    InferError::TermText { place: Some(entry.place.clone()), term, written }
+                    InferError::TermText { location: Some(entry.location.clone()), term, written }
                 }
                 error => error,
             };
@@ -127,7 +127,7 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
         true => Ok(phrases),
         false => {
             let written = tokenizer.decode(&alone);
-            Err(InferError::TermText { place: None, term: text.into(), written })
+            Err(InferError::TermText { location: None, term: text.into(), written })
         }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_text_that_no_tokens_write_is_refused() {
         let error = phrases(&tokenizer(), "a\u{1}b").unwrap_err();
-        assert!(matches!(error, InferError::TermText { place: None, .. }), "{error}");
+        assert!(matches!(error, InferError::TermText { location: None, .. }), "{error}");
         assert!(error.to_string().contains(r#""ab""#), "{error}");
     }
 

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::found::Results;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::results::Results;
 use crate::error::{InferError, Result, until_error};
-use crate::hypothesis::{Hypothesis, Translation, text_of};
+use crate::hypothesis::{Alternative, FinishReason, Hypothesis, Translation, one_line};
 use crate::ids::check_lengths;
 use crate::search::{Request, check, search_counting};
 
@@ -71,7 +71,8 @@ impl Translator {
         requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>> {
-        Ok(self.texts_of(self.translate_ids(requests, options)?))
+        let found = self.translate_ids(requests, options)?.into_iter();
+        Ok(found.map(|hypotheses| Translation::new(self.alternatives(hypotheses))).collect())
     }
 
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
@@ -107,12 +108,17 @@ impl Translator {
 
     /// The text of a hypothesis, on one line.
     pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
-        text_of(hypothesis, &self.tokenizers.target)
+        if let Some(text) = &hypothesis.memory {
+            return one_line(text);
+        }
+        let text = self.tokenizers.target.decode_copying(&hypothesis.tokens, &hypothesis.copies);
+        if hypothesis.is_raised { one_line(&text).to_uppercase() } else { one_line(&text) }
     }
 
-    pub(super) fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {
-        let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
-        hypotheses.into_iter().map(decode).collect()
+    /// `hypotheses` with their texts.
+    pub fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
+        let text = |hypothesis| Alternative { text: self.text_of(&hypothesis), hypothesis };
+        hypotheses.into_iter().map(text).collect()
     }
 
     /// Gives each request its languages, cuts texts that are too long, and lists the tokens that
@@ -172,7 +178,8 @@ impl Translator {
         found.make_distinct();
         for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some(text) = memory {
-                *found = vec![Hypothesis::from_memory(text.clone())];
+                let (memory, finish) = (Some(text.clone()), FinishReason::Memory);
+                *found = vec![Hypothesis { memory, finish, ..Hypothesis::empty() }];
             }
         }
         Ok(found.all)

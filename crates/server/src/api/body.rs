@@ -259,14 +259,14 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Deserialize, utoipa::ToSchema)]
-    struct Asked {
+    struct TextsRequest {
         q: Texts,
         #[serde(default, deserialize_with = "number")]
         alternatives: Option<usize>,
         api_key: Option<String>,
     }
 
-    fn form(query: &str, sent: &[u8]) -> Result<Asked, ApiError> {
+    fn form(query: &str, sent: &[u8]) -> Result<TextsRequest, ApiError> {
         let mut request = Request::new(axum::body::Body::empty());
         *request.uri_mut() = format!("/?{query}").parse().unwrap();
         let (head, _) = request.into_parts();
@@ -275,7 +275,7 @@ mod tests {
         read_form(parts, 10, true)
     }
 
-    fn texts(asked: Asked) -> (Vec<String>, bool) {
+    fn texts(asked: TextsRequest) -> (Vec<String>, bool) {
         asked.q.into_list()
     }
 
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_field() {
-        let json = |body: &[u8]| read_json::<Asked>(body, false).map(drop).unwrap_err();
+        let json = |body: &[u8]| read_json::<TextsRequest>(body, false).map(drop).unwrap_err();
         let error = json(br#"{"q": "a", "alternatives": -1}"#);
         assert!(format!("{error:?}").contains(r#"Some("alternatives")"#), "{error:?}");
         for body in [&b"{"[..], b"[]", b"{} x", b"\xff", br#"{"q": 3}"#, b"", b"null"] {
@@ -349,8 +349,8 @@ mod tests {
             let body = format!(r#"{{"q": "a", "{name}": 1}}"#);
             let sent = format!("q=a&{name}=1");
             for error in [
-                read_json::<Asked>(body.as_bytes(), true).unwrap_err(),
-                read_json::<Asked>(body.as_bytes(), false).unwrap_err(),
+                read_json::<TextsRequest>(body.as_bytes(), true).unwrap_err(),
+                read_json::<TextsRequest>(body.as_bytes(), false).unwrap_err(),
                 form("", sent.as_bytes()).unwrap_err(),
                 form(&sent, b"").unwrap_err(),
             ] {
@@ -363,8 +363,8 @@ mod tests {
         // LibreTranslate's clients send fields that we do not have.
         for name in ["secret", "s", "lang", "source", "x".repeat(99).as_str()] {
             let body = format!(r#"{{"q": "a", "{name}": {{"a": [1]}}}}"#);
-            read_json::<Asked>(body.as_bytes(), true).unwrap();
-            let error = read_json::<Asked>(body.as_bytes(), false).unwrap_err();
+            read_json::<TextsRequest>(body.as_bytes(), true).unwrap();
+            let error = read_json::<TextsRequest>(body.as_bytes(), false).unwrap_err();
             let text = format!("{error:?}");
             assert!(text.contains("is unknown\"") && text.contains("alternatives"), "{text}");
         }

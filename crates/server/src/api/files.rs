@@ -18,9 +18,9 @@ use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
-use crate::kept::{FileState, KeptFile};
 use crate::language::LanguagePair;
 use crate::sender::Share;
+use crate::store::{FileState, KeptFile};
 
 /// The answer to `/translate_file`.
 #[derive(Debug, Serialize, ToSchema)]

@@ -24,12 +24,12 @@ use ipnet::IpNet;
 
 use self::error::{ApiError, Result};
 use crate::cache::Cache;
-use crate::kept::{KeptFile, KeptGlossary, Store};
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room, Sender, Share};
 use crate::settings::Limits;
+use crate::store::{KeptFile, KeptGlossary, Store};
 
 /// The language code that asks for detection.
 pub(crate) const AUTO: &str = "auto";

@@ -133,27 +133,27 @@ impl Client {
             pairs().find(|pair| pair.source == code && target.is_none_or(|it| pair.target == it))
         };
         let mut asked = BTreeMap::<_, Vec<(usize, &str)>>::new();
-        for (place, text) in texts.iter().enumerate().filter(|_| self.models.fit()) {
+        for (index, text) in texts.iter().enumerate().filter(|_| self.models.fit()) {
             let is_said = text.codes.iter().all(|code| into(code).is_some());
             let by = |code: &str| if is_said { into(code) } else { from(code) };
             let models = text.codes.iter().filter_map(|code| Some((by(code)?, code)));
             for (pair, code) in models.clone().filter(|_| models.clone().count() > 1) {
-                asked.entry((pair, is_said)).or_default().push((place, code));
+                asked.entry((pair, is_said)).or_default().push((index, code));
             }
         }
         let mut scores = vec![Vec::<(f64, &str)>::new(); texts.len()];
         let choice = Choice { beam: Some(1), alpha: Some(1000), n_best: 1 };
-        for ((pair, is_said), places) in asked {
-            let work = |&(place, _): &(usize, &str)| {
-                let text: String = texts[place].words.chars().take(MOST_CHARACTERS).collect();
+        for ((pair, is_said), indices) in asked {
+            let work = |&(index, _): &(usize, &str)| {
+                let text: String = texts[index].words.chars().take(MOST_CHARACTERS).collect();
                 let prefix = if is_said { text.clone() } else { String::new() };
                 Work { text, prefix, ..Work::default() }
             };
             let path = self.path(pair, choice, Vec::new()).await?;
-            let all = path.sentences(places.iter().map(work).collect()).await?;
-            for ((place, code), found) in places.into_iter().zip(all) {
+            let all = path.sentences(indices.iter().map(work).collect()).await?;
+            for ((index, code), found) in indices.into_iter().zip(all) {
                 let stays = if Some(code) == target { STAYS } else { 0.0 };
-                scores[place].extend(found.first().map(|best| (best.score - stays, code)));
+                scores[index].extend(found.first().map(|best| (best.score - stays, code)));
             }
         }
         let best = |scores: Vec<(f64, &str)>| {

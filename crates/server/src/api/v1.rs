@@ -230,12 +230,12 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
     let scored = |candidate: Candidate| {
         let Candidate { text, score, links, doubts, confidence, is_second, is_known } = candidate;
         let targets = character_offsets(&text);
-        let place = |places: &[usize], range: std::ops::Range<usize>| {
-            [places[range.start], places[range.end]]
+        let range_of = |offsets: &[usize], range: std::ops::Range<usize>| {
+            [offsets[range.start], offsets[range.end]]
         };
         let links = links.into_iter().map(|link| LinkedPlaces {
-            source: place(&sources, link.source),
-            target: place(&targets, link.target),
+            source: range_of(&sources, link.source),
+            target: range_of(&targets, link.target),
         });
         let (links, second_search, memory) = (links.collect(), is_second, is_known);
         ScoredTranslation { links, score, text, doubts, confidence, second_search, memory }

@@ -153,9 +153,9 @@ fn priced(
     choice: Choice,
     waits: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
-    let priced = |(place, work): (usize, Work)| {
+    let priced = |(index, work): (usize, Work)| {
         waits.or_end();
-        Ok(Item { place, job: engine.prepare(work, choice)? })
+        Ok(Item { index, job: engine.prepare(work, choice)? })
     };
     let mut items: Vec<Item> =
         work.into_iter().enumerate().map(priced).collect::<Result<_, _>>()?;

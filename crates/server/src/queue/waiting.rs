@@ -88,7 +88,7 @@ pub(super) struct State {
 
 /// A waiting sentence, with its index in the request.
 pub(super) struct Item {
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) job: Job,
 }
 
@@ -120,9 +120,9 @@ impl WaitingRequest {
     }
 
     fn take(&mut self) -> (u64, Sentence) {
-        let Item { place, job } = self.items.pop_front().expect("one with sentences");
+        let Item { index, job } = self.items.pop_front().expect("one with sentences");
         let (gathered, left) = (self.gathered.clone(), self.left.clone());
-        (job.cost as u64, Sentence { place, job, gathered, left })
+        (job.cost as u64, Sentence { index, job, gathered, left })
     }
 }
 
@@ -159,7 +159,7 @@ impl PartialAnswer {
 
 /// A sentence that is being translated, and the request to which its translation belongs.
 pub(super) struct Sentence {
-    place: usize,
+    index: usize,
     pub(super) job: Job,
     pub(super) gathered: Arc<Mutex<PartialAnswer>>,
     pub(super) left: Arc<AtomicBool>,
@@ -262,7 +262,7 @@ impl State {
 pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
         let mut gathered = locked(&taken.gathered);
-        gathered.answers[taken.place] = candidates;
+        gathered.answers[taken.index] = candidates;
         gathered.done(1);
     }
 }
@@ -293,7 +293,7 @@ mod tests {
     ) -> Arc<AtomicBool> {
         let work = Work { text: name.into(), ..Work::default() };
         let item =
-            |(place, &cost)| Item { place, job: Job { work: work.clone(), cost, request: None } };
+            |(index, &cost)| Item { index, job: Job { work: work.clone(), cost, request: None } };
         let left = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
         let items = costs.iter().enumerate().map(item).collect();
@@ -377,7 +377,7 @@ mod tests {
         let mut state = State::default();
         let (reply, mut answer) = oneshot::channel();
         let item =
-            |place| Item { place, job: Job { work: Work::default(), cost: 300, request: None } };
+            |index| Item { index, job: Job { work: Work::default(), cost: 300, request: None } };
         let items = (0..3).map(item).collect();
         let request = WaitingRequest::new(choice(1), items, Arc::default(), reply);
         state.put(&Sender::Key("one".into()), request);

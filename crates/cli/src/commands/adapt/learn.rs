@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_model_of_another_program_learns_without_dropout_in_small_steps() {
-        let own = of_model(&json!({"model": {"d_model": 256}}));
-        assert_eq!(own, ["schedule.peak=0.0005"]);
+        let settings = of_model(&json!({"model": {"d_model": 256}}));
+        assert_eq!(settings, ["schedule.peak=0.0005"]);
         let conventions = json!({"decoder_start": "zero"});
         let other = of_model(&json!({"model": {"d_model": 512, "conventions": conventions}}));
         assert_eq!(other[0], "schedule.peak=2.5e-5");

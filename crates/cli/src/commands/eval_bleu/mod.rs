@@ -328,7 +328,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     let (found, failure) = translator.translate_ids_until_error(requests, &options, &done);
     failure.map_or(Ok(()), Err).with_context(|| path.display().to_string())?;
     let best: Vec<Hypothesis> = found.into_iter().map(|mut all| all.swap_remove(0)).collect();
-    let texts: Vec<String> = best.iter().map(|own| translator.text_of(own)).collect();
+    let texts: Vec<String> = best.iter().map(|hypothesis| translator.text_of(hypothesis)).collect();
     if let Some(mut output) = output {
         texts.iter().try_for_each(|text| output.line(text))?;
         output.flush()?;

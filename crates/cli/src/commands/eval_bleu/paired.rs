@@ -102,10 +102,10 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
 
 /// Prints what sacreBLEU prints for `--format json`: an object for each system.
 pub fn print_json(names: &[String], all: &[Comparison]) -> Result<()> {
-    let object = |(place, name): (usize, &String)| {
+    let object = |(index, name): (usize, &String)| {
         let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);
         for comparison in all {
-            let (score, confidence, p_value) = comparison.sides()[place];
+            let (score, confidence, p_value) = comparison.sides()[index];
             let [mean, ci] = [confidence.map(|c| c.mean), confidence.map(|c| c.interval)];
             let value = json!({"score": score, "p_value": p_value, "mean": mean, "ci": ci});
             object.insert(comparison.name.clone(), value);

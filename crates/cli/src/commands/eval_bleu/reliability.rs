@@ -66,7 +66,8 @@ impl RatedTranslations {
                 model.display()
             )
         };
-        let good = self.good.iter().map(|(own, quality)| (calibration.confidence(own), quality));
+        let good =
+            self.good.iter().map(|(found, quality)| (calibration.confidence(found), quality));
         let all: Vec<_> = good.chain(self.doubted.iter().map(|quality| (0.0, quality))).collect();
         let mut parts = [(0, 0.0, 0.0); PARTS];
         for &(confidence, quality) in &all {

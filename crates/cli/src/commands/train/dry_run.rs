@@ -130,10 +130,10 @@ pub(super) fn rehearse(
     corpora: &Corpora,
     devices: &[Device],
 ) -> Result<Rehearsal> {
-    let place = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
+    let folder = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
     guarded("choose a smaller training.budget", || {
         let (config, quiet) = (config.clone(), Verbosity::Quiet);
-        let learner = Learner::new(config, corpora, place.path(), RunMode::New, quiet, devices)?;
+        let learner = Learner::new(config, corpora, folder.path(), RunMode::New, quiet, devices)?;
         Ok(learner.rehearse(MEASURED)?)
     })
 }

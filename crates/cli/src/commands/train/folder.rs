@@ -33,7 +33,7 @@ fn free(runs: &Path, name: &str) -> PathBuf {
 fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     let is_called_so = |folder: &Path| {
         let Some(name) = name else { return true };
-        let rest = folder.file_name().and_then(|own| own.to_str()?.strip_prefix(name));
+        let rest = folder.file_name().and_then(|found| found.to_str()?.strip_prefix(name));
         rest.is_some_and(|rest| rest.is_empty() || is_number(rest))
     };
     let folders = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());

@@ -171,8 +171,8 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
 
 /// The configuration file: that of `--config`, otherwise the one of the run that is resumed.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
-    let own = || Some(folder.join("config.toml")).filter(|path| path.exists());
-    args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| own()))
+    let of_run = || Some(folder.join("config.toml")).filter(|path| path.exists());
+    args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))
 }
 
 /// The settings of the command line over those of `file`, and the embedded corpus if neither names

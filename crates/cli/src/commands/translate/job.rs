@@ -86,7 +86,10 @@ impl Job<'_> {
         (number, source): (usize, &str),
         hypotheses: Vec<Hypothesis>,
     ) -> Result<Vec<Doubt>> {
-        let all = self.alternatives(hypotheses);
+        // A program that counts lines stays in step where the search found fewer than `--nbest`.
+        let mut all = self.translator.alternatives(hypotheses);
+        let last = all.last().expect("a search returns at least one hypothesis").clone();
+        all.resize(self.args.nbest.unwrap_or(1), last);
         let Alternative { text, hypothesis } = &all[0];
         let doubts = doubts(source, text);
         if self.args.json {
@@ -116,17 +119,6 @@ impl Job<'_> {
             }
         }
         Ok(doubts)
-    }
-
-    /// `hypotheses` with their texts: one, or as many as `--nbest` says. If the search found fewer,
-    /// the last one is repeated, so that a program that counts lines stays in step.
-    fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
-        let text = |hypothesis: &Hypothesis| self.translator.text_of(hypothesis);
-        let alternative = |it: Hypothesis| Alternative { text: text(&it), hypothesis: it };
-        let mut all: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
-        let last = all.last().expect("a search returns at least one hypothesis").clone();
-        all.resize(self.args.nbest.unwrap_or(1), last);
-        all
     }
 }
 

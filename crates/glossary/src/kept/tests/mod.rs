@@ -106,10 +106,10 @@ fn a_text_with_a_part_has_a_sign_of_it() {
 fn a_short_name_is_not_found_in_a_word() {
     let source = "`a` a cat `a`";
     let parts = [1..2, 4..5, 11..12];
-    assert_eq!(places(source, &parts, "a cat at a a"), Some(vec![0..1, 9..10, 11..12]));
-    assert_eq!(places(source, &parts, "a cat at a"), None);
-    assert_eq!(places(source, &parts, "a a cat a a"), None);
-    assert_eq!(places("猫`a` b", &[4..5, 7..8], "猫a猫 b"), Some(vec![3..4, 8..9]));
+    assert_eq!(positions(source, &parts, "a cat at a a"), Some(vec![0..1, 9..10, 11..12]));
+    assert_eq!(positions(source, &parts, "a cat at a"), None);
+    assert_eq!(positions(source, &parts, "a a cat a a"), None);
+    assert_eq!(positions("猫`a` b", &[4..5, 7..8], "猫a猫 b"), Some(vec![3..4, 8..9]));
 }
 
 #[test]

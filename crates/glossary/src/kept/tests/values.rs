@@ -21,8 +21,9 @@ fn a_value_is_the_same_in_every_language_and_no_other() {
     let all = of_babel();
     for (value, texts) in &all {
         for (other, translations) in &all {
-            for (text, translation) in
-                texts.iter().flat_map(|text| translations.iter().map(move |own| (text, own)))
+            for (text, translation) in texts
+                .iter()
+                .flat_map(|text| translations.iter().map(move |translation| (text, translation)))
             {
                 let stays = numbers_stay(
                     &format!("Das kostet {text} Euro."),

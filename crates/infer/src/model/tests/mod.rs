@@ -135,3 +135,10 @@ fn pairs_that_cannot_be_scored_are_refused() {
         }
     ));
 }
+
+#[test]
+fn a_union_says_where_each_list_is() {
+    let (all, columns) = super::union(&[&[1, 7], &[7, 8], &[]], 9);
+    assert_eq!(all, [1, 7, 8]);
+    assert_eq!(columns, [vec![0, 1], vec![1, 2], vec![]]);
+}

@@ -5,12 +5,12 @@
 //! word that it replaces ([`place`]), and the search goes on after it. The search itself knows
 //! nothing of terms.
 
-mod place;
+mod after_term;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) use place::{AfterTerm, after_term};
+pub(super) use after_term::{AfterTerm, after_term};
 
 /// The terms that a translation has to contain.
 ///

@@ -16,7 +16,7 @@ use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
-use crate::kept::{FileState, KeptFile};
+use crate::store::{FileState, KeptFile};
 
 /// A request that begins the translation of a document.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -21,8 +21,8 @@ use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
 use crate::compute::{Cancel, compute};
-use crate::kept::KeptGlossary;
 use crate::language::LanguagePair;
+use crate::store::KeptGlossary;
 
 /// The factor by which a pair of languages here may have more terms than the glossary of a request,
 /// because they are read once.

@@ -8,9 +8,9 @@ use burnformer_glossary::{
 };
 use rayon::prelude::*;
 
-use super::found::{Results, is_loop, sort};
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::results::{Results, is_loop, sort};
 use super::score::TargetScore;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, Terms, check};

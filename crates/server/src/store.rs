@@ -128,8 +128,8 @@ impl<T: Clone> Store<T> {
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
         let inner = locked(&self.inner);
-        let own = inner.values.iter().filter(|(_, stored)| stored.room.sender == *sender);
-        own.map(|(id, stored)| (id.clone(), stored.value.clone())).collect()
+        let of_sender = inner.values.iter().filter(|(_, stored)| stored.room.sender == *sender);
+        of_sender.map(|(id, stored)| (id.clone(), stored.value.clone())).collect()
     }
 
     /// Forgets the value of this identifier.
