@@ -37,7 +37,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 /** A heat map of rows from −1 to 1: above zero in one colour, below in another. */
 export function heat(rows, label) {
-  const canvas = make("canvas", { width: rows[0].length, height: rows.length, role: "img", "aria-label": label });
+  const canvas = make("canvas", { width: rows[0].length, height: rows.length, role: "img", "aria-label": label, ariaHidden: String(!label) });
   const brush = canvas.getContext("2d");
   const [above, below] = [colour("--accent"), colour("--below")];
   rows.forEach((row, y) => row.forEach((value, x) => {
@@ -53,7 +53,7 @@ export function bars(rows, most, digits = 3) {
   const body = rows.map(([name, ...values]) => make("tr", {}, make("th", { scope: "row" }, name),
     ...values.map((value, i) => {
       const bar = make("span", { className: `bar bar${i}` });
-      bar.style.width = `${Math.max(0, Math.min(1, value / most)) * 6}rem`;
+      bar.style.setProperty("--share", String(Math.max(0, Math.min(1, value / most))));
       return make("td", {}, bar, ` ${number(value, digits)}`);
     })));
   return make("tbody", {}, ...body);

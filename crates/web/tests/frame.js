@@ -40,7 +40,9 @@ async function looked() {
   }
   const unnamed = [...page().querySelectorAll("select, textarea, input, button, output")]
     .filter((it) => !it.textContent.trim() && !it.labels?.[0]?.textContent.trim());
-  log(`without a label: ${unnamed.map((it) => it.id).join(" ")}`);
+  const named = (it) => it.ariaLabel || page().getElementById(it.getAttribute("aria-labelledby"))?.textContent.trim();
+  const drawn = [...page().querySelectorAll("canvas, svg, table, div[tabindex]")].filter((it) => it.ariaHidden !== "true" && !named(it));
+  log(`without a label: ${[...unnamed, ...drawn].map((it) => it.id || it.outerHTML).join(" ")}`);
   const faint = [...page().querySelectorAll("h1, p, label, select, textarea, output, button")].filter((it) => contrast(it) < 4.5);
   log(`too faint: ${faint.map((it) => it.outerHTML).join(" ")}`);
 }
