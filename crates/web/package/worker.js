@@ -28,6 +28,12 @@ function forDocuments() {
   return documents;
 }
 
+/** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
+async function hashOf(bytes) {
+  const hash = await globalThis.crypto?.subtle?.digest("SHA-256", bytes).catch(() => null);
+  return hash ? Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
+}
+
 /** The languages of the model; none of one that has to be told them. */
 function languages() {
   try {
@@ -41,7 +47,7 @@ const methods = {
   async load({ name, files, compute }) {
     await init(await wasm("burnformer_web"));
     const all = new Files(name);
-    for (const [file, bytes] of files) all.add(file, bytes);
+    for (const [file, bytes] of files) all.add(file, bytes, await hashOf(bytes));
     model = new Model(all, compute);
   },
   translate: ({ texts, options }) => model.translate(texts, options),

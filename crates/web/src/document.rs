@@ -54,10 +54,9 @@ impl Document {
     /// If there are more or fewer translations than sentences.
     pub fn accept(&mut self, translations: &str) -> Result<(), JsError> {
         let given: Vec<(String, Vec<[[usize; 2]; 2]>)> = serde_json::from_str(translations)?;
-        let range = |[start, end]: [usize; 2]| start..end;
-        let link = |[source, target]: [[usize; 2]; 2]| Link {
-            source: range(source),
-            target: range(target),
+        let link = |sides: [[usize; 2]; 2]| {
+            let [source, target] = sides.map(|[start, end]| start..end);
+            Link { source, target }
         };
         let links = |all: Vec<_>| all.into_iter().map(link).collect();
         let translated = |(text, all)| Translated { text, links: links(all) };

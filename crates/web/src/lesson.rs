@@ -1,8 +1,6 @@
 //! The paper, trained: a small Transformer that learns to write sequences backwards, or to
 //! translate a text.
 
-use std::error::Error;
-
 use burn::tensor::Device;
 use burnformer_core::{
     Model, ModelConfig, Parameters, PositionalEncodingConfig, RandomKey, TargetSublayer,
@@ -16,7 +14,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::paper::{attention, tables};
-use crate::said;
+use crate::{Result, said};
 
 /// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
 const FIRST: usize = 4;
@@ -88,7 +86,7 @@ impl Lesson {
 }
 
 impl Lesson {
-    fn begin(choices: &str) -> Result<Self, Box<dyn Error>> {
+    fn begin(choices: &str) -> Result<Self> {
         let choices: Choices = serde_json::from_str(choices)?;
         choices.check()?;
         let device = Device::flex().autodiff();
@@ -119,7 +117,7 @@ impl Lesson {
         json!({"step": self.step, "rate": rate, "loss": loss, "nll": nll, "norm": read.norm})
     }
 
-    fn judged(&self) -> Result<Value, Box<dyn Error>> {
+    fn judged(&self) -> Result<Value> {
         let (model, eos) = (self.model.valid(), self.config.tokens().eos);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let pairs = match self.choices.text.get(..JUDGED) {

@@ -35,9 +35,13 @@ fn start() {
     std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&panic.to_string())));
 }
 
+/// The result of what a page asks for.
+#[cfg(feature = "translator")]
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
 /// The result with its error as a page gets it.
 #[cfg(feature = "translator")]
-fn said<T>(result: Result<T, Box<dyn std::error::Error>>) -> Result<T, JsError> {
+fn said<T>(result: Result<T>) -> Result<T, JsError> {
     result.map_err(|error| JsError::new(&error.to_string()))
 }
 

@@ -1,12 +1,13 @@
 //! The options of a translation, as a page gives them.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::Arc;
 
 use burnformer_infer::{Glossary, LongSources, SearchSettings, TranslateOptions, Translator};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::Result;
 
 /// Options by the names that the program and Python give them.
 #[derive(Default, Deserialize)]
@@ -31,7 +32,7 @@ impl Options {
     ///
     /// # Errors
     /// An unknown name, a value of another type or out of its range.
-    pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions, Box<dyn Error>> {
+    pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         let mut options = translator.options();
         options.search = searched(&options.search, &self.search)?;
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
@@ -51,10 +52,7 @@ impl Options {
 
 /// The settings of the search: the model's, with the values of `asked` in their place. A beam that
 /// is not given is at least as wide as the number of alternatives.
-pub fn searched(
-    of_model: &SearchSettings,
-    asked: &Map<String, Value>,
-) -> Result<SearchSettings, Box<dyn Error>> {
+pub fn searched(of_model: &SearchSettings, asked: &Map<String, Value>) -> Result<SearchSettings> {
     let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
     let mut fields = serde_json::to_value(of_model)?;
     for (name, value) in asked {

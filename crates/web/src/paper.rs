@@ -1,7 +1,6 @@
 //! The paper, seen: one translation, with all that the model and the search computed for it.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::{Device, Tensor, TensorData};
@@ -19,7 +18,7 @@ use serde_json::{Map, Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::options::searched;
-use crate::{Files, said};
+use crate::{Files, Result, said};
 
 /// The largest number of tokens of either side: tables grow with the square of them.
 const LONGEST: usize = 60;
@@ -69,7 +68,7 @@ impl Paper {
 }
 
 impl Paper {
-    fn load(files: &ModelFiles) -> Result<Self, Box<dyn Error>> {
+    fn load(files: &ModelFiles) -> Result<Self> {
         let translator = Translator::load_from(files, &Device::flex(), None)?;
         let (config, model) = model_dir::load(files, &Device::flex())?;
         let (name, architecture) = (files.name.display(), config.architecture());
@@ -79,7 +78,7 @@ impl Paper {
         Ok(Self { translator, config, model })
     }
 
-    fn answer(&self, text: &str, question: &str) -> Result<Value, Box<dyn Error>> {
+    fn answer(&self, text: &str, question: &str) -> Result<Value> {
         let Question { search: asked, off, temperature } = serde_json::from_str(question)?;
         if !(0.01..=100.0).contains(&temperature) {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());

@@ -1,6 +1,5 @@
 //! The translator: a model directory from memory, and its translations in JSON.
 
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::options::Options;
-use crate::said;
+use crate::{Result, said};
 
 /// The file of a model directory with the shortlist that came with an imported model.
 const SHORTLIST: &str = "shortlist.safetensors";
@@ -30,8 +29,9 @@ impl Files {
         Self(ModelFiles { name: PathBuf::from(name), ..ModelFiles::default() })
     }
 
-    /// Adds a file by its name in the folder.
-    pub fn add(&mut self, name: String, bytes: Vec<u8>) {
+    /// Adds a file by its name in the folder, with its SHA-256 if the browser has computed it.
+    pub fn add(&mut self, name: String, bytes: Vec<u8>, hash: Option<String>) {
+        self.0.hashes.extend(hash.map(|hash| (name.clone(), hash)));
         self.0.contents.insert(name, bytes);
     }
 }
@@ -83,7 +83,7 @@ impl Model {
 }
 
 impl Model {
-    fn load(files: &ModelFiles, compute: Option<String>) -> Result<Self, Box<dyn Error>> {
+    fn load(files: &ModelFiles, compute: Option<String>) -> Result<Self> {
         let compute = compute.map(|name| serde_json::from_value::<ComputeType>(name.into()));
         let translator = Translator::load_from(files, &Device::flex(), compute.transpose()?)?;
         let path = files.name.join(SHORTLIST);
@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// The options, and whether alignments are asked for.
-    fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool), Box<dyn Error>> {
+    fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool)> {
         let options: Options = serde_json::from_str(options)?;
         let has_alignment = options.alignment;
         let shortlist = self.shortlist.clone().filter(|_| options.shortlist != Some(false));
@@ -102,12 +102,12 @@ impl Model {
         Ok((TranslateOptions { shortlist, ..options }, has_alignment))
     }
 
-    fn results(&self, texts: &[String], options: &str) -> Result<String, Box<dyn Error>> {
+    fn results(&self, texts: &[String], options: &str) -> Result<String> {
         let (options, has_alignment) = self.resolved(options)?;
         let translations = self.translator.translate(texts, &options)?;
         let all = texts.iter().zip(&translations);
         let all = all.map(|(source, translation)| self.result(source, translation, has_alignment));
-        Ok(Value::from(all.collect::<Result<Vec<Value>, _>>()?).to_string())
+        Ok(Value::from(all.collect::<Result<Vec<Value>>>()?).to_string())
     }
 
     /// A translation in JSON. Its alignment counts bytes.
@@ -116,7 +116,7 @@ impl Model {
         source: &str,
         translation: &Translation,
         has_alignment: bool,
-    ) -> Result<Value, Box<dyn Error>> {
+    ) -> Result<Value> {
         let Translation { text, n_best, .. } = translation;
         let doubts = doubts(source, text);
         let mut value = json!({
@@ -154,7 +154,7 @@ pub(crate) mod tests {
             (path.file_name().unwrap().display().to_string(), std::fs::read(&path).unwrap())
         };
         let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
-        ModelFiles { name: "de-en".into(), contents }
+        ModelFiles { name: "de-en".into(), contents, ..ModelFiles::default() }
     }
 
     /// The files with this shortlist, and its hash in their manifest.

@@ -15,6 +15,9 @@ pub struct ModelFiles {
     pub name: PathBuf,
     /// The content of each file by its name.
     pub contents: BTreeMap<String, Vec<u8>>,
+    /// The SHA-256 of files by their names, in hexadecimal, as far as it was computed before: a
+    /// browser does that faster.
+    pub hashes: BTreeMap<String, String>,
 }
 
 /// The files of a model directory. Functions that read one take a path or [`ModelFiles`].
@@ -66,6 +69,12 @@ impl<'a> Source<'a> {
                 Ok((Box::new(&**bytes), bytes.len() as u64))
             }
         }
+    }
+
+    /// The hash of a file in memory, if it was computed before.
+    pub(super) fn hash(self, name: &str) -> Option<&'a String> {
+        let Self::Memory(files) = self else { return None };
+        files.hashes.get(name)
     }
 
     /// Checks that a file is inside the directory, as every file in memory is.

@@ -5,6 +5,7 @@ use super::*;
 use crate::TransformerConfig;
 use crate::context::Mode;
 use burn::tensor::{Int, Tensor};
+use sha2::{Digest, Sha256};
 
 struct Folder(tempfile::TempDir);
 
@@ -269,7 +270,21 @@ fn in_memory(folder: &Path) -> ModelFiles {
     let file = |path: PathBuf| {
         (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())
     };
-    ModelFiles { name: folder.into(), contents: entries.map(file).collect() }
+    let contents = entries.map(file).collect();
+    ModelFiles { name: folder.into(), contents, ..ModelFiles::default() }
+}
+
+#[test]
+fn a_hash_that_was_computed_before_has_to_be_the_one_of_the_manifest() {
+    let folder = Folder::with_model();
+    for name in [CONFIG, WEIGHTS] {
+        let mut files = in_memory(folder.path());
+        let hash = format!("{:x}", Sha256::digest(&files.contents[name]));
+        files.hashes.insert(name.into(), hash.clone());
+        assert_eq!(loaded(&files), loaded(folder.path()));
+        files.hashes.insert(name.into(), hash.replace(&hash[..1], "x"));
+        assert!(loaded(&files).unwrap_err().contains("hash"), "{name}");
+    }
 }
 
 /// The parameters, or the message of the error.

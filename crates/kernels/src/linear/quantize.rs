@@ -51,13 +51,12 @@ vectorised! {
 vectorised! {
     /// Writes `row` as [`QuantizedRows`] has it to `values`, and returns its scale.
     pub(crate) fn quantize_weight(row: &[f32], values: &mut [i8]) -> f32 {
-        let (pairs, rest) = row.as_chunks::<2>();
-        let mean = |[a, b]: &[f32; 2]| {
-            f32::max(a.max(0.0) / 2.0 + b.max(0.0) / 2.0, -(a.min(0.0) / 2.0 + b.min(0.0) / 2.0))
-        };
-        let largest = pairs.iter().map(mean).fold(magnitude(rest) / 2.0, f32::max);
-        let largest = if magnitude(row).is_finite() { largest } else { f32::NAN };
-        let scale = write(row, values, largest, LARGEST_MEAN);
+        // Of two numbers of different signs, the larger one alone counts. As integers, magnitudes
+        // are compared in vectors on every processor.
+        let mean = |[a, b]: &[f32; 2]| (a / 2.0 + b / 2.0).abs().to_bits();
+        let largest = row.as_chunks::<2>().0.iter().map(mean).fold(0, u32::max);
+        let largest = largest.max((magnitude(row) / 2.0).abs().to_bits());
+        let scale = write(row, values, f32::from_bits(largest), LARGEST_MEAN);
         // Two halves that were both rounded away from 0 exceed the sum by 1.
         for [a, b] in values.as_chunks_mut::<2>().0 {
             let sum = i16::from(*a) + i16::from(*b);
