@@ -51,8 +51,8 @@ vectorised! {
 vectorised! {
     /// Writes `row` as [`QuantizedRows`] has it to `values`, and returns its scale.
     pub(crate) fn quantize_weight(row: &[f32], values: &mut [i8]) -> f32 {
-        // Of two numbers of different signs, the larger one alone counts. As integers, magnitudes
-        // are compared in vectors on every processor.
+        // If the signs differ, the larger number alone counts. As integers, magnitudes are compared
+        // in vectors on every processor.
         let mean = |[a, b]: &[f32; 2]| (a / 2.0 + b / 2.0).abs().to_bits();
         let largest = row.as_chunks::<2>().0.iter().map(mean).fold(0, u32::max);
         let largest = largest.max((magnitude(row) / 2.0).abs().to_bits());
