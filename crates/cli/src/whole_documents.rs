@@ -1,7 +1,28 @@
 //! Documents, translated by a model.
 
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Context;
+use burnformer_data::corpus::open_bytes;
 use burnformer_documents::{Document, PendingSentence, Translated, WholeFile};
 use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translation, Translator};
+
+use crate::output::say;
+
+/// Reads the file `path` of the format `kind`, and says its encoding if it is not UTF-8.
+///
+/// # Errors
+/// If it cannot be read or is broken.
+pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
+    let (name, mut bytes) = (path.display(), Vec::new());
+    open_bytes(path)?.read_to_end(&mut bytes).with_context(|| name.to_string())?;
+    let file = WholeFile::read(bytes, kind).with_context(|| name.to_string())?;
+    if let Some(encoding) = file.encoding() {
+        say(format_args!("{name}: is not UTF-8, and is read and written as {encoding}"));
+    }
+    Ok(file)
+}
 
 /// The bytes of `file`, translated. It is split into sentences by the abbreviations of `language`,
 /// such as `de`; English if there is none. Sentences that are too long for the model are cut at

@@ -106,9 +106,7 @@ impl Atom {
 impl Node {
     /// Returns whether it is a link of HTML or Markdown around text.
     pub(crate) fn is_link(&self) -> bool {
-        let Kind::Element { open, .. } = &self.kind else {
-            return false;
-        };
+        let Kind::Element { open, .. } = &self.kind else { return false };
         let name = open.get(..3).map(str::to_ascii_lowercase);
         open == "[" || name.is_some_and(|name| name == "<a>" || name == "<a " || name == "<a\n")
     }

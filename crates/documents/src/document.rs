@@ -191,8 +191,7 @@ impl Document {
         };
         let mut parts: Vec<String> = self.pieces.iter().map(write).collect();
         self.keep_shape(&mut parts);
-        let is_plain = self.messages.is_empty();
-        let out = if is_plain { parts.concat() } else { self.written_catalogue() };
+        let out = if self.messages.is_empty() { parts.concat() } else { self.written_catalogue() };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
             Some(written(block, source))
@@ -204,8 +203,7 @@ impl Document {
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
                 .collect(),
         };
-        let mark = self.byte_order_mark.then_some(BYTE_ORDER_MARK);
-        mark.into_iter().chain(out.chars()).collect()
+        self.byte_order_mark.then_some(BYTE_ORDER_MARK).into_iter().chain(out.chars()).collect()
     }
 
     /// The catalogue with the translations of its messages.
@@ -273,8 +271,7 @@ impl Reader<'_> {
 
     /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
     fn prepare(&self, block: &mut Block, depth: usize) {
-        let borders = block.borders();
-        let messages = find_atoms(&block.text, &borders, &mut block.atoms);
+        let messages = find_atoms(&block.text, &block.borders(), &mut block.atoms);
         if depth < message::DEEPEST {
             message::find_arms(block, self.target.as_ref(), depth);
         }
@@ -319,9 +316,7 @@ fn divides_words(block: &Block, range: &Span, borders: &[usize]) -> bool {
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
     let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
-    let (Some(first), Some(last)) = (first, last) else {
-        return false;
-    };
+    let (Some(first), Some(last)) = (first, last) else { return false };
     let next = borders.partition_point(|&border| border <= first);
     borders.get(next).is_some_and(|&border| border <= last)
 }
@@ -470,10 +465,8 @@ fn with_stop_of(source: &str, translated: Translated) -> Translated {
 
 /// The layout of all parts of the block.
 fn layout(block: &Block) -> Layout {
-    let mut alignment = Alignment::default();
-    let mut atoms = Vec::new();
-    let borders = block.borders();
-    let mut end = 0;
+    let (mut alignment, mut atoms) = (Alignment::default(), Vec::new());
+    let (borders, mut end) = (block.borders(), 0);
     for Segment { range, state } in &block.segments {
         let kept = kept(block, range);
         let done = if let State::Done(done) = state { done } else { &kept };

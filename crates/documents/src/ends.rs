@@ -112,9 +112,7 @@ impl Ends {
     /// Returns whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an
     /// atom, a small letter, a number. `is_code` says whether the word is in an atom.
     fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
-        let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
-            return false;
-        };
+        let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else { return false };
         let begins = match words::mark(next) {
             words::Mark::Terminal | words::Mark::Separator | words::Mark::Close => {
                 mark.next[next.len_utf8()..].starts_with(char::is_alphanumeric)

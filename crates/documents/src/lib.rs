@@ -53,6 +53,7 @@ mod builder;
 mod catalogue;
 mod detect;
 mod document;
+mod encoding;
 mod ends;
 mod escape;
 mod format;

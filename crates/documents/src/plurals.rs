@@ -72,8 +72,7 @@ impl Arm {
             return start..text.len() - rest.strip_prefix(',').unwrap_or(rest).trim_start().len();
         }
         let before = text[..start].trim_end();
-        let comma = usize::from(self.separator.starts_with(','));
-        before.len() - comma..end
+        before.len() - usize::from(self.separator.starts_with(','))..end
     }
 }
 

@@ -90,8 +90,7 @@ pub(crate) fn restore(
 ) -> AtomText {
     let Translated { text, links } = translated;
     let even = links.is_empty().then(|| even_links(&reduced.text, text));
-    let filled = reduced.fill(text, even.as_ref().unwrap_or(links));
-    let parts = block.parts(range);
+    let (filled, parts) = (reduced.fill(text, even.as_ref().unwrap_or(links)), block.parts(range));
     let places = block.atoms_in(range).zip(&parts);
     let places = places.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
     let mut atoms: Vec<_> = places.collect();

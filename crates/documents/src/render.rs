@@ -101,9 +101,7 @@ fn nearest(places: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usize> 
     for ideal in ideals {
         let next = left.partition_point(|&at| at < ideal);
         let near = next.saturating_sub(1)..left.len().min(next + 1);
-        let Some(best) = near.min_by_key(|&place| left[place].abs_diff(ideal)) else {
-            break;
-        };
+        let Some(best) = near.min_by_key(|&place| left[place].abs_diff(ideal)) else { break };
         chosen.push(left[best]);
         left = &left[best + 1..];
     }
@@ -272,8 +270,7 @@ impl Writer<'_> {
     }
 
     fn characters(&mut self, range: Span) {
-        let target = &self.layout.alignment.target;
-        let mut at_start_of_line = false;
+        let (target, mut at_start_of_line) = (&self.layout.alignment.target, false);
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
             if self.breaks.binary_search(&at).is_ok() {
@@ -291,8 +288,7 @@ impl Writer<'_> {
             // Markup of Markdown can be escaped by the character before it.
             let end =
                 if matches!(self.escape, Escape::Markdown(_)) { range.end } else { target.len() };
-            let after = target[at + c.len_utf8()..end].chars().next();
-            self.character(c, after, self.is_verbatim);
+            self.character(c, target[at + c.len_utf8()..end].chars().next(), self.is_verbatim);
         }
     }
 

@@ -76,8 +76,7 @@ fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
 
 /// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
 fn parts(text: &str) -> Vec<Span> {
-    let mut all = Vec::new();
-    let mut start = 0;
+    let (mut all, mut start) = (Vec::new(), 0);
     while text.len() - start > PART_BYTES {
         let limit = floor(text, start + PART_BYTES);
         let end = match text[start..limit].rfind(". ").or_else(|| text[start..limit].rfind(' ')) {
@@ -106,8 +105,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 /// `sentence` in pieces that fit, cut in halves at the best places.
 fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
-    let mut done = Vec::new();
-    let mut todo = vec![sentence];
+    let (mut done, mut todo) = (Vec::new(), vec![sentence]);
     while let Some(range) = todo.pop() {
         if range.is_empty() {
             continue;

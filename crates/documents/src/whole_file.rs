@@ -1,6 +1,7 @@
 //! Whole files of every format: a text to translate, and the file into which its translation is
 //! written.
 
+use crate::encoding::Charset;
 use crate::{BrokenFile, Format, Office, OfficeKind};
 
 /// A file to translate. It is read from bytes and the name of a format, and has a text to translate
@@ -13,6 +14,8 @@ pub struct WholeFile {
     pub format: Format,
     /// The document of which the text is a page of HTML.
     office: Option<Office>,
+    /// The encoding of a file that is a text; none of a text in memory.
+    charset: Option<Charset>,
 }
 
 impl WholeFile {
@@ -24,23 +27,24 @@ impl WholeFile {
     pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenFile> {
         if let Some(kind) = OfficeKind::from_extension(kind) {
             let office = Office::read(bytes, kind)?;
-            return Ok(Self { text: office.html(), format: Format::Html, office: Some(office) });
+            let (text, office) = (office.html(), Some(office));
+            return Ok(Self { text, format: Format::Html, office, charset: None });
         }
-        let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
-        let format = format.ok_or_else(|| {
-            let known = Self::extensions().collect::<Vec<_>>().join(", ");
-            let error =
-                format!("there is no document format `{kind}`; a file extension is one of {known}");
-            BrokenFile(error)
-        })?;
-        let broken = |_| BrokenFile("the file is not UTF-8; convert it to UTF-8".into());
-        let text = String::from_utf8(bytes).map_err(broken)?;
-        Ok(Self::of_text(text, format))
+        let (text, charset) = Charset::decode(&bytes, format(kind)?)?;
+        Ok(Self { charset: Some(charset), ..Self::of_text(text, kind)? })
     }
 
-    /// The file of a text.
-    pub fn of_text(text: String, format: Format) -> Self {
-        Self { text, format, office: None }
+    /// The file of a `text` of the format `kind`, as in [`read`](Self::read).
+    ///
+    /// # Errors
+    /// If there is no such format of texts.
+    pub fn of_text(text: String, kind: &str) -> Result<Self, BrokenFile> {
+        Ok(Self { text, format: format(kind)?, office: None, charset: None })
+    }
+
+    /// The name of the encoding of a text whose bytes are not UTF-8.
+    pub fn encoding(&self) -> Option<&'static str> {
+        self.charset.map(Charset::name).filter(|name| *name != "UTF-8")
     }
 
     /// The number of bytes that are held: a document of an office program unpacks to more than its
@@ -49,11 +53,14 @@ impl WholeFile {
         self.text.len() + self.office.as_ref().map_or(0, Office::size)
     }
 
-    /// The bytes of the file with `translated`, the translation of its text.
+    /// The bytes of the file with `translated`, the translation of its text, in its encoding.
     pub fn write(&self, translated: String) -> Vec<u8> {
         match &self.office {
             Some(office) => office.write(&translated),
-            None => translated.into_bytes(),
+            None => match self.charset {
+                Some(charset) => charset.encode(translated),
+                None => translated.into_bytes(),
+            },
         }
     }
 
@@ -62,6 +69,15 @@ impl WholeFile {
         let texts = Format::extensions().map(|(extension, _)| extension);
         texts.chain(OfficeKind::extensions())
     }
+}
+
+/// The format of texts with this name or extension.
+fn format(kind: &str) -> Result<Format, BrokenFile> {
+    let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
+    format.ok_or_else(|| {
+        let known = WholeFile::extensions().collect::<Vec<_>>().join(", ");
+        BrokenFile(format!("there is no document format `{kind}`; extensions are {known}"))
+    })
 }
 
 #[cfg(test)]

@@ -28,8 +28,7 @@ pub(crate) struct Token {
 /// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and
 /// disjoint, is one word.
 pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
-    let mut all = Vec::new();
-    let mut at = range.start;
+    let (mut all, mut at) = (Vec::new(), range.start);
     for whole in whole {
         plain_tokens(text, at..whole.start, &mut all);
         all.push(Token { range: whole.clone(), is_word: true });

@@ -148,11 +148,12 @@ impl Translator {
         language: Option<String>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Content> {
-        let (is_text, bytes) = match text {
-            Content::Text(text) => (true, text.into_bytes()),
-            Content::Bytes(bytes) => (false, bytes),
+        let is_text = matches!(text, Content::Text(_));
+        let file = match text {
+            Content::Text(text) => WholeFile::of_text(text, format),
+            Content::Bytes(bytes) => WholeFile::read(bytes, format),
         };
-        let file = WholeFile::read(bytes, format).map_err(|error| exception(&Error::new(error)))?;
+        let file = file.map_err(|error| exception(&Error::new(error)))?;
         let options = self.options(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();

@@ -1,13 +1,16 @@
 //! Translation memories: files of segments with translations that people made.
 
 use std::fmt;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use burnformer_data::corpus::{CorpusPaths, is_tsv, open_text, read_text};
+use burnformer_data::corpus::{CorpusPaths, is_pipe, is_tsv, open_bytes};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, rows, stream_tmx};
 use burnformer_infer::TranslationMemory;
+
+use crate::whole_documents;
 
 /// A memory of `files` that answers segments and sentences, for [`read`]'s `languages`.
 ///
@@ -105,13 +108,13 @@ impl Reader<'_> {
         let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.has_translations());
         if format == Some(Format::Tmx) {
-            let (text, languages) = (open_text(file)?, self.languages);
+            let (text, languages) = (open_bytes(file)?, self.languages);
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
             let [from, _] = found.with_context(|| file.display().to_string())?;
             ensure!(from.is_some(), "{}: no unit; export the memory as TMX 1.4", file.display());
         } else if let Some(format) = format {
             self.catalogue(file, format)?;
-        } else if extension.eq_ignore_ascii_case("csv") {
+        } else if extension.eq_ignore_ascii_case("csv") || is_tsv(file) && is_wide(file)? {
             self.csv(file)?;
         } else if is_tsv(file) {
             self.lines(&CorpusPaths::tsv(file))?;
@@ -130,8 +133,7 @@ impl Reader<'_> {
 
     fn catalogue(&mut self, file: &Path, format: Format) -> Result<()> {
         let name = file.display();
-        let (text, replaced) = read_text(file)?;
-        ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
+        let text = whole_documents::read(file, format.name())?.text;
         let catalogue =
             Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
         catalogue.messages.into_iter().for_each(|message| self.message(message));
@@ -161,9 +163,9 @@ impl Reader<'_> {
 
     fn csv(&mut self, file: &Path) -> Result<()> {
         let name = file.display();
-        let (text, replaced) = read_text(file)?;
-        ensure!(!replaced, "{name}: has bytes that are not UTF-8; `iconv` converts it");
-        let tables = SEPARATORS.map(|separator| rows(&text, separator, true));
+        let text = whole_documents::read(file, "txt")?.text;
+        let text = text.trim_start_matches('\u{feff}');
+        let tables = SEPARATORS.map(|separator| rows(text, separator, true));
         let pairs =
             |rows: &Vec<(u64, Vec<String>)>| rows.iter().filter(|(_, row)| row.len() == 2).count();
         for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
@@ -191,4 +193,10 @@ impl Reader<'_> {
         };
         (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
     }
+}
+
+/// Returns whether `table` is in UTF-16, the "Unicode text" of spreadsheets, in which they quote.
+fn is_wide(table: &Path) -> Result<bool> {
+    Ok(!is_pipe(table)
+        && matches!(open_bytes(table)?.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]))
 }

@@ -23,6 +23,58 @@ fn a_catalogue_is_translated_in_its_slots_and_a_broken_one_refused() {
     fs::write(&input, "msgid \"eins\"\nmsgid \"zwei\"\n").unwrap();
     refused(&arguments, 1, &["a.po: line 2: ", "`msgid`"]);
     fs::write(&input, b"msgid \"a\"\nmsgstr \"\xe4\"\n").unwrap();
-    refused(&arguments, 1, &["a.po: has bytes that are not UTF-8", "msgconv"]);
+    refused(&arguments, 1, &["a.po: line 2: ", "not UTF-8", "msgconv"]);
     assert_eq!(fs::read_to_string(&out).unwrap(), text, "the old file is untouched");
+}
+
+#[test]
+fn a_file_is_written_in_the_encoding_in_which_it_was_read() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let utf16 =
+        |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    let latin1 = b"# Gr\xfc\xdfe\nkey = eins zwei\n".to_vec();
+    let head = "\u{feff}/* 駅 */\n\"key\" = \"";
+    let strings = utf16(&format!("{head}eins zwei\";\n"));
+    for (format, bytes, begin, note) in [
+        ("properties", latin1, b"# Gr\xfc\xdfe\nkey = one two".to_vec(), "ISO-8859-1"),
+        ("strings", strings, utf16(&format!("{head}one two")), "UTF-16BE"),
+    ] {
+        let (input, out) = (path("a"), path("b"));
+        fs::write(&input, &bytes).unwrap();
+        let arguments = ["translate", "--model", &model, "--format", format];
+        let output = run(&[&arguments[..], &["--input", &input, "--output", &out]].concat());
+        assert!(stderr(&output).contains(&format!("written as {note}")), "{}", stderr(&output));
+        let written = fs::read(&out).unwrap();
+        assert!(written.starts_with(&begin), "{}", String::from_utf8_lossy(&written));
+    }
+}
+
+#[test]
+fn a_memory_answers_in_every_encoding() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let utf16 = |text: &str| -> Vec<u8> {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    let po = |name: &str| {
+        format!(
+            "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset={name}\\n\"\n\nmsgid \"vier\"\nmsgstr \""
+        )
+    };
+    let tmx = "<?xml version='1.0' encoding='utf-16'?>\n<tmx version='1.4'><header srclang='de'/><body><tu><tuv xml:lang='de'><seg>vier</seg></tuv><tuv xml:lang='en'><seg>fóür</seg></tuv></tu></body></tmx>";
+    for (name, bytes) in [
+        ("a.po", [po("ISO-8859-1").as_bytes(), b"f\xf3\xfcr\"\n"].concat()),
+        ("b.tsv", utf16("vier\tfóür\n")),
+        ("c.csv", utf16("\"vier\";\"fóür\"\n")),
+        ("d.tmx", utf16(tmx)),
+    ] {
+        let (memory, input) = (path(name), path("input.txt"));
+        fs::write(&memory, bytes).unwrap();
+        fs::write(&input, "vier\n").unwrap();
+        let arguments = ["translate", "--model", &model, "--memory", &memory, "--input", &input];
+        let output = run(&arguments);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, "fóür\n", "{name}: {}", stderr(&output));
+    }
 }

@@ -103,7 +103,7 @@ fn texts_whose_sides_are_swapped_or_shifted_are_told_before_the_first_update() {
     let text = |side: &str| {
         let name = format!("../../assets/corpus/tatoeba-de-en/valid.{side}.zst");
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-        burnformer_data::corpus::read_text(&path).unwrap().0
+        std::io::read_to_string(burnformer_data::corpus::open_bytes(&path).unwrap()).unwrap()
     };
     let [de, en] = ["de", "en"].map(text);
     let lines: Vec<_> = en.lines().collect();

@@ -37,32 +37,12 @@ pub(super) fn open(path: &Path) -> Result<OpenText> {
     decompress(path, Box::new(file))
 }
 
-/// The whole text of `path` (`-` is standard input), decompressed, with all its characters. Bytes
-/// that are not UTF-8 become U+FFFD. Returns whether there were any.
+/// The bytes of `path` (`-` is standard input), decompressed.
 ///
 /// # Errors
-/// The file is missing or unreadable, or its compression is damaged.
-pub fn read_text(path: &Path) -> Result<(String, bool)> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.reader.read_to_end(&mut bytes);
-    read.map_err(|cause| DataError::Unreadable(path.into(), cause))?;
-    check_encoding(path, &bytes)?;
-    Ok(match String::from_utf8(bytes) {
-        Ok(text) => (text, false),
-        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
-    })
-}
-
-/// The bytes of a text of any size, decompressed.
-///
-/// # Errors
-/// The errors of [`read_text`].
-pub fn open_text(path: &Path) -> Result<Box<dyn BufRead + Send>> {
-    let mut reader = open(path)?.reader;
-    let first = reader.fill_buf();
-    let first = first.map_err(|cause| DataError::Unreadable(path.into(), cause))?;
-    check_encoding(path, first)?;
-    Ok(reader)
+/// The file is missing or unreadable.
+pub fn open_bytes(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    Ok(open(path)?.reader)
 }
 
 /// Wraps `raw` in the decoder for its first bytes.

@@ -73,8 +73,7 @@ impl Alignment {
     /// the link's length.
     fn linked_piece(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<usize> {
         let start = link.source.start.saturating_add(offset);
-        let end = link.source.end.saturating_add(offset);
-        let pieces = &self.pieces[first..];
+        let (end, pieces) = (link.source.end.saturating_add(offset), &self.pieces[first..]);
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
         if low >= high {

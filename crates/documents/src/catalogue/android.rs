@@ -43,8 +43,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
             let arm = Arm::new(text, &name, element.outer.clone(), element.inner.clone());
             plurals.entry(parent.tag.start).or_default().arms.push(arm);
         }
-        let inside = &text[element.inner.clone()];
-        let quoted = QUOTED.is_match(inside);
+        let quoted = QUOTED.is_match(&text[element.inner.clone()]);
         let edge = usize::from(quoted);
         let range = element.inner.start + edge..element.inner.end - edge;
         let raw = &text[range.clone()];

@@ -22,7 +22,8 @@ use regex::Regex;
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
 use self::message::{Lines, Result, is_same};
-pub use self::tmx::stream as stream_tmx;
+pub(crate) use self::spelling::escaped;
+pub use self::tmx::stream_tmx;
 use crate::format::{Format, messages};
 use crate::plurals::{Categories, Plural, adapted};
 use crate::words::{Span, regex};
@@ -48,12 +49,14 @@ impl Catalogue {
     /// If the file is broken, or does not have these languages. A format that is not a catalogue
     /// has no messages.
     pub fn read(text: &str, format: Format, languages: [Option<&str>; 2]) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (messages, found) = match format {
             Format::Po => po::read(text)?,
             Format::Xliff => xliff::read(text)?,
             Format::Tmx => {
                 let mut messages = Vec::new();
-                let found = stream_tmx(text.as_bytes(), languages, &mut |it| messages.push(it))?;
+                let found =
+                    tmx::stream((text.as_bytes(), false), languages, &mut |it| messages.push(it))?;
                 (messages, found)
             }
             _ => (texts(text, format)?.0, [None, None]),

@@ -129,34 +129,24 @@ impl<'a> Reader<'a> {
             )));
         }
         if source.text.is_empty() && context.is_none() {
-            return self.head(&entry);
+            self.head(&entry);
+            return Ok(());
         }
         self.add(&entry, field("msgid_plural"), messages);
         Ok(())
     }
 
     /// Reads the header, which is the translation of the empty text.
-    fn head(&mut self, entry: &Entry<'_>) -> Result<()> {
-        let Some(field) = entry.fields.last() else { return Ok(()) };
+    fn head(&mut self, entry: &Entry<'_>) {
+        let Some(field) = entry.fields.last() else { return };
         for (name, value) in field.text.lines().filter_map(|line| line.split_once(':')) {
             let value = value.trim();
             match name.to_ascii_lowercase().as_str() {
                 "language" if !value.is_empty() => self.language = Some(value.into()),
                 "plural-forms" => self.forms = forms(value),
-                "content-type" => {
-                    let charset = value.rsplit("charset=").next().unwrap_or_default();
-                    let is_utf8 = ["utf-8", "utf8", "ascii", "us-ascii", "charset"];
-                    if !is_utf8.contains(&charset.to_ascii_lowercase().as_str()) {
-                        let fault = format!(
-                            "the catalogue is in {charset}; `msgconv -t UTF-8 -o NEW OLD` makes it UTF-8"
-                        );
-                        return Err(BrokenCatalogue::at(self.text, field.range.start, fault));
-                    }
-                }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     /// Adds a message for each translation of `entry`.
@@ -176,8 +166,7 @@ impl<'a> Reader<'a> {
             Some(at) => vec![(at..at, " fuzzy,".into())],
             None => vec![(entry.start..entry.start, format!("#, fuzzy{}", self.newline))],
         };
-        let group = messages.len();
-        let line = self.lines.number(entry.start);
+        let (group, line) = (messages.len(), self.lines.number(entry.start));
         let message = |source: String, target: &str, range: Span, around: [String; 2]| {
             let (spelling, marks) = (Spelling::Po(self.newline), marks.clone());
             let slot = Slot { range, around, spelling, marks, group };

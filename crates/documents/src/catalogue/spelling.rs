@@ -91,7 +91,7 @@ fn units(is_ascii: bool) -> fn(char) -> bool {
 
 /// `text` with a backslash before `special` characters; those of `numbers` are written by their
 /// number.
-fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
+pub(crate) fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -156,8 +156,7 @@ pub(super) const VALUES: [&str; 10] =
 
 /// The lines of `text` with `between` them; empty lines have no indentation.
 fn lines(text: &str, between: &str) -> String {
-    let blank = between.trim_end_matches(' ');
-    let mut out = String::new();
+    let (blank, mut out) = (between.trim_end_matches(' '), String::new());
     for (number, line) in text.trim_end_matches('\n').split('\n').enumerate() {
         if number > 0 {
             out += if line.is_empty() { blank } else { between };

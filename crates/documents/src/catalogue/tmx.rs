@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 
 use super::message::{BrokenCatalogue, Message, MessageState, Result, Slot, is_same};
 use super::xliff::content;
+use crate::encoding::tmx_as_utf8;
 use crate::words::Span;
 use crate::xml::{Element, elements};
 
@@ -21,15 +22,26 @@ const MOST_LANGUAGES: usize = 40;
 /// language of the file, and the target is the first other language of each unit.
 ///
 /// # Errors
-/// If the file is broken, is not in UTF-8, cannot be read, or has no text in these languages.
-pub fn stream(
-    mut file: impl BufRead,
+/// If the file is broken, is not in its encoding, cannot be read, or has no text in these
+/// languages.
+pub fn stream_tmx(
+    file: impl BufRead,
     languages: [Option<&str>; 2],
     each: &mut dyn FnMut(Message),
-) -> Result<[Option<String>; 2], BrokenCatalogue> {
+) -> Result<[Option<String>; 2]> {
+    let file = tmx_as_utf8(file).map_err(|fault| BrokenCatalogue { line: 1, fault })?;
+    stream(file, languages, each)
+}
+
+/// Like [`stream_tmx`], of a file in UTF-8, whatever it says, and whether it was decoded.
+pub(super) fn stream(
+    (mut file, is_decoded): (impl BufRead, bool),
+    languages: [Option<&str>; 2],
+    each: &mut dyn FnMut(Message),
+) -> Result<[Option<String>; 2]> {
     let (mut outside, mut known, mut first) = (String::new(), BTreeSet::new(), None);
     let (mut source, mut line, mut at, mut count) = (None, 1, 0, 0);
-    while let Some(text) = up_to_end_of_unit(&mut file, line)? {
+    while let Some(text) = next_unit(&mut file, line, is_decoded)? {
         let is_start = |at: usize| !text[at + 3..].starts_with(char::is_alphanumeric);
         let start = text.rmatch_indices("<tu").map(|(at, _)| at).find(|&at| is_start(at));
         let (before, unit) =
@@ -79,7 +91,7 @@ fn is_end_of_unit(text: &[u8]) -> bool {
 }
 
 /// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
-fn up_to_end_of_unit(file: &mut impl BufRead, line: usize) -> Result<Option<String>> {
+fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<Option<String>> {
     let (mut text, broken) = (Vec::new(), |fault| BrokenCatalogue { line, fault });
     loop {
         let limit = LONGEST - text.len();
@@ -94,8 +106,9 @@ fn up_to_end_of_unit(file: &mut impl BufRead, line: usize) -> Result<Option<Stri
             break;
         }
     }
-    let fault = "the memory is not in UTF-8; `iconv -f UTF-16 -t UTF-8 OLD > NEW` converts it";
-    let text = String::from_utf8(text).map_err(|_| broken(fault.into()))?;
+    let fault = "the memory is not in UTF-8, or not in the encoding that its first line names; `iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it";
+    let text = String::from_utf8(text).ok().filter(|it| !is_decoded || !it.contains('\u{fffd}'));
+    let text = text.ok_or_else(|| broken(fault.into()))?;
     Ok((!text.is_empty()).then_some(text))
 }
 

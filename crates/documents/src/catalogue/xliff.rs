@@ -61,8 +61,7 @@ impl File<'_> {
             _ => MessageState::Fuzzy,
         };
         let context = unit.attribute(text, "id").unwrap_or_default();
-        let line = self.lines.number(unit.outer.start);
-        let time = String::new();
+        let (line, time) = (self.lines.number(unit.outer.start), String::new());
         Some(Message { line, context, source: source_text, target: target_text, state, time, slot })
     }
 

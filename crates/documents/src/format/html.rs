@@ -132,9 +132,7 @@ impl Parser<'_> {
 
     fn start(&mut self, index: usize) -> usize {
         let Token { range, kind } = &self.lexed.tokens[index];
-        let TokenKind::Start { name, translate, self_closing } = kind else {
-            return index + 1;
-        };
+        let TokenKind::Start { name, translate, self_closing } = kind else { return index + 1 };
         let text = self.text;
         if *translate != Some(false) {
             let tag = &self.lexed.masked[range.clone()];
@@ -174,8 +172,7 @@ impl Parser<'_> {
             && after.trim_start_matches(blank).starts_with(ends);
         let goes_on = |c: char| c.is_alphanumeric() || mark(c) == Mark::Separator;
         // After a comment without an end, the rest would be a part of it.
-        let unclosed = after.is_empty() && !self.text.ends_with('>');
-        unclosed
+        after.is_empty() && !self.text.ends_with('>')
             || alone
                 && !(before.trim_end().ends_with(goes_on)
                     && after.trim_start().starts_with(char::is_lowercase))
@@ -240,8 +237,7 @@ impl Parser<'_> {
     fn add_text(&mut self, range: Span) {
         let templates = &self.lexed.templates;
         let inside = &templates[within(templates, |template| template, &range)];
-        let builder = self.pieces.builder(range.start);
-        let mut at = range.start;
+        let (builder, mut at) = (self.pieces.builder(range.start), range.start);
         for template in inside {
             plain_text(&self.text[at..template.start], builder);
             let raw = &self.text[template.clone()];

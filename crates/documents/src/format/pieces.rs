@@ -42,9 +42,7 @@ impl Pieces {
 
     /// Ends the block at `end`. A block without letters stays unchanged.
     pub(super) fn finish_block(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
-        let Some((start, builder)) = self.block.take() else {
-            return;
-        };
+        let Some((start, builder)) = self.block.take() else { return };
         let block = Block { source: start..end, ..finish(builder) };
         if self.has_all_blocks || has_letters(&block.text) {
             self.all.push(Piece::Verbatim(self.written..start));

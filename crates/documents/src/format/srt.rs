@@ -84,8 +84,7 @@ fn subtitle(text: &str, lines: &[Span], pieces: &mut Vec<Piece>) {
 }
 
 fn block(text: &str, lines: &[Span]) -> Block {
-    let mut builder = Builder::new(Space::Keep);
-    let mut breaks = Vec::new();
+    let (mut builder, mut breaks) = (Builder::new(Space::Keep), Vec::new());
     for (number, line) in lines.iter().enumerate() {
         if number > 0 {
             breaks.push(builder.line_break());

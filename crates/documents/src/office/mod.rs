@@ -14,6 +14,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs, written};
+use crate::encoding::Charset;
+use crate::format::Format;
 
 /// The largest number of bytes of the XML of a document, which bounds what a hostile archive
 /// unpacks.
@@ -34,6 +36,7 @@ struct Part {
     /// The index of the file in the archive.
     index: usize,
     xml: String,
+    charset: Charset,
     paragraphs: Vec<Paragraph>,
 }
 
@@ -83,8 +86,8 @@ impl Office {
                     "the document unpacks to more than the 64 MiB of XML that are read; divide it",
                 )
             })?;
-            let xml = String::from_utf8(bytes).map_err(|_| {
-                fault("the text is encrypted or not UTF-8; save the document without a password")
+            let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(|_| {
+                fault("the text is encrypted or not in its encoding; save the document without a password")
             })?;
             if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
                 return Err(fault(
@@ -95,7 +98,7 @@ impl Office {
                 continue; // Its texts are in another file.
             }
             let paragraphs = paragraphs(&xml, kind).map_err(|error| fault(&error))?;
-            parts.push(Part { index, xml, paragraphs });
+            parts.push(Part { index, xml, charset, paragraphs });
         }
         Ok(Self { archive, parts })
     }
@@ -123,15 +126,16 @@ impl Office {
             let file = archive.by_index_raw(index).expect("it was read before");
             let changed = parts.next_if(|part| part.index == index).and_then(|part| {
                 let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
-                Some(written(&part.xml, &part.paragraphs, &lines)).filter(|text| *text != part.xml)
+                let text = written(&part.xml, &part.paragraphs, &lines);
+                (text != part.xml).then(|| part.charset.encode(text))
             });
             let done = match (changed, file.name().map(|name| name.into_owned())) {
-                (Some(text), Ok(name)) => {
+                (Some(bytes), Ok(name)) => {
                     let options = SimpleFileOptions::default()
                         .compression_method(CompressionMethod::Deflated)
                         .last_modified_time(file.last_modified().unwrap_or_default());
                     let done = zip.start_file(name, options);
-                    done.and_then(|()| zip.write_all(text.as_bytes()).map_err(Into::into))
+                    done.and_then(|()| zip.write_all(&bytes).map_err(Into::into))
                 }
                 _ => zip.raw_copy_file(file),
             };

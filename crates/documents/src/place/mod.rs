@@ -37,8 +37,7 @@ pub(crate) fn place(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)
     whole.place(&mut places);
     for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
         // A parent comes before its children; its place is known.
-        let window = places[index].clone();
-        let source = block.nodes[index].range.clone();
+        let (window, source) = (places[index].clone(), block.nodes[index].range.clone());
         let family = Family { block, alignment, source, window, children };
         match depths[index] < DEEPEST {
             true => family.place(&mut places),
@@ -212,8 +211,7 @@ impl Family<'_> {
 
     /// The child around piece `piece` of the source.
     fn owner(&self, elements: &[usize], piece: usize) -> Option<usize> {
-        let piece = &self.alignment.pieces[piece].range;
-        let nodes = &self.block.nodes;
+        let (piece, nodes) = (&self.alignment.pieces[piece].range, &self.block.nodes);
         let next = elements.partition_point(|&child| nodes[child].range.start <= piece.start);
         let child = elements[next.checked_sub(1)?];
         (piece.end <= nodes[child].range.end).then_some(child)
@@ -222,8 +220,7 @@ impl Family<'_> {
     /// The runs with the punctuation and the white space at their ends that their elements have in
     /// the source.
     fn with_marks(&self, used: &Used) -> Used {
-        let mut all = Used::default();
-        let mut low = self.window.start;
+        let (mut all, mut low) = (Used::default(), self.window.start);
         let mut runs = used.parts.iter().peekable();
         while let Some((&start, &(end, child))) = runs.next() {
             let high = runs.peek().map_or(self.window.end, |(next, _)| **next);
@@ -238,13 +235,10 @@ impl Family<'_> {
     }
 
     fn extended(&self, run: Span, child: usize, limits: Span) -> Span {
-        let text = &self.block.text;
-        let source = &self.block.nodes[child].range;
-        let mut units = self.alignment.units_in(&run);
-        let pieces = self.alignment.pieces_in(source);
+        let (text, source) = (&self.block.text, &self.block.nodes[child].range);
+        let (mut units, pieces) = (self.alignment.units_in(&run), self.alignment.pieces_in(source));
         let is_word = |&unit: &usize| self.alignment.units[unit].is_word;
-        let words = (units.clone().find(is_word), units.rfind(is_word));
-        let mut run = run;
+        let (words, mut run) = ((units.clone().find(is_word), units.rfind(is_word)), run);
         if let (Some(first), Some(last)) = words
             && !pieces.is_empty()
         {

@@ -39,8 +39,7 @@ impl Family<'_> {
     }
 
     fn same_text(&self, source: &Span, used: &Used) -> Option<Span> {
-        let target = &self.alignment.target;
-        let text = self.block.text[source.clone()].trim();
+        let (target, text) = (&self.alignment.target, self.block.text[source.clone()].trim());
         let expected = self.position(source.start, false);
         let low = floor(target, expected.saturating_sub(REACH)).max(self.window.start);
         let high = floor(target, expected.saturating_add(REACH)).min(self.window.end);

@@ -2,6 +2,7 @@
 
 mod catalogues;
 mod common;
+mod encodings;
 mod glued;
 mod html;
 mod invented;

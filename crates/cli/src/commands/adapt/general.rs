@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_data::corpus::{CorpusPaths, is_tsv, read_text};
+use burnformer_data::corpus::{CorpusPaths, is_tsv};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::Translator;
 
@@ -12,6 +12,7 @@ use super::memory::{Memory, write};
 use crate::embedded;
 use crate::output::note;
 use crate::translation_memory::Pair;
+use crate::whole_documents::read;
 
 /// The largest number of general pairs that are measured, and that are learned from if the model
 /// translates them.
@@ -71,7 +72,7 @@ impl General {
 
 /// The translations of a text by the model itself.
 fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
-    translated(base, &read_text(text)?.0.lines().collect::<Vec<_>>())
+    translated(base, &read(text, "txt")?.text.lines().collect::<Vec<_>>())
 }
 
 fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {

@@ -59,16 +59,12 @@ pub(super) struct LexedText {
 pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
     let masked = masked(text, &templates);
-    let text = masked.as_str();
-    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    let (text, mut emitter) = (masked.as_str(), DefaultEmitter::<usize>::new_with_span());
     emitter.naively_switch_states(true);
-    let mut tokens = Vec::new();
-    let mut end = 0;
+    let (mut tokens, mut end) = (Vec::new(), 0);
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
-        let Some(token) = convert(token) else {
-            continue;
-        };
+        let Some(token) = convert(token) else { continue };
         let Span { start, end: until } = token.range;
         // Spans are in order; a token that is not would be read as text that is dropped.
         if start < end || until <= start || text.get(start..until).is_none() {
@@ -83,8 +79,7 @@ pub(super) fn lex(text: &str) -> LexedText {
     if end < text.len() {
         tokens.push(Token { range: end..text.len(), kind: TokenKind::Other });
     }
-    let tokens = without_cdata(text, tokens);
-    LexedText::new(tokens, templates, masked)
+    LexedText::new(without_cdata(text, tokens), templates, masked)
 }
 
 /// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
@@ -97,9 +92,7 @@ fn templates(text: &str) -> Vec<Span> {
     while let Some(found) = OPENING.find_at(text, at) {
         at = found.end();
         let kind = CLOSING.iter().position(|(opening, _)| *opening == found.as_str());
-        let Some(kind) = kind.filter(|&kind| unclosed[kind] <= at) else {
-            continue;
-        };
+        let Some(kind) = kind.filter(|&kind| unclosed[kind] <= at) else { continue };
         let rest = &text[at..];
         // Braces are closed in the same line.
         let end = if kind < 3 { rest.find('\n').unwrap_or(rest.len()) } else { rest.len() };

@@ -90,8 +90,7 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece>
     let notes = if references.notes { Options::ENABLE_OLD_FOOTNOTES } else { Options::empty() };
     let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
     let pieces = Pieces { has_all_blocks: true, ..Pieces::default() };
-    let parser = Parser::new(text, pieces, Arc::clone(references));
-    parser.read(events.into_offset_iter())
+    Parser::new(text, pieces, Arc::clone(references)).read(events.into_offset_iter())
 }
 
 /// A label in one case.
@@ -275,8 +274,7 @@ impl<'a> Parser<'a> {
     }
 
     fn close(&mut self, name: &str, range: Span) {
-        let text = self.text;
-        let start = self.end.min(range.end);
+        let (text, start) = (self.text, self.end.min(range.end));
         let end = if name == "[" { self.collapsed_end(range.end) } else { range.end };
         let raw = &text[start..end];
         self.line_end = None;
@@ -308,8 +306,7 @@ impl<'a> Parser<'a> {
         let end = self.end.max(self.pieces.written).min(range.start);
         let unread = &self.text[end..range.start];
         let escaped = unread.len() - unread.trim_end_matches('\\').len();
-        let start = range.start - escaped % 2;
-        let is_first = self.pieces.block.is_none();
+        let (start, is_first) = (range.start - escaped % 2, self.pieces.block.is_none());
         let builder = self.pieces.builder(start);
         if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
             // The next line may begin with marks of the quotation or the list around.

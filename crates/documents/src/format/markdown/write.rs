@@ -33,8 +33,7 @@ pub(in crate::format) fn finish(
         .into_iter()
         .map(with_escape)
         .find(|(block, escape, breaks)| reads_as_meant(block, layout, escape, breaks))?;
-    let written = render(block, layout, &escape, breaks).text;
-    Some(written.trim_matches(is_space).into())
+    Some(render(block, layout, &escape, breaks).text.trim_matches(is_space).into())
 }
 
 /// Emphasis as HTML, for places where asterisks are none: beside letters, between punctuation.
@@ -55,9 +54,7 @@ fn with_html_tags(block: &Block) -> Block {
 }
 
 fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> bool {
-    let Escape::Markdown(Markdown { place, references, .. }) = escape else {
-        return false;
-    };
+    let Escape::Markdown(Markdown { place, references, .. }) = escape else { return false };
     let (before, newline, after) = place.around();
     let written = render(&with_newline(block, newline), layout, escape, breaks);
     let page = format!("{before}{}{after}\n", written.text.trim_matches(is_space));

@@ -1,0 +1,222 @@
+//! Encodings: the bytes of a file as text, and its translation as bytes of the same encoding.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::sync::LazyLock;
+
+use burnformer_glossary::changed;
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs_io::DecodeReaderBytesBuilder;
+use regex::bytes::Regex;
+
+use crate::catalogue::escaped;
+use crate::format::Format;
+use crate::office::BrokenFile;
+
+/// The number of bytes in which a page names its encoding, by the standard of HTML.
+const HEAD: usize = 1024;
+/// Fewer letters than these tell nothing about the encoding of a text.
+const FEWEST: usize = 8;
+
+/// The remedies for PO and XML.
+const OF_PO: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or `msgconv -t UTF-8 -o NEW OLD` converts it";
+const OF_XML: &str = "name its encoding in its first line (<?xml version=\"1.0\" encoding=\"…\"?>), or `xmllint --encode UTF-8 OLD` converts it";
+
+/// The names that PO, XML and HTML have for the encoding of a file.
+static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    let name = r#"=\s*["']?\s*([\w.:+-]+)"#;
+    let names =
+        [r#"(?i)content-type:[^"\n]*charset"#, r"^\s*<\?xml[^>]*encoding", "(?i)<meta[^>]*charset"];
+    names.map(|before| Regex::new(&format!("(?-u){before}{name}")).expect("it is tested"))
+});
+
+/// The characters that an encoding has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Range {
+    Ascii,
+    /// ISO 8859, which has only control characters from 0x80 to 0x9f.
+    Iso,
+    #[default]
+    All,
+}
+
+/// The encoding of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charset {
+    encoding: &'static Encoding,
+    range: Range,
+    format: Format,
+}
+
+impl Charset {
+    /// The encoding of a file that begins with `bytes`: that of its byte-order mark, else the one
+    /// that it names, else UTF-8 if the bytes are that. Java reads other properties as ISO 8859-1;
+    /// of other texts it is told from the bytes.
+    fn of(bytes: &[u8], format: Format) -> Result<Self, String> {
+        let of = |encoding| Self { encoding, range: Range::default(), format };
+        match bytes {
+            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [1..=255, 0, 0, 0, ..] => {
+                return Err("the text is UTF-32; convert it: iconv -f UTF-32 -t UTF-8".into());
+            }
+            [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => return Ok(of(UTF_16LE)),
+            [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => return Ok(of(UTF_16BE)),
+            [0xef, 0xbb, 0xbf, ..] => return Ok(of(UTF_8)),
+            _ => {}
+        }
+        let find = |kind: usize, bytes| Some(NAMES[kind].captures(bytes)?.get(1)?.as_bytes());
+        let name = match format {
+            Format::Po => find(0, bytes),
+            _ if is_xml(format) => find(1, bytes),
+            Format::Html => find(1, bytes).or_else(|| find(2, &bytes[..bytes.len().min(HEAD)])),
+            _ => None,
+        };
+        if let Some(name) = name {
+            return Self::named(&String::from_utf8_lossy(name), bytes, format);
+        }
+        Ok(match format {
+            _ if str::from_utf8(bytes).is_ok() || is_damaged(bytes) => of(UTF_8),
+            Format::Properties => Self { range: iso(bytes), ..of(WINDOWS_1252) },
+            _ if format.is_catalogue() => of(UTF_8),
+            _ => of(guess(bytes).unwrap_or(UTF_8)),
+        })
+    }
+
+    /// The encoding `name` of a file with these `bytes`.
+    fn named(name: &str, bytes: &[u8], format: Format) -> Result<Self, String> {
+        let lower = name.to_ascii_lowercase();
+        // A template of gettext has the word of which a translator makes a name.
+        let is_ascii = ["charset", "ascii", "us-ascii"].contains(&&*lower);
+        let label = if is_ascii { "utf-8" } else { &lower };
+        let find = |label: &str| Encoding::for_label_no_replacement(label.as_bytes());
+        let encoding = find(label).or_else(|| find(&label.replace("cp", "windows-")));
+        let unknown = || format!("the file is in {name}, which is not known; {}", remedy(format));
+        let encoding = encoding.ok_or_else(unknown)?;
+        let range = match ["iso", "latin", "l1", "tis"].iter().any(|it| lower.starts_with(it)) {
+            _ if is_ascii && bytes.is_ascii() => Range::Ascii,
+            true if encoding.is_single_byte() => iso(bytes),
+            _ => Range::All,
+        };
+        // Programs write "UTF-16" into files that are not: the name itself can be read here.
+        let is_wide = encoding == UTF_16LE || encoding == UTF_16BE;
+        Ok(Self { encoding: if is_wide { UTF_8 } else { encoding }, range, format })
+    }
+
+    /// The text of `bytes`, a file of this `format`, and its encoding.
+    ///
+    /// # Errors
+    /// If the bytes are not of their encoding, or it could not write them back.
+    pub(crate) fn decode(bytes: &[u8], format: Format) -> Result<(String, Self), BrokenFile> {
+        let charset = Self::of(bytes, format).map_err(BrokenFile)?;
+        let text = |bytes| charset.encoding.decode_without_bom_handling(bytes).0;
+        let (whole, name) = (text(bytes), charset.name());
+        let back = charset.encoded(&whole);
+        if *back == *bytes {
+            return Ok((whole.into_owned(), charset));
+        }
+        let at = 1 + back.iter().zip(bytes).take_while(|(back, byte)| back == byte).count();
+        let line = 1 + text(&bytes[..at - 1]).matches('\n').count();
+        let fault = format!("line {line}: the bytes from byte {at} of the file are not {name}");
+        Err(BrokenFile(format!("{fault}; {}", remedy(format))))
+    }
+
+    /// The name of the encoding.
+    pub(crate) fn name(self) -> &'static str {
+        match self.range {
+            Range::Iso if self.encoding == WINDOWS_1252 => "ISO-8859-1",
+            _ => self.encoding.name(),
+        }
+    }
+
+    /// The bytes of `text`. A character that the encoding lacks is written by its number where the
+    /// format has such numbers. Else the bytes are those of UTF-8, and the header of PO or a
+    /// byte-order mark says so.
+    pub(crate) fn encode(self, text: String) -> Vec<u8> {
+        let lacking = |&c: &char| !c.is_ascii() && self.lacks(c);
+        let lacking: HashSet<char> = text.chars().filter(lacking).collect();
+        let is_xml = self.format == Format::Html || is_xml(self.format);
+        let name = NAMES[0].captures(text.as_bytes()).and_then(|found| Some(found.get(1)?.range()));
+        match name {
+            _ if lacking.is_empty() => return self.encoded(&text).into_owned(),
+            Some(name) if self.format == Format::Po => {
+                return changed(&text, &[(name, "UTF-8".into())]).into_bytes();
+            }
+            _ if is_xml || self.format == Format::Properties => {}
+            _ => return ["\u{feff}", &text].concat().into_bytes(),
+        }
+        let number = |c: char| match is_xml {
+            true => format!("&#{};", u32::from(c)),
+            false => escaped(&c.to_string(), "", |_| true),
+        };
+        let written = text.chars().map(|c| if lacking.contains(&c) { number(c) } else { c.into() });
+        self.encoded(&written.collect::<String>()).into_owned()
+    }
+
+    fn lacks(self, c: char) -> bool {
+        let text = c.to_string();
+        let (bytes, _, lacks) = self.encoding.encode(&text);
+        let is_control = self.range == Range::Iso && matches!(*bytes, [0x80..=0x9f]);
+        lacks || is_control || self.range == Range::Ascii
+    }
+
+    /// The bytes of `text`, of which it has every character.
+    fn encoded(self, text: &str) -> Cow<'_, [u8]> {
+        let units = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
+        match self.encoding {
+            it if it == UTF_16LE => Cow::Owned(units(u16::to_le_bytes)),
+            it if it == UTF_16BE => Cow::Owned(units(u16::to_be_bytes)),
+            it => it.encode(text).0,
+        }
+    }
+}
+
+/// The characters of a file that says that it is ISO 8859; some are of Windows in truth.
+fn iso(bytes: &[u8]) -> Range {
+    if bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f)) { Range::All } else { Range::Iso }
+}
+
+/// Returns whether `bytes` are UTF-8 with a few others among them.
+fn is_damaged(bytes: &[u8]) -> bool {
+    let (mut wide, mut broken) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        wide += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        broken += usize::from(!chunk.invalid().is_empty());
+    }
+    wide >= broken
+}
+
+/// The encoding of a text that does not name it; none if it does not tell.
+fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
+    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    if bytes.iter().filter(is_letter).count() < FEWEST || bytes.iter().any(is_control) {
+        return None;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    Some(detector.guess(None, Utf8Detection::Deny))
+}
+
+/// The way to a file of this format whose encoding is known.
+fn remedy(format: Format) -> &'static str {
+    match format {
+        Format::Po => OF_PO,
+        _ if is_xml(format) => OF_XML,
+        _ => "`iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it",
+    }
+}
+
+fn is_xml(format: Format) -> bool {
+    matches!(format, Format::Xliff | Format::Tmx | Format::Android)
+}
+
+/// A memory (TMX) in UTF-8, and whether it was in another encoding: bytes that are not of it are
+/// then U+FFFD.
+pub(crate) fn tmx_as_utf8(mut file: impl BufRead) -> Result<(impl BufRead, bool), String> {
+    let first = file.fill_buf().map_err(|error| error.to_string())?;
+    let encoding = Charset::of(first, Format::Tmx)?.encoding;
+    let mut decoder = DecodeReaderBytesBuilder::new();
+    decoder.encoding(Some(encoding).filter(|it| *it != UTF_8)).utf8_passthru(true);
+    Ok((BufReader::new(decoder.build(file)), encoding != UTF_8))
+}
