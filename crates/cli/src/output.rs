@@ -184,12 +184,12 @@ pub fn say(text: impl Display) {
 /// If true, the user wants results, warnings and errors only.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Keeps remarks from standard error from now on, if `quiet` says so.
+/// Sets whether notes are suppressed (`--quiet`).
 pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Returns whether remarks are kept from standard error (`--quiet`).
+/// Returns whether notes are suppressed (`--quiet`).
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }

@@ -12,7 +12,7 @@ pub struct Cost {
     /// attention are counted.
     pub multiplications: usize,
     /// The number of float32 values that training keeps for the backward pass, per position.
-    pub kept_values: usize,
+    pub activations: usize,
 }
 
 impl Cost {

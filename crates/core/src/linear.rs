@@ -41,7 +41,7 @@ impl LinearConfig {
         Cost {
             parameters: input * output + usize::from(bias) * output,
             multiplications: input * output,
-            kept_values: input,
+            activations: input,
         }
     }
 }

@@ -113,7 +113,7 @@ impl MultiHeadAttentionConfig {
         let attention = Cost {
             parameters: 0,
             multiplications: (key_width + value_width) * seen,
-            kept_values: key_width + self.heads * times * keys,
+            activations: key_width + self.heads * times * keys,
         };
         let maps = query.cost() + output.cost();
         maps + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
@@ -124,8 +124,8 @@ impl MultiHeadAttentionConfig {
     pub fn key_value_cost(&self) -> Cost {
         let [query, keys, values, _] = self.maps();
         let norm = self.norm_cost(query.output / self.heads);
-        let kept_values = keys.output + values.output;
-        Cost { kept_values, ..keys.cost() + values.cost() } + norm
+        let activations = keys.output + values.output;
+        Cost { activations, ..keys.cost() + values.cost() } + norm
     }
 
     /// The width over which queries are normalised.
@@ -139,7 +139,7 @@ impl MultiHeadAttentionConfig {
     fn norm_cost(&self, width: usize) -> Cost {
         let [query, ..] = self.maps();
         match self.qk_norm {
-            Some(_) => Cost { kept_values: query.output, ..LayerNormConfig::new(width).cost() },
+            Some(_) => Cost { activations: query.output, ..LayerNormConfig::new(width).cost() },
             None => Cost::default(),
         }
     }

@@ -151,7 +151,7 @@ impl ResidualNorm {
     /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its
     /// two inputs.
     pub fn cost(norm: &LayerNormConfig) -> Cost {
-        Cost { kept_values: 2 * norm.d_model, ..norm.cost() }
+        Cost { activations: 2 * norm.d_model, ..norm.cost() }
     }
 
     /// Runs `sublayer` on `x` inside the residual connection, with the layer normalisation `norm`.

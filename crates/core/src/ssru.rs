@@ -53,7 +53,7 @@ impl Ssru {
     pub fn cost(d_model: usize) -> Cost {
         let [candidate, gate] =
             [false, true].map(|bias| LinearConfig::new(d_model, d_model).with_bias(bias).cost());
-        Cost { kept_values: 7 * d_model, ..candidate + gate }
+        Cost { activations: 7 * d_model, ..candidate + gate }
     }
 
     /// Continues `state` by the positions of `x`, one after the other.

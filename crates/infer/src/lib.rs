@@ -76,7 +76,6 @@ mod calibration;
 mod doubt;
 mod error;
 mod hypothesis;
-mod ids;
 mod model;
 
 mod search;

@@ -33,7 +33,7 @@ pub struct ModelSource {
     pub bytes: u64,
     /// The prescribed translations of terms in every text, unless a request has others.
     pub glossary: Option<Arc<Glossary>>,
-    /// Loads it.
+    /// Loads the model.
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
 }
 

@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room};
 use crate::settings::ServerSettings;
-use crate::store::{FETCHED, MOST_KEPT, Store, USED};
+use crate::store::{FETCHED, MOST_STORED, Store, USED};
 use crate::{bodies, connections};
 
 /// Translation over HTTP.
@@ -49,8 +49,8 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: Store::new(MOST_KEPT, FETCHED),
-            glossaries: Store::new(MOST_KEPT, USED),
+            files: Store::new(MOST_STORED, FETCHED),
+            glossaries: Store::new(MOST_STORED, USED),
             bodies: bodies::room(limits.body),
             work: Room::new(ALL_WORK),
             requests: Room::new(connections::most()),

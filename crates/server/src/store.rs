@@ -13,7 +13,7 @@ use crate::lock::locked;
 use crate::sender::{Room, Sender, Share};
 
 /// The largest number of bytes of translated files that are kept, and of glossaries.
-pub(crate) const MOST_KEPT: usize = 64 << 20;
+pub(crate) const MOST_STORED: usize = 64 << 20;
 
 /// The time for which a translated file can be fetched, and for which it is safe from the files of
 /// other senders.
@@ -24,7 +24,7 @@ pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600
 
 /// A glossary that a client has sent.
 #[derive(Clone)]
-pub(crate) struct KeptGlossary {
+pub(crate) struct StoredGlossary {
     pub name: String,
     /// The time at which it was made.
     pub time: String,
@@ -34,7 +34,7 @@ pub(crate) struct KeptGlossary {
 
 /// A file that is translated or will be.
 #[derive(Clone)]
-pub(crate) struct KeptFile {
+pub(crate) struct StoredFile {
     /// The name that the client gave it.
     pub name: String,
     pub state: FileState,

@@ -88,7 +88,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
         let layer = Cost {
             parameters: weights + 3 * self.d_model,
             multiplications: weights,
-            kept_values: 4 * self.d_model,
+            activations: 4 * self.d_model,
         };
         let attention = self.attention().cost(source, None, precision);
         [layer * self.layers, layer * self.layers + attention]

@@ -205,7 +205,7 @@ impl Seq2SeqConfig for RnnConfig {
         let encoder = Cost {
             parameters: 2 * (gru(d_model) + biases),
             multiplications: 2 * gru(d_model) + d_attention * annotation,
-            kept_values: 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention,
+            activations: 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention,
         };
         let initial = d_hidden * (d_hidden + 1);
         let attention = d_attention * (d_hidden + annotation + 2);
@@ -215,7 +215,7 @@ impl Seq2SeqConfig for RnnConfig {
         let decoder = Cost {
             parameters: initial + attention + cell + biases + 2 * d_model * (readout + 1),
             multiplications: cell + scores + 2 * d_model * readout,
-            kept_values: units + 2 * d_attention + source + 2 * readout,
+            activations: units + 2 * d_attention + source + 2 * readout,
         };
         [encoder, decoder]
     }

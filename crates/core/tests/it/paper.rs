@@ -236,7 +236,7 @@ fn the_costs_of_the_base_model_are_those_by_hand() {
         [6 * encoder, 6 * (attention(30 * times) + attention(20 * times) + rest(3))]
     };
     for (precision, times) in [(Precision::Float32, 1), (Precision::BFloat16, 3)] {
-        assert_eq!(costs(precision).map(|cost| cost.kept_values), kept(times));
+        assert_eq!(costs(precision).map(|cost| cost.activations), kept(times));
     }
     let (square, network) = (512 * 512, 2 * 512 * 2048);
     let source = 6 * (4 * square + 2 * 512 * 20 + network) + 6 * 2 * square;

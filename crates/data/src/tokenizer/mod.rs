@@ -39,7 +39,8 @@ use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
 
 /// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Tokenizer {{ vocab_size: {vocab_size}, .. }}")]
 pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
@@ -62,12 +63,6 @@ const TOGETHER: usize = 256;
 enum Kind {
     HuggingFace(Box<tokenizers::Tokenizer>),
     SentencePiece(Box<SentencePieceTokenizer>),
-}
-
-impl std::fmt::Debug for Tokenizer {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Tokenizer").field("vocab_size", &self.vocab_size).finish_non_exhaustive()
-    }
 }
 
 impl Tokenizer {

@@ -11,7 +11,7 @@ use crate::words::{Mark, Span, floor, mark};
 /// A part of a sentence that its translation has to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Bytes of the text.
+    /// The bytes of the part in its text.
     pub range: Span,
     /// The rule by which the part is kept.
     pub kind: PartKind,

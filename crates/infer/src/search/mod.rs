@@ -7,8 +7,8 @@ mod sentence;
 mod task;
 mod terms;
 
-pub(crate) use request::check;
 pub use request::{Cancel, Request};
+pub(crate) use request::{check, check_lengths, check_pairs, closed, closed_len};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;

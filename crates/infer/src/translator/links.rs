@@ -11,8 +11,8 @@ use super::load::Translator;
 use super::options::LONGEST_SENTENCE;
 use crate::attention::{Attention, HeadWeights, MOST_LINKED, pieces, strongest};
 use crate::error::{InferError, Result};
-use crate::ids::{check_lengths, check_pairs, closed};
 use crate::model::SpecialIds;
+use crate::search::{check_lengths, check_pairs, closed};
 
 impl Translator {
     /// The attention weights of every layer and head while the model predicts `target` as the

@@ -15,9 +15,8 @@ use super::options::{Languages, TranslateOptions, pair_of};
 use crate::doubt::doubts;
 use crate::error::{InferError, Result};
 use crate::hypothesis::Hypothesis;
-use crate::ids::closed_len;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
-use crate::search::WordEdges;
+use crate::search::{WordEdges, closed_len};
 use crate::settings::SearchSettings;
 
 /// A model with its tokenisers. It translates text and scores translations.

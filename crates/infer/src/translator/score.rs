@@ -4,8 +4,8 @@ use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::batching::Batching;
 use crate::error::{InferError, Result, SentenceError, until_error};
-use crate::ids::{check_lengths, check_pairs, closed};
 use crate::model::StepModel;
+use crate::search::{check_lengths, check_pairs, closed};
 use crate::settings::LengthPenalty;
 
 impl Translator {

@@ -7,8 +7,7 @@ use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
 use crate::error::{InferError, Result, until_error};
 use crate::hypothesis::{Alternative, FinishReason, Hypothesis, Translation, one_line};
-use crate::ids::check_lengths;
-use crate::search::{Request, check, search_counting};
+use crate::search::{Request, check, check_lengths, search_counting};
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.

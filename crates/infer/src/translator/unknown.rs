@@ -3,8 +3,7 @@
 use super::load::Translator;
 use crate::attention::{HeadWeights, strongest};
 use crate::hypothesis::Hypothesis;
-use crate::ids::closed;
-use crate::search::Request;
+use crate::search::{Request, closed};
 
 impl Translator {
     /// The texts of the unknown tokens of the source of `request`.

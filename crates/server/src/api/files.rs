@@ -20,7 +20,7 @@ use super::{Client, Service, Shared};
 use crate::compute::compute;
 use crate::language::LanguagePair;
 use crate::sender::Share;
-use crate::store::{FileState, KeptFile};
+use crate::store::{FileState, StoredFile};
 
 /// The answer to `/translate_file`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -124,7 +124,7 @@ impl Upload {
             FileState::Done(bytes, _) => bytes.len(),
             _ => self.file.text.len(),
         };
-        let kept = KeptFile { name: self.name.clone(), state };
+        let kept = StoredFile { name: self.name.clone(), state };
         let is_kept = client.files.put(&client.sender, id, kept, size);
         is_kept.then_some(()).ok_or_else(ApiError::too_many)
     }
@@ -207,7 +207,7 @@ pub(crate) async fn download(
 ) -> Result<Response> {
     let gone = "there is no such file, or its ten minutes are over";
     let gone = || ApiError::new(StatusCode::NOT_FOUND, gone);
-    let KeptFile { name, state } = service.files.get(&name).ok_or_else(gone)?;
+    let StoredFile { name, state } = service.files.get(&name).ok_or_else(gone)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
         _ => Err(gone()),

@@ -29,7 +29,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Keys, Room, Sender, Share};
 use crate::settings::Limits;
-use crate::store::{KeptFile, KeptGlossary, Store};
+use crate::store::{Store, StoredFile, StoredGlossary};
 
 /// The language code that asks for detection.
 pub(crate) const AUTO: &str = "auto";
@@ -41,8 +41,8 @@ pub(crate) struct Service {
     pub metrics: Arc<Metrics>,
     pub keys: Keys,
     pub limits: Limits,
-    pub files: Store<KeptFile>,
-    pub glossaries: Store<KeptGlossary>,
+    pub files: Store<StoredFile>,
+    pub glossaries: Store<StoredGlossary>,
     /// Room for the bytes of bodies and of large answers.
     pub bodies: Arc<Room>,
     /// Room for the memory of work on texts.

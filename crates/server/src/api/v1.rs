@@ -157,9 +157,8 @@ pub(crate) struct ScoredTranslation {
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// The confidence in it, from 0 to 1: the chrF, over 100, that translations of this probability
-    /// had on a text that the model did not learn from, and 0 where there is a doubt. Missing for
-    /// models without calibration.
+    /// The confidence in it, from 0 to 1: the mean chrF/100 of translations of this probability on
+    /// held-out text; 0 where there is a doubt. Missing for models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// If true, it was found by a second search, because the first had found a loop.

@@ -11,7 +11,7 @@ use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
 use super::validation::look_after;
 use crate::advice::{Adviser, text_check};
-use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
+use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::{Result, TrainError};
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run::{
@@ -59,7 +59,7 @@ impl Learner {
         corpora.texts.keep(setup.run.path(), mode)?;
         write_file(&setup.run.config(), setup.config.to_toml().as_bytes())?;
         if let Some(start) = &mut setup.first.start {
-            start.keep(&setup.run.start_model())?;
+            start.keep(&setup.run.model(START))?;
         }
         let resumed = (mode == RunMode::Resume).then_some(&start);
         let reporter = reporter(&setup.config, &setup.run, verbosity, resumed)?;

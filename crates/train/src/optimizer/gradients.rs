@@ -5,14 +5,7 @@ use burnformer_kernels::{global_norm, sum_of_squares};
 /// The gradients of a module's trained parameters, flat, in the order in which the module is
 /// visited.
 #[derive(Clone, Debug)]
-pub struct FlatGradients(Vec<Tensor<1>>);
-
-impl From<Vec<Tensor<1>>> for FlatGradients {
-    /// Gradients in the order in which the module visits its parameters.
-    fn from(gradients: Vec<Tensor<1>>) -> Self {
-        Self(gradients)
-    }
-}
+pub struct FlatGradients(pub Vec<Tensor<1>>);
 
 impl FlatGradients {
     /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no
@@ -48,11 +41,6 @@ impl FlatGradients {
     /// The gradients, moved to `device`.
     pub fn moved_to(self, device: &Device) -> Self {
         Self(self.0.into_iter().map(|gradient| gradient.to_device(device)).collect())
-    }
-
-    /// The gradients in the order in which the module visits its parameters.
-    pub fn into_inner(self) -> Vec<Tensor<1>> {
-        self.0
     }
 }
 

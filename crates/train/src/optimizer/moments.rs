@@ -54,7 +54,7 @@ impl Moments {
         mut adam: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
         muon: impl Fn(Matrix, Tensor<1>) -> Matrix + Sync,
     ) -> M {
-        let (mut gradients, mut matrices) = (gradients.into_inner().into_iter(), Vec::new());
+        let (mut gradients, mut matrices) = (gradients.0.into_iter(), Vec::new());
         let mut moments = self.moments.iter_mut();
         let module = module.map_parameters(&mut |_, param| {
             if !param.is_trained() {

@@ -45,7 +45,7 @@ fn position_bytes(
     precision: Precision,
 ) -> [u64; 2] {
     let cost = config.cost(source, target, precision);
-    let [of_source, of_target] = cost.map(|cost| cost.kept_values);
+    let [of_source, of_target] = cost.map(|cost| cost.activations);
     let logits = 2 * config.tokens().target_vocab;
     [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
 }

@@ -236,8 +236,7 @@ impl Workers<'_> {
 /// The sums of an update over all processes, given the sums of this process.
 fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision) -> GradientSums {
     let device = sums.loss.device();
-    let GradientSums { gradients, loss, nll } = sums;
-    let gradients = gradients.into_inner();
+    let GradientSums { gradients: FlatGradients(gradients), loss, nll } = sums;
     let lengths: Vec<usize> = gradients.iter().map(|gradient| gradient.dims()[0]).collect();
     let mut values = Vec::with_capacity(lengths.iter().sum());
     for gradient in gradients {
@@ -253,7 +252,7 @@ fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision)
         rest = others;
         Tensor::<1>::from_floats(first, &device)
     };
-    let gradients = FlatGradients::from(lengths.into_iter().map(take).collect::<Vec<_>>());
+    let gradients = FlatGradients(lengths.into_iter().map(take).collect());
     let [loss, nll] = losses.map(|sum| Tensor::from_floats([sum], &device));
     GradientSums { gradients, loss, nll }
 }
@@ -306,7 +305,7 @@ mod tests {
         let objective = Objective { recipe, step: 3, tokens, loss_scale: 1.0 };
         let sums =
             Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
-        let gradients = sums.gradients.into_inner();
+        let gradients = sums.gradients.0;
         let gradients = gradients.into_iter().map(|gradient| gradient.into_data()).collect();
         (gradients, sums.loss.into_scalar(), sums.nll.into_scalar())
     }

@@ -121,7 +121,7 @@ fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_pat
         // Gradients of a loss that is multiplied by this are as many times as long.
         let objective = Objective { recipe: updater.recipe, step: 1, tokens, loss_scale: 1e21 };
         let sums = replicas.sums(&model, &batches, objective);
-        let largest = sums.gradients.clone().into_inner().into_iter();
+        let largest = sums.gradients.clone().0.into_iter();
         let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);
         assert!((2e19..1e30).contains(&largest), "{largest}");
         let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());

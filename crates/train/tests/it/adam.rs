@@ -14,7 +14,7 @@ fn the_first_step_moves_every_weight_by_the_rate_against_its_gradient() {
     let x = Tensor::<3>::ones([1, 2, 3], &device);
     let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
     let gradients = FlatGradients::take(&linear, &mut gradients);
-    let signs = gradients.clone().into_inner().remove(0).sign().into_data();
+    let signs = gradients.clone().0.remove(0).sign().into_data();
     let mut optimizer = Optimizer::new(OptimizerSettings::default(), &linear);
     let after = named_parameters(&optimizer.step(linear, gradients, 1.0, 0.01));
     let [old, new] = [&before, &after].map(|named| named["weight"].iter::<f32>());

@@ -47,7 +47,8 @@ pub struct HeadHabit {
     pub shares: [f64; 5],
     /// The entropy of the weights of a query, in nats: 0 looks at one key, ln(n) at n keys alike.
     pub entropy: f64,
-    /// The distance to the keys, weighted, in positions; for the cross-attention from the diagonal.
+    /// The mean distance between a query and its keys, weighted by attention, in positions; in
+    /// cross-attention, the distance from the diagonal.
     pub distance: f64,
 }
 

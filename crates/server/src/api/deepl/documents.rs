@@ -16,7 +16,7 @@ use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
-use crate::store::{FileState, KeptFile};
+use crate::store::{FileState, StoredFile};
 
 /// A request that begins the translation of a document.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -125,7 +125,7 @@ pub(crate) async fn deepl_document_result(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,
 ) -> Result<Response> {
-    let KeptFile { name, state } = kept(&client, &id, &request)?;
+    let StoredFile { name, state } = kept(&client, &id, &request)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
         FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
@@ -140,7 +140,7 @@ pub(crate) async fn deepl_document_result(
 ///
 /// # Errors
 /// If it is not kept any more, or the key is another.
-fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<KeptFile> {
+fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<StoredFile> {
     let is_key = client.files.secret(id) == request.document_key;
     client.files.get(id).filter(|_| is_key).ok_or_else(|| {
         let error = "there is no such document, its key is another, or its ten minutes are over";

@@ -22,11 +22,11 @@ use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
 use crate::compute::{Cancel, compute};
 use crate::language::LanguagePair;
-use crate::store::KeptGlossary;
+use crate::store::StoredGlossary;
 
 /// The factor by which a pair of languages here may have more terms than the glossary of a request,
 /// because they are read once.
-const KEPT_TERMS: usize = 20;
+const STORED_TERMS: usize = 20;
 
 /// The paths of each version.
 pub(crate) fn router() -> OpenApiRouter<Shared> {
@@ -87,7 +87,7 @@ async fn glossaries(
         terms.push(read(&client, dictionary).await?);
     }
     let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
-    let (id, new) = (client.glossaries.new_id(), KeptGlossary { name, time, terms });
+    let (id, new) = (client.glossaries.new_id(), StoredGlossary { name, time, terms });
     let answer = described(&id, &new);
     let is_kept = client.glossaries.put(&client.sender, &id, new, size);
     let made = || (StatusCode::CREATED, Json(answer)).into_response();
@@ -139,7 +139,7 @@ async fn glossary_entries(
 type Dictionary = (LanguagePair, Arc<Glossary>);
 
 /// The description of a glossary for clients of both versions.
-fn described(id: &str, KeptGlossary { name, time, terms }: &KeptGlossary) -> Value {
+fn described(id: &str, StoredGlossary { name, time, terms }: &StoredGlossary) -> Value {
     let all: Vec<Value> = terms.iter().map(dictionary).collect();
     let mut description = all[0].clone();
     for (field, value) in [("glossary_id", id), ("name", name), ("creation_time", time)] {
@@ -160,7 +160,7 @@ fn dictionary((pair, terms): &Dictionary) -> Value {
 async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
     let format = known("entries_format", Some(&sent.entries_format), &["tsv", "csv"])?;
-    let (size, most) = (sent.entries.len(), KEPT_TERMS * client.limits.terms);
+    let (size, most) = (sent.entries.len(), STORED_TERMS * client.limits.terms);
     let read = move |_: &Cancel| terms(pairs(&sent.entries, format == "csv")?, most);
     let terms = compute(&client.sender, size, read).await??;
     if terms.is_empty() || pair.source == pair.target {

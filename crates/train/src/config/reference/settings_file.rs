@@ -44,7 +44,7 @@ impl SettingsFile {
     /// last part is `name`.
     ///
     /// # Errors
-    /// The path that `name` may stand for, as the end of a sentence; empty if none is near.
+    /// A hint that completes an error message; empty if no key has a similar name.
     pub fn find(self, name: &str) -> Result<Vec<Section>, String> {
         let sections = self.sections();
         let below = format!("{name}.");

@@ -183,11 +183,6 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// The copy of the model that the run started from.
-    pub fn start_model(&self) -> PathBuf {
-        self.model(START)
-    }
-
     fn hypotheses_folder(&self) -> PathBuf {
         self.path.join("valid")
     }

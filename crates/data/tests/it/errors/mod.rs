@@ -1,12 +1,15 @@
 //! Every typed error, provoked: what it names and what it advises.
 
+mod encodings;
+mod tokenizers;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use burnformer_data::{
     BatchSampler, CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader,
-    PrepareSettings, SamplerSettings, SamplerState, TokenizedCorpus, Tokenizer, TokenizerSettings,
+    PrepareSettings, SamplerSettings, SamplerState, TokenizedCorpus, TokenizerSettings,
     TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
@@ -102,18 +105,6 @@ fn unequal_sides_name_the_line_without_partner() {
         );
         says(&error, &["a.de ends after line 3", "b.en has 5 lines", "line 4 has no partner"]);
     }
-}
-
-#[test]
-fn invalid_utf8_names_file_line_byte_and_value() {
-    let folder = folder();
-    let latin = file(&folder, "latin.txt", b"fine\ncaf\xe9 au lait\n");
-    let error = lines_error(&latin);
-    assert!(
-        matches!(error, DataError::InvalidUtf8 { line: 2, column: 4, byte: 0xe9, .. }),
-        "{error:?}"
-    );
-    says(&error, &["latin.txt:2", "0xe9", "iconv"]);
 }
 
 #[test]
@@ -232,56 +223,6 @@ fn settings_out_of_range_name_themselves() {
 }
 
 #[test]
-fn a_vocabulary_below_the_fixed_tokens_is_refused() {
-    let error = Tokenizer::train(["a"], &TokenizerSettings::bpe(260)).unwrap_err();
-    assert!(matches!(error, DataError::VocabularyTooSmall { asked: 260, needed: 261 }));
-    says(&error, &["vocab_size = 260", "at least 261"]);
-}
-
-#[test]
-fn a_vocabulary_beyond_the_text_names_the_largest_possible() {
-    let error = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(9_000)).unwrap_err();
-    let DataError::VocabularyTooLarge { asked: 9_000, possible } = error else {
-        panic!("{error:?}")
-    };
-    says(&error, &["vocab_size = 9000", &format!("at most {possible}"), "allow_smaller"]);
-    let exact = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(possible)).unwrap();
-    assert_eq!(exact.vocab_size(), possible);
-    let smaller = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(9_000) };
-    assert_eq!(Tokenizer::train(repeated_text(), &smaller).unwrap().vocab_size(), possible);
-}
-
-#[test]
-fn blank_text_trains_no_tokenizer() {
-    let error = Tokenizer::train(["", "  \t", "\u{0}"], &TokenizerSettings::bpe(300)).unwrap_err();
-    assert!(matches!(error, DataError::NoTrainingText));
-    says(&error, &["every line is blank"]);
-}
-
-#[test]
-fn a_broken_tokenizer_json_is_named() {
-    let folder = folder();
-    let error = Tokenizer::load(&file(&folder, "tokenizer.json", "{\"model\": 3}")).unwrap_err();
-    assert!(matches!(error, DataError::TokenizerInvalid(..)));
-    says(&error, &["tokenizer.json", "not a usable"]);
-    assert!(matches!(Tokenizer::load("none.json".as_ref()), Err(DataError::NotFound(..))));
-}
-
-#[test]
-fn special_tokens_at_other_ids_are_refused() {
-    let folder = folder();
-    let good = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(320)).unwrap();
-    let text = String::from_utf8(good.to_bytes()).unwrap();
-    let moved = text.replace("\"</s>\"", "\"<eos>\"");
-    let error = Tokenizer::load(&file(&folder, "tokenizer.json", moved)).unwrap_err();
-    assert!(matches!(
-        error,
-        DataError::TokenizerSpecialToken { token: "</s>", expected: 2, found: None, .. }
-    ));
-    says(&error, &["</s> must have id 2", "found none"]);
-}
-
-#[test]
 fn cleaning_that_leaves_nothing_says_why() {
     let folder = folder();
     let text = repeated_text().join("\n");
@@ -309,16 +250,6 @@ fn a_position_beyond_the_epoch_is_refused() {
     let error = sampler.stream(SamplerState { seed: 1, epoch: 3, next_batch: 7 }).err().unwrap();
     assert!(matches!(error, DataError::StalePosition { next_batch: 7, epoch: 3, batches: 1 }));
     says(&error, &["batch 7 of epoch 3", "has 1 batches"]);
-}
-
-#[test]
-fn a_place_that_cannot_be_written_is_named() {
-    let folder = folder();
-    let blocked = file(&folder, "file", "not a folder");
-    let tokenizer = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(320)).unwrap();
-    let error = tokenizer.save(&blocked.join("tokenizer.json")).unwrap_err();
-    assert!(matches!(error, DataError::Unwritable(..)));
-    says(&error, &["tokenizer.json", "cannot be written"]);
 }
 
 #[test]
@@ -355,93 +286,6 @@ fn two_tables_are_no_two_sides() {
     let same = ParallelReader::open(&CorpusPaths::pair(&a, &a), Utf8Policy::Error).unwrap();
     let pair = same.map(|pair| pair.unwrap()).next().unwrap();
     assert_eq!((pair.source.as_str(), pair.target.as_str()), ("x", "y"));
-}
-
-/// `text` in each wide encoding, without a byte-order mark.
-fn wide(text: &str) -> [(&'static str, Vec<u8>); 4] {
-    let [units, points] =
-        [text.encode_utf16().map(u32::from).collect(), text.chars().map(u32::from).collect()];
-    let bytes = |units: &Vec<u32>, width: usize, little: bool| -> Vec<u8> {
-        let unit = |unit: &u32| match little {
-            true => unit.to_le_bytes()[..width].to_vec(),
-            false => unit.to_be_bytes()[4 - width..].to_vec(),
-        };
-        units.iter().flat_map(unit).collect()
-    };
-    [
-        ("utf-16le", bytes(&units, 2, true)),
-        ("utf-16be", bytes(&units, 2, false)),
-        ("utf-32le", bytes(&points, 4, true)),
-        ("utf-32be", bytes(&points, 4, false)),
-    ]
-}
-
-#[test]
-fn wide_encodings_are_named_with_and_without_a_mark() {
-    let folder = folder();
-    for text in [&b"\xff\xfeh\0i\0\n\0"[..], b"\xfe\xff\0h\0i\0\n"] {
-        says(&lines_error(&file(&folder, "wide.txt", text)), &["wide.txt", "iconv -f utf-16 -t"]);
-    }
-    for text in [
-        "Hallo, Welt!\nGuten Tag.\n",
-        "Привет, мир.\nДа.\n",
-        "नमस्ते दुनिया।\n",
-        "สวัสดี ชาวโลก\n",
-        "مرحبا بالعالم.\n",
-        "你好，世界。\n今天天气很好。\n",
-        "你好\n一二三\n",
-        "これはペンです。\n東京へ行く。\n",
-        "안녕하세요, 세계.\n오늘 나는 TV를 본다.\n",
-        "使用Django管理网站",
-    ] {
-        for (encoding, bytes) in wide(text) {
-            let error = lines_error(&file(&folder, "wide.txt", &bytes));
-            let DataError::Wide(_, found) = error else { panic!("{text}: {error}") };
-            assert_eq!(found, encoding, "{text}");
-        }
-    }
-}
-
-/// Messages of Django in Chinese, Japanese and Korean, if they are there: a line, some lines and a
-/// file of each.
-#[test]
-fn utf16_of_ideographs_is_told_from_8_bit_encodings() {
-    let folder = folder();
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/django-messages");
-    let mut cases = 0;
-    for language in ["zh_Hans", "ja", "ko"] {
-        let Ok(text) = std::fs::read_to_string(shared.join(language).join("auth-django.po")) else {
-            return;
-        };
-        let is_asked =
-            |line: &&str| line.starts_with("msgstr") && line.chars().any(|c| c > '\u{2e80}');
-        let lines: Vec<&str> =
-            text.lines().filter(is_asked).map(|line| &line[8..line.len() - 1]).collect();
-        let groups = lines.chunks(1).chain(lines.chunks(7)).chain([&lines[..]]);
-        for group in groups.filter(|group| group[0].chars().count() > 3) {
-            let text = group.join("\n") + "\n";
-            // A short line can be text in UTF-8, too: 上次登录.
-            let is_wide = |bytes: &[u8]| std::str::from_utf8(bytes).is_err() || bytes.len() > 12;
-            for (encoding, bytes) in wide(&text).into_iter().filter(|(_, bytes)| is_wide(bytes)) {
-                let error = lines_error(&file(&folder, "wide.txt", &bytes));
-                let DataError::Wide(_, found) = error else { panic!("{text}: {error}") };
-                assert_eq!(found, encoding, "{text}");
-                cases += 1;
-            }
-        }
-    }
-    assert!(cases > 300, "{cases}");
-    // 你好, 世界 in GB 18030; こんにちは in Shift JIS and EUC; 안녕 in EUC.
-    for bytes in [
-        &b"\xc4\xe3\xba\xc3, \xca\xc0\xbd\xe7\n"[..],
-        b"\x82\xb1\x82\xf1\x82\xc9\x82\xbf\x82\xcd\n",
-        b"\xa4\xb3\xa4\xf3\xa4\xcb\xa4\xc1\xa4\xcf\n",
-        b"\xbe\xc8\xb3\xe7, \xbe\xc8\xb3\xe7.\n",
-        b"\xe4\x01\x02\x03\x04\xff\xff\x10\n",
-    ] {
-        let error = lines_error(&file(&folder, "narrow.txt", bytes));
-        assert!(matches!(error, DataError::InvalidUtf8 { .. }), "{error}");
-    }
 }
 
 #[test]

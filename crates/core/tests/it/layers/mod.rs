@@ -1,14 +1,17 @@
 //! Layers by themselves, for models of one's own.
 
+mod attention;
+mod decoder;
+
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
+use burn::tensor::{Device, Distribution, Int, Tensor};
 use burnformer_core::{
-    Activation, AttentionBias, AttentionKind, AttentionSource, ComputeType, Context, Decoder,
-    DecoderBias, DecoderConfig, DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig,
-    EncoderLayer, LayerConfig, LayerNorm, Linear, Mode, MultiHeadAttention,
-    MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding,
-    PositionalEncodingConfig, RandomKey, Recorder, ResidualNorm, Seq2Seq, Seq2SeqCache,
-    Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
+    Activation, AttentionBias, AttentionKind, ComputeType, Context, Decoder, DecoderBias,
+    DecoderConfig, DecoderLayerConfig, Encoder, EncoderConfig, EncoderLayer, LayerConfig,
+    LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
+    PositionWiseFeedForwardConfig, PositionalEncoding, PositionalEncodingConfig, RandomKey,
+    Recorder, ResidualNorm, Seq2Seq, Transformer, TransformerConfig, look_ahead_mask,
+    named_parameters, padding_mask,
 };
 
 const D_MODEL: usize = 16;
@@ -110,113 +113,6 @@ fn decoder_layer() -> DecoderLayerConfig {
         .with_cross_attention(Some(sizes()))
 }
 
-#[test]
-fn a_decoder_of_parts_is_that_of_the_configuration() {
-    let (device, key) = (Device::default(), RandomKey::new(3));
-    let layer = decoder_layer();
-    let pre_norm = layer.layer.clone().with_norm(NormPosition::Pre);
-    let layer = DecoderLayerConfig { layer: pre_norm, ..layer };
-    let decoder = DecoderConfig::new(layer, 2).init_with_key(key, &device);
-    let expected = config().decoder().init_with_key(key, &device);
-    let source =
-        EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
-    let x = random([2, 3, D_MODEL]);
-    let run = |decoder: &Decoder| {
-        decoder.forward(x.clone(), &mut decoder.start(&source), &NONE, Mode::Inference)
-    };
-    run(&decoder).into_data().assert_eq(&run(&expected).into_data(), true);
-}
-
-#[test]
-fn a_decoder_layer_alone_continues_what_its_cache_holds() {
-    let device = Device::default();
-    let layer = decoder_layer().init(&device);
-    let (memory, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
-    let x = random([2, 3, D_MODEL]);
-    let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
-    let source = AttentionBias::Mask(padding);
-    let bias = DecoderBias { target, source: source.clone() };
-    let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &bias, Mode::Inference);
-    let mut cache = layer.start(memory);
-    for index in 0..3 {
-        let position = x.clone().slice([0..2, index..index + 1]);
-        let bias = DecoderBias { source: source.clone(), ..NONE };
-        let step = layer.forward(position, &mut cache, &bias, Mode::Inference);
-        let expected = whole.clone().slice([0..2, index..index + 1]);
-        assert!(worst(step, expected) < 1e-5, "position {index}");
-    }
-}
-
-/// The rows of `x` (`[2, heads, 3, 5]`) of one head.
-fn head(x: &Tensor<4>, head: usize) -> Tensor<4> {
-    x.clone().slice([0..2, head..head + 1])
-}
-
-#[test]
-fn a_mask_of_each_head_hides_other_keys_from_each() {
-    let attention = attention(RandomKey::new(2));
-    let (query, memory) = (random([2, 3, D_MODEL]), random([2, 5, D_MODEL]));
-    // Head h does not see key h.
-    let hidden: Vec<bool> = (0..4 * 5).map(|i| i / 5 == i % 5).collect();
-    let mask =
-        Tensor::<4, Bool>::from_data(TensorData::new(hidden, [1, 4, 1, 5]), &Device::default());
-    let run = |memory: Tensor<3>| {
-        let mask = Some(mask.clone());
-        let recorder = Recorder::default();
-        let context = Context::from(Mode::Inference).recorded_by(&recorder);
-        let output = attention.forward(query.clone(), memory, mask, context);
-        (output, recorder.weights(AttentionKind::SelfAttention).remove(0))
-    };
-    let (output, weights) = run(memory.clone());
-    let fused =
-        attention.forward(query.clone(), memory.clone(), Some(mask.clone()), Mode::Inference);
-    assert!(worst(output, fused) < 1e-5);
-    for n in 0..4 {
-        let seen = head(&weights, n).slice([0..2, 0..1, 0..3, n..n + 1]);
-        assert_eq!(seen.abs().max().into_scalar::<f32>(), 0.0);
-    }
-    // Only head 2 does not notice a change of key 2.
-    let changed = memory.clone().slice_assign([0..2, 2..3], random([2, 1, D_MODEL]));
-    let (_, others) = run(changed);
-    let change = |n| worst(head(&weights, n), head(&others, n));
-    assert_eq!(change(2), 0.0);
-    assert!([0, 1, 3].map(change).iter().all(|&change| change > 1e-4));
-}
-
-#[test]
-fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
-    let device = Device::default().autodiff();
-    let attention = sizes().init_with_key(RandomKey::new(2), &device);
-    let make = |shape| Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), &device);
-    let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
-    let run = |bias: &AttentionBias| {
-        let source = AttentionSource::KeyValues(attention.key_values(memory.clone(), 0));
-        attention.attend(attention.queries(query.clone(), 0), source, bias, Mode::Inference)
-    };
-    let plain = run(&AttentionBias::None);
-    let additive = |scores| AttentionBias::Additive { scores, mask: None };
-    let zeros = Tensor::<4>::zeros([1, 4, 1, 5], &device).require_grad();
-    let biased = run(&additive(zeros.clone()));
-    assert!(worst(biased.clone(), plain.clone()) < 1e-5);
-    let gradient = zeros.grad(&(biased.clone() * biased).sum().backward()).unwrap();
-    assert!(gradient.abs().max().into_scalar::<f32>() > 1e-4);
-    // The same number for every key changes nothing; a large one for one key of one head does.
-    assert!(worst(run(&additive(Tensor::ones([1, 1, 3, 1], &device) * 3.0)), plain.clone()) < 1e-4);
-    let one = zeros.clone().slice_fill([0..1, 1..2, 0..1, 0..1], 9.0);
-    assert!(worst(run(&additive(one)), plain) > 1e-3);
-    // A large negative number hides a key as a mask does.
-    let far = zeros.slice_fill([0..1, 0..4, 0..1, 3..4], -1e9);
-    let hidden = far.clone().lower_elem(-1.0);
-    let masked = run(&AttentionBias::Mask(hidden.clone()));
-    assert!(worst(run(&additive(far)), masked.clone()) < 1e-5);
-    let both = AttentionBias::Additive {
-        scores: Tensor::zeros([1, 1, 1, 1], &device),
-        mask: Some(hidden),
-    };
-    assert!(worst(run(&both), masked) < 1e-5);
-}
-
 /// A layer of a Transformer passes its bias on.
 #[test]
 fn an_encoder_layer_takes_an_additive_bias() {
@@ -231,12 +127,6 @@ fn an_encoder_layer_takes_an_additive_bias() {
     // The first position sees itself alone.
     let first = |x: Tensor<3>| x.slice([0..2, 0..1]);
     assert!(worst(first(run(0.0)), first(run(3.0))) < 1e-5);
-}
-
-#[test]
-#[should_panic(expected = "5 heads do not divide 16 features")]
-fn heads_that_do_not_divide_the_width_panic() {
-    MultiHeadAttentionConfig::new(D_MODEL, 5).init(&Device::default());
 }
 
 /// An encoder of ones own, with one layer and heads of another width.
@@ -303,67 +193,6 @@ fn language_model() -> Decoder {
 }
 
 #[test]
-fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
-    let model = language_model();
-    let x = random([2, 5, D_MODEL]);
-    let whole =
-        |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), &NONE, Mode::Inference);
-    let states = whole(x.clone());
-    let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
-    let others = whole(changed);
-    let first = |x: &Tensor<3>| x.clone().slice([0..2, 0..4]);
-    assert_eq!(worst(first(&states), first(&others)), 0.0);
-    assert!(worst(states.clone(), others) > 0.1);
-    let mut cache = model.start_without_source();
-    for index in 0..5 {
-        let step = x.clone().slice([0..2, index..index + 1]);
-        let step = model.forward(step, &mut cache, &NONE, Mode::Inference);
-        let expected = states.clone().slice([0..2, index..index + 1]);
-        assert!(worst(step, expected) < 1e-5, "position {index}");
-    }
-    // Rows can be reordered and dropped, and nothing else is to be selected.
-    cache.select_rows(&[1]);
-    cache.select_sentences(&[1]);
-    let last = random([1, 1, D_MODEL]);
-    let next = model.forward(last.clone(), &mut cache, &NONE, Mode::Inference);
-    let longer = Tensor::cat(vec![x.slice([1..2, 0..5]), last], 1);
-    assert!(worst(next, whole(longer).slice([0..1, 5..6])) < 1e-5);
-}
-
-#[test]
-fn a_decoder_attends_to_a_memory_of_another_width() {
-    let device = Device::default();
-    let cross = sizes().with_memory_width(Some(6));
-    let layer = decoder_layer().with_cross_attention(Some(cross)).init(&device);
-    let x = random([2, 3, D_MODEL]);
-    let run = |memory| {
-        let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
-        let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &DecoderBias { target, ..NONE }, Mode::Inference)
-    };
-    let memory = random([2, 4, 6]);
-    let states = run(memory.clone());
-    assert_eq!(states.dims(), [2, 3, D_MODEL]);
-    assert!(worst(states, run(memory * 3.0)) > 1e-3);
-}
-
-#[test]
-fn attention_has_no_biases_if_none_are_wanted() {
-    let (device, key) = (Device::default(), RandomKey::new(5));
-    let x = random([2, 3, D_MODEL]);
-    let run =
-        |layer: &MultiHeadAttention| layer.forward(x.clone(), x.clone(), None, Mode::Inference);
-    let expected = run(&attention(key));
-    // Biases are zeros at first, and the weights do not depend on them.
-    let without = sizes().with_bias(false).init_with_key(key, &device);
-    assert_eq!(without.num_params(), 4 * D_MODEL * D_MODEL);
-    assert!(worst(run(&without), expected) < 1e-6);
-    // Two layers of one configuration are not the same layer.
-    let [one, other] = [(); 2].map(|()| sizes().init(&device));
-    assert!(worst(run(&one), run(&other)) > 1e-3);
-}
-
-#[test]
 fn an_epsilon_reaches_every_norm_of_a_layer() {
     let (device, key) = (Device::default(), RandomKey::new(5));
     let layer = |epsilon| {
@@ -396,12 +225,6 @@ fn a_model_goes_through_a_record_of_burn_and_comes_back() {
 }
 
 #[test]
-#[should_panic(expected = "3 heads do not divide 100 features")]
-fn a_configuration_refuses_heads_that_do_not_divide_the_width() {
-    let _ = TransformerConfig::tiny(20).with_width(100, 3);
-}
-
-#[test]
 fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     let device = Device::default();
     let encoder = config().encoder().init(&device);
@@ -424,22 +247,6 @@ fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     assert!(worst(recorded, states) < 1e-5);
     let counts = [AttentionKind::SelfAttention, AttentionKind::Cross];
     assert_eq!(counts.map(|kind| recorder.weights(kind).len()), [2, 0]);
-}
-
-#[test]
-#[should_panic(expected = "the cache has a source")]
-fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
-    let decoder = config().decoder().init(&Device::default());
-    let mut cache = decoder.start_without_source();
-    decoder.forward(random([2, 3, D_MODEL]), &mut cache, &NONE, Mode::Inference);
-}
-
-/// Without a check, projections to no features would be built.
-#[test]
-#[should_panic(expected = "has 0 heads; it needs at least one")]
-fn no_heads_are_refused_with_given_widths_too() {
-    let config = MultiHeadAttentionConfig::new(16, 0).with_d_k(Some(4)).with_d_v(Some(4));
-    config.init_with_key(RandomKey::new(1), &Device::default());
 }
 
 #[derive(Module, Debug)]

@@ -1,0 +1,100 @@
+//! Decoders and their layers by themselves.
+
+use burn::tensor::{Device, Tensor};
+use burnformer_core::{
+    AttentionBias, Decoder, DecoderBias, DecoderConfig, DecoderLayerConfig, EncodedSource, Mode,
+    NormPosition, RandomKey, Seq2SeqCache, look_ahead_mask, padding_mask,
+};
+
+use super::{D_MODEL, NONE, config, decoder_layer, ids, language_model, random, sizes, worst};
+
+#[test]
+fn a_decoder_of_parts_is_that_of_the_configuration() {
+    let (device, key) = (Device::default(), RandomKey::new(3));
+    let layer = decoder_layer();
+    let pre_norm = layer.layer.clone().with_norm(NormPosition::Pre);
+    let layer = DecoderLayerConfig { layer: pre_norm, ..layer };
+    let decoder = DecoderConfig::new(layer, 2).init_with_key(key, &device);
+    let expected = config().decoder().init_with_key(key, &device);
+    let source =
+        EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
+    let x = random([2, 3, D_MODEL]);
+    let run = |decoder: &Decoder| {
+        decoder.forward(x.clone(), &mut decoder.start(&source), &NONE, Mode::Inference)
+    };
+    run(&decoder).into_data().assert_eq(&run(&expected).into_data(), true);
+}
+
+#[test]
+fn a_decoder_layer_alone_continues_what_its_cache_holds() {
+    let device = Device::default();
+    let layer = decoder_layer().init(&device);
+    let (memory, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
+    let x = random([2, 3, D_MODEL]);
+    let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
+    let source = AttentionBias::Mask(padding);
+    let bias = DecoderBias { target, source: source.clone() };
+    let mut cache = layer.start(memory.clone());
+    let whole = layer.forward(x.clone(), &mut cache, &bias, Mode::Inference);
+    let mut cache = layer.start(memory);
+    for index in 0..3 {
+        let position = x.clone().slice([0..2, index..index + 1]);
+        let bias = DecoderBias { source: source.clone(), ..NONE };
+        let step = layer.forward(position, &mut cache, &bias, Mode::Inference);
+        let expected = whole.clone().slice([0..2, index..index + 1]);
+        assert!(worst(step, expected) < 1e-5, "position {index}");
+    }
+}
+
+#[test]
+fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
+    let model = language_model();
+    let x = random([2, 5, D_MODEL]);
+    let whole =
+        |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), &NONE, Mode::Inference);
+    let states = whole(x.clone());
+    let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
+    let others = whole(changed);
+    let first = |x: &Tensor<3>| x.clone().slice([0..2, 0..4]);
+    assert_eq!(worst(first(&states), first(&others)), 0.0);
+    assert!(worst(states.clone(), others) > 0.1);
+    let mut cache = model.start_without_source();
+    for index in 0..5 {
+        let step = x.clone().slice([0..2, index..index + 1]);
+        let step = model.forward(step, &mut cache, &NONE, Mode::Inference);
+        let expected = states.clone().slice([0..2, index..index + 1]);
+        assert!(worst(step, expected) < 1e-5, "position {index}");
+    }
+    // Rows can be reordered and dropped, and nothing else is to be selected.
+    cache.select_rows(&[1]);
+    cache.select_sentences(&[1]);
+    let last = random([1, 1, D_MODEL]);
+    let next = model.forward(last.clone(), &mut cache, &NONE, Mode::Inference);
+    let longer = Tensor::cat(vec![x.slice([1..2, 0..5]), last], 1);
+    assert!(worst(next, whole(longer).slice([0..1, 5..6])) < 1e-5);
+}
+
+#[test]
+fn a_decoder_attends_to_a_memory_of_another_width() {
+    let device = Device::default();
+    let cross = sizes().with_memory_width(Some(6));
+    let layer = decoder_layer().with_cross_attention(Some(cross)).init(&device);
+    let x = random([2, 3, D_MODEL]);
+    let run = |memory| {
+        let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
+        let mut cache = layer.start(memory);
+        layer.forward(x.clone(), &mut cache, &DecoderBias { target, ..NONE }, Mode::Inference)
+    };
+    let memory = random([2, 4, 6]);
+    let states = run(memory.clone());
+    assert_eq!(states.dims(), [2, 3, D_MODEL]);
+    assert!(worst(states, run(memory * 3.0)) > 1e-3);
+}
+
+#[test]
+#[should_panic(expected = "the cache has a source")]
+fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
+    let decoder = config().decoder().init(&Device::default());
+    let mut cache = decoder.start_without_source();
+    decoder.forward(random([2, 3, D_MODEL]), &mut cache, &NONE, Mode::Inference);
+}
