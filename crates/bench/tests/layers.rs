@@ -24,7 +24,7 @@ fn layers_are_measured_at_the_sizes_given() {
     };
     assert_eq!(of("self-attention"), (1, 1));
     assert_eq!(of("restricted-self-attention"), (1, 8));
-    assert_eq!(of("lstm"), (32, 32));
+    assert_eq!(of("gru"), (32, 32));
     assert_eq!(of("convolution"), (1, 31));
     assert!(lines.iter().all(|line| line["bytes"].as_u64().unwrap() >= 16 * 64 * 4), "{lines:?}");
 }

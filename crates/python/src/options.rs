@@ -10,10 +10,9 @@ use burnformer_infer::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PySequence, PyString};
+use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
-use crate::error::BurnformerError;
 use crate::memory::Memory;
 
 /// The keywords of a call alone.
@@ -183,34 +182,9 @@ fn searched(
     serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }
 
-/// A Python value as it would be in a JSON file: also a number of NumPy, and any mapping or
-/// sequence.
+/// A Python value as it would be in a JSON file.
 fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_none() {
-        Ok(Value::Null)
-    } else if value.is_instance_of::<PyBool>() {
-        Ok(Value::Bool(value.extract()?))
-    } else if value.is_instance_of::<PyString>() {
-        Ok(Value::String(value.extract()?))
-    } else if let Ok(number) = value.extract::<i64>() {
-        Ok(number.into())
-    } else if let Ok(number) = value.extract::<f64>() {
-        let is_whole = value.is_instance_of::<PyInt>();
-        let number = serde_json::Number::from_f64(number).filter(|_| !is_whole);
-        number.map(Value::Number).ok_or_else(|| {
-            let fault = if is_whole { "out of range" } else { "not a finite number" };
-            BurnformerError::new_err(format!("{name}: {value} is {fault}"))
-        })
-    } else if let Ok(mapping) = value.cast::<PyMapping>() {
-        let entry = |entry: Bound<'_, PyAny>| {
-            let (key, value): (String, Bound<'_, PyAny>) = entry.extract()?;
-            Ok((key, json(name, &value)?))
-        };
-        mapping.items()?.iter().map(entry).collect::<PyResult<_>>().map(Value::Object)
-    } else if value.cast::<PySequence>().is_ok() {
-        value.try_iter()?.map(|item| json(name, &item?)).collect::<PyResult<_>>().map(Value::Array)
-    } else {
-        let kind = value.get_type();
-        Err(PyTypeError::new_err(format!("{name}: {kind} is none of the types that it can have")))
-    }
+    let values = value.py().import("burnformer.values")?;
+    let text: String = values.call_method1("to_json", (name, value))?.extract()?;
+    serde_json::from_str(&text).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }

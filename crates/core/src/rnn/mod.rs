@@ -26,6 +26,7 @@ mod network;
 use serde::{Deserialize, Serialize};
 
 use crate::{EmbeddingSharing, SharedEmbeddingsConfig};
+pub use gru::{Direction, Gru};
 pub use network::Rnn;
 
 /// The configuration of a recurrent encoder–decoder.

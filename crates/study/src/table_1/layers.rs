@@ -1,14 +1,12 @@
-mod recurrent;
-
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Distribution, Tensor};
-use burnformer_core::{AttentionInputs, Dropout, Mode, Window, WindowBlocks, window_attention};
+use burnformer_core::rnn::{Direction, Gru};
+use burnformer_core::{
+    AttentionInputs, Dropout, Mode, RandomKey, Window, WindowBlocks, window_attention,
+};
 use burnformer_kernels::{attention, linear};
 use serde::Serialize;
-
-pub use recurrent::Output;
-use recurrent::{Recurrent, random};
 
 /// A layer of the paper's Table 1, or a related one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -18,9 +16,7 @@ pub enum Kind {
     SelfAttention,
     /// Restricted self-attention: every position attends to those at most r away.
     RestrictedSelfAttention,
-    /// Long short-term memory (Hochreiter and Schmidhuber, 1997).
-    Lstm,
-    /// Gated recurrent units (Cho et al., 2014).
+    /// Gated recurrent units (Cho et al., 2014), those of the recurrent baseline.
     Gru,
     /// A convolution with kernel size k.
     Convolution,
@@ -31,10 +27,9 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of the table.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 5] = [
         Self::SelfAttention,
         Self::RestrictedSelfAttention,
-        Self::Lstm,
         Self::Gru,
         Self::Convolution,
         Self::SeparableConvolution,
@@ -45,7 +40,6 @@ impl Kind {
         match self {
             Self::SelfAttention => "self-attention",
             Self::RestrictedSelfAttention => "restricted self-attention",
-            Self::Lstm => "recurrent (LSTM)",
             Self::Gru => "recurrent (GRU)",
             Self::Convolution => "convolution",
             Self::SeparableConvolution => "separable convolution",
@@ -61,7 +55,7 @@ impl Kind {
         match self {
             Self::SelfAttention => (["n²·d", "1", "1"], [2.0, 1.0]),
             Self::RestrictedSelfAttention => (["r·n·d", "1", "n/r"], [1.0, 1.0]),
-            Self::Lstm | Self::Gru => (["n·d²", "n", "n"], [1.0, 2.0]),
+            Self::Gru => (["n·d²", "n", "n"], [1.0, 2.0]),
             Self::Convolution => (["k·n·d²", "1", path], [1.0, 2.0]),
             Self::SeparableConvolution => (["k·n·d + n·d²", "1", path], [1.0, 2.0]),
         }
@@ -92,8 +86,7 @@ pub struct Layer {
 #[derive(Debug)]
 enum Weights {
     None,
-    Lstm(Recurrent),
-    Gru(Recurrent),
+    Gru(Gru),
     /// The kernel, `[d, d, k]`.
     Convolution(Tensor<3>),
     /// The kernel per feature, `[d, 1, k]`, and the linear map, `[d, d]`.
@@ -109,8 +102,7 @@ impl Layer {
         let LayerSizes { d, kernel, .. } = sizes;
         let weights = match kind {
             Kind::SelfAttention | Kind::RestrictedSelfAttention => Weights::None,
-            Kind::Lstm => Weights::Lstm(Recurrent::new(4, d, device)),
-            Kind::Gru => Weights::Gru(Recurrent::new(3, d, device)),
+            Kind::Gru => Weights::Gru(Gru::new(d, d, RandomKey::new(1), device)),
             Kind::Convolution => Weights::Convolution(random([d, d, kernel], d * kernel, device)),
             Kind::SeparableConvolution => Weights::Separable(
                 random([d, 1, kernel], kernel, device),
@@ -121,18 +113,24 @@ impl Layer {
     }
 
     /// Maps `x` (`[batch, len, d]`) to another sequence of that shape.
-    pub fn forward(&self, x: Tensor<3>) -> Output {
-        let once = |states| Output { states, steps: 1 };
+    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         match &self.weights {
-            Weights::None => once(self.attend(x)),
-            Weights::Lstm(lstm) => lstm.lstm(x),
-            Weights::Gru(gru) => gru.gru(x),
-            Weights::Convolution(kernel) => once(convolve(x, kernel, 1)),
+            Weights::None => self.attend(x),
+            Weights::Gru(gru) => {
+                let [batch, len, _] = x.dims();
+                let nothing = Tensor::full([batch, len], false, &x.device());
+                gru.forward(x, nothing, Direction::Forward)
+            }
+            Weights::Convolution(kernel) => convolve(x, kernel, 1),
             Weights::Separable(kernel, map) => {
-                let states = convolve(x, kernel, self.sizes.d);
-                once(linear(states, map.clone(), None))
+                linear(convolve(x, kernel, self.sizes.d), map.clone(), None)
             }
         }
+    }
+
+    /// The number of sequential steps over `len` positions.
+    pub fn steps(&self, len: usize) -> usize {
+        if self.kind == Kind::Gru { len } else { 1 }
     }
 
     fn attend(&self, x: Tensor<3>) -> Tensor<3> {
@@ -152,7 +150,7 @@ impl Layer {
         let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;
         let changed = x.clone().slice_assign([0..1, 0..1, 0..self.sizes.d], first);
-        let felt = (self.forward(x).states - self.forward(changed).states).abs().max_dim(2);
+        let felt = (self.forward(x) - self.forward(changed)).abs().max_dim(2);
         let felt: Vec<f32> = felt.into_data().iter::<f32>().collect();
         felt.iter().rposition(|&change| change > 0.0).unwrap_or(0)
     }
@@ -160,7 +158,7 @@ impl Layer {
     /// The longest path between two of `len` positions in a stack of such layers, in steps: the
     /// number of layers needed to reach that far, times the steps of each layer.
     pub fn path(&self, len: usize, device: &Device) -> usize {
-        if matches!(self.kind, Kind::Lstm | Kind::Gru) {
+        if self.kind == Kind::Gru {
             return len;
         }
         let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
@@ -169,6 +167,12 @@ impl Layer {
         // itself limits the reach.
         if reach + 1 == tried { 1 } else { (len - 1).div_ceil(reach.max(1)) }
     }
+}
+
+/// Normally distributed random weights with variance 1/`inputs`.
+fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> Tensor<D> {
+    let deviation = (inputs as f64).powf(-0.5);
+    Tensor::random(shape, Distribution::Normal(0.0, deviation), device)
 }
 
 /// A convolution over positions in `groups`, with zeros beyond the ends.
@@ -193,10 +197,7 @@ mod tests {
         let device = Device::default();
         let x = Tensor::random([2, 9, 64], Distribution::Normal(0.0, 1.0), &device);
         for kind in Kind::ALL {
-            let Output { states, steps } = layer(kind).forward(x.clone());
-            assert_eq!(states.dims(), [2, 9, 64], "{kind:?}");
-            let recurrent = matches!(kind, Kind::Lstm | Kind::Gru);
-            assert_eq!(steps, if recurrent { 9 } else { 1 }, "{kind:?}");
+            assert_eq!(layer(kind).forward(x.clone()).dims(), [2, 9, 64], "{kind:?}");
         }
     }
 
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(reach(Kind::RestrictedSelfAttention), 5);
         assert_eq!(reach(Kind::Convolution), 1);
         assert_eq!(reach(Kind::SeparableConvolution), 1);
-        assert!(reach(Kind::Lstm) > 5 && reach(Kind::Gru) > 5);
+        assert!(reach(Kind::Gru) > 5);
     }
 
     #[test]
@@ -215,7 +216,7 @@ mod tests {
         let path = |kind| layer(kind).path(1001, &Device::default());
         assert_eq!(path(Kind::SelfAttention), 1);
         assert_eq!(path(Kind::RestrictedSelfAttention), 200);
-        assert_eq!(path(Kind::Lstm), 1001);
+        assert_eq!(path(Kind::Gru), 1001);
         assert_eq!(path(Kind::Convolution), 1000);
     }
 }
