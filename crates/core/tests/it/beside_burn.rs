@@ -274,7 +274,8 @@ fn measure(name: &str, side: &str) -> [f64; 3] {
     [times[0], times[1], peak()]
 }
 
-/// `cargo test --release -p burnformer-core --test it beside_burn -- --ignored --nocapture` prints
+/// `cargo test --release --config profile.release.package.burn-nn.opt-level=3 -p burnformer-core
+/// --test it beside_burn -- --ignored --nocapture` (Burn is compiled as it would be alone) prints
 /// the costs, each side in processes of its own and in turn, and the best of three of each.
 #[test]
 #[ignore = "a benchmark of two minutes"]
