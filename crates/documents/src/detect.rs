@@ -1,10 +1,14 @@
 //! Detection of a text's language.
 
+use std::sync::LazyLock;
+
 use burnformer_glossary::is_unspaced;
 use isolang::Language;
+use regex::Regex;
 use serde::Serialize;
 use whatlang::{Detector, Info, Lang};
 
+use crate::words::regex;
 use crate::{Document, Format};
 
 /// The bytes from the beginning of a text's words by which its language is told.
@@ -47,9 +51,10 @@ pub fn prose(text: &str, format: Format) -> String {
         format => format,
     };
     // Documents have code within their sentences, since models translate it with them.
-    let (open, close) = if format == Format::Html { ("<code", "</code>") } else { ("`", "`") };
-    let is_marked = format == Format::Html || format == Format::Markdown;
-    let text = if is_marked { without(text, open, close) } else { text.into() };
+    let is_html = format == Format::Html;
+    let is_marked = is_html || format == Format::Markdown;
+    let text =
+        if is_marked { CODE[usize::from(is_html)].replace_all(text, " ") } else { text.into() };
     let sentences = Document::parse(&text, format, None, &|_| true).pending();
     let mut words = String::new();
     for word in sentences.iter().flat_map(|sentence| sentence.text.split_whitespace()) {
@@ -66,16 +71,9 @@ pub fn prose(text: &str, format: Format) -> String {
     words
 }
 
-/// `text` without its parts from each `open` to the next `close`.
-fn without(text: &str, open: &str, close: &str) -> String {
-    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, inside)) = rest.split_once(open) {
-        let Some((_, after)) = inside.split_once(close) else { break };
-        kept.extend([before, " "]);
-        rest = after;
-    }
-    kept + rest
-}
+/// Code in Markdown and in HTML.
+static CODE: LazyLock<[Regex; 2]> =
+    LazyLock::new(|| ["(?s)`.*?`", "(?s)<code.*?</code>"].map(regex));
 
 /// Returns whether `text`, which has no white space, is a word, and no number, address, placeholder
 /// or name of code.

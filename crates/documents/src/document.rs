@@ -119,9 +119,7 @@ impl Document {
             }
             if let Some(text) = translation(source) {
                 // gettext asks for the line breaks of the source at both ends.
-                let [head, tail] =
-                    [source.len() - source.trim_start().len(), source.trim_end().len()];
-                *message = Self::answer([&source[..head], text.trim(), &source[tail..]].concat());
+                *message = Self::answer(source.replacen(source.trim(), text.trim(), 1));
                 slot.accept();
             }
         }

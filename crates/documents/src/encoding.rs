@@ -33,12 +33,11 @@ static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
 });
 
 /// The characters that an encoding has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Range {
     Ascii,
     /// ISO 8859, which has only control characters from 0x80 to 0x9f.
     Iso,
-    #[default]
     All,
 }
 
@@ -55,7 +54,7 @@ impl Charset {
     /// that it names, else UTF-8 if the bytes are that. Java reads other properties as ISO 8859-1;
     /// of other texts it is told from the bytes.
     fn of(bytes: &[u8], format: Format) -> Result<Self, String> {
-        let of = |encoding| Self { encoding, range: Range::default(), format };
+        let of = |encoding| Self { encoding, range: Range::All, format };
         match bytes {
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [1..=255, 0, 0, 0, ..] => {
                 return Err("the text is UTF-32; convert it: iconv -f UTF-32 -t UTF-8".into());
@@ -178,12 +177,9 @@ fn iso(bytes: &[u8]) -> Range {
 
 /// Returns whether `bytes` are UTF-8 with a few others among them.
 fn is_damaged(bytes: &[u8]) -> bool {
-    let (mut wide, mut broken) = (0, 0);
-    for chunk in bytes.utf8_chunks() {
-        wide += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
-        broken += usize::from(!chunk.invalid().is_empty());
-    }
-    wide >= broken
+    let text = String::from_utf8_lossy(bytes);
+    let broken = text.matches('\u{fffd}').count();
+    text.chars().filter(|c| !c.is_ascii()).count() >= 2 * broken
 }
 
 /// The encoding of a text that does not name it; none if it does not tell.

@@ -32,7 +32,9 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
 }
 
 fn arm(text: &str) -> Block {
-    let (mut builder, mut at) = (Builder::new(Space::Keep), 0);
+    // The spaces around an element are one to the model, which cannot tell on whose side it stood.
+    let space = if TAG.is_match(text) { Space::Collapse } else { Space::Keep };
+    let (mut builder, mut at) = (Builder::new(space), 0);
     let plain = |builder: &mut Builder, text: &str| builder.text(&text.replace("''", "'"));
     let kept: fn(&mut Builder, &str) = |builder, raw| builder.atom(raw, raw);
     let tag: fn(&mut Builder, &str) = |builder, raw| tagged(raw, builder, Builder::text);

@@ -88,10 +88,9 @@ impl File<'_> {
             _ if name.starts_with('.') => self.key = self.name.clone() + name,
             _ => (self.name, self.key) = (name.into(), name.into()),
         }
-        if fault.is_empty() {
-            Ok(())
-        } else {
-            Err(BrokenCatalogue::at(self.text, range.start, fault))
+        match fault {
+            "" => Ok(()),
+            _ => Err(BrokenCatalogue::at(self.text, range.start, fault)),
         }
     }
 

@@ -59,8 +59,8 @@ pub(super) struct Keys<'a> {
 #[derive(Default)]
 struct Container {
     name: String,
-    /// The number of texts before it.
-    start: usize,
+    /// The number of texts and of plurals before it.
+    start: [usize; 2],
     /// The key of the next value, with its first byte; none in a list.
     key: Option<(String, usize)>,
     /// The plurals in it with the number of their keys, by these without the category.
@@ -69,8 +69,10 @@ struct Container {
     is_kept: bool,
     /// If true, it has one of [`TEXTS`].
     is_entry: bool,
-    /// The texts of its [`NOTES`].
-    notes: Vec<Span>,
+    /// If true, it has keys that are neither categories nor [`NOTES`].
+    has_words: bool,
+    /// The texts and the plurals of its [`NOTES`].
+    notes: Vec<[Span; 2]>,
 }
 
 /// `key` without the category at its end, and this category.
@@ -83,8 +85,9 @@ impl Keys<'_> {
     /// The key of the next value, whose first byte is at `start`.
     pub(super) fn key(&mut self, key: String, start: usize) {
         let Some(container) = self.open.last_mut() else { return };
-        if let Some((base, _)) = category(&key) {
-            container.plurals.entry(base.into()).or_default().0 += 1;
+        match category(&key) {
+            Some((base, _)) => container.plurals.entry(base.into()).or_default().0 += 1,
+            None => container.has_words |= !NOTES.contains(&&*key),
         }
         container.key = Some((key, start));
     }
@@ -101,37 +104,45 @@ impl Keys<'_> {
 
     /// Begins an object or a list; one that is a key is `kept`.
     pub(super) fn open(&mut self, kept: bool) {
-        let (((name, _), is_kept), start) = (self.next(), self.texts.len());
+        let (((name, _), is_kept), start) = (self.next(), [self.texts.len(), self.plurals.len()]);
         let is_kept = is_kept || kept;
         self.open.push(Container { name, start, is_kept, ..Container::default() });
     }
 
-    /// Ends an object or a list. Notes in an entry of the file stay unchanged.
+    /// Ends an object or a list. Notes in an entry of the file stay unchanged. An object whose keys
+    /// are categories is a plural if it has no others but notes: "one" may be a word.
     pub(super) fn close(&mut self) {
         let Some(container) = self.open.pop() else { return };
-        let Container { name, start, is_entry, notes, plurals, .. } = container;
+        let Container { name, start, is_entry, notes, plurals, has_words, .. } = container;
         let text = self.text;
-        let is_plural = |(keys, it): &(usize, Plural)| {
+        let is_plural = |(base, (keys, it)): &(String, (usize, Plural))| {
             let arms = it.arms.iter().map(|arm| &text[arm.inner.clone()]);
-            *keys == arms.len() && (*keys > 1 || arms.into_iter().any(|it| it.contains("count}")))
+            *keys == arms.len()
+                && !(has_words && base.is_empty())
+                && (*keys > 1 || arms.into_iter().any(|it| it.contains("count}")))
         };
-        self.plurals.extend(plurals.into_values().filter(is_plural).map(|(_, plural)| plural));
-        if is_entry && self.open.len() == 1 {
-            notes.into_iter().rev().for_each(|note| drop(self.texts.drain(note)));
+        let plurals = plurals.into_iter().filter(is_plural);
+        self.plurals.extend(plurals.map(|(_, (_, plural))| plural));
+        for [texts, plurals] in notes.into_iter().filter(|_| is_entry && self.open.len() == 1).rev()
+        {
+            self.texts.drain(texts);
+            self.plurals.drain(plurals);
         }
         self.end(&name, start);
     }
 
-    /// Ends the value of `key`, before which were `start` texts.
-    fn end(&mut self, key: &str, start: usize) {
+    /// Ends the value of `key`, before which were so many texts and plurals.
+    fn end(&mut self, key: &str, [text, plural]: [usize; 2]) {
         let Some(container) = self.open.last_mut() else { return };
         container.is_entry |= TEXTS.contains(&key);
-        container.notes.extend(NOTES.contains(&key).then_some(start..self.texts.len()));
+        let note = [text..self.texts.len(), plural..self.plurals.len()];
+        container.notes.extend(NOTES.contains(&key).then_some(note));
     }
 
     /// A value at `range`; without a text, it stays unchanged.
     pub(super) fn value(&mut self, range: Span, text: Option<String>, spelling: Spelling) {
-        let (((key, first), is_kept), start) = (self.next(), self.texts.len());
+        let (((key, first), is_kept), start) =
+            (self.next(), [self.texts.len(), self.plurals.len()]);
         if let Some(source) = text.filter(|_| !is_kept) {
             let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));
             self.arm(&key, first..end, &range);

@@ -28,8 +28,9 @@ use crate::format::{Format, messages};
 use crate::plurals::{Categories, Plural, adapted};
 use crate::words::{Span, regex};
 
-/// A tag in the text of a message.
-static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?(?:[A-Za-z][^<>]*|\d+\s*/?)>"));
+/// A tag or a comment in the text of a message.
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?s)</?(?:[A-Za-z][^<>]*|\d+\s*/?)>|<!--.*?-->"));
 
 /// A file of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,19 +113,14 @@ pub(crate) fn format_of(text: &str) -> Format {
 /// `text` with `translations` in their slots. Each has the text and whether it is another one than
 /// the source; a message of which all forms are the source stays unchanged.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
-    let groups: HashSet<usize> = translations
-        .iter()
-        .filter(|(_, _, has_changed)| *has_changed)
-        .map(|(slot, ..)| slot.group)
-        .collect();
+    let changing = translations.iter().filter(|(_, _, has_changed)| *has_changed);
+    let groups: HashSet<usize> = changing.map(|(slot, ..)| slot.group).collect();
     let mut edits: Vec<(Span, String)> = Vec::new();
-    for (slot, translation, _) in &translations {
-        if groups.contains(&slot.group) {
-            let [open, close] = &slot.around;
-            let written = format!("{open}{}{close}", slot.spelling.write(translation));
-            edits.push((slot.range.clone(), written));
-            edits.extend(slot.marks.iter().cloned());
-        }
+    for (slot, translation, _) in translations.iter().filter(|it| groups.contains(&it.0.group)) {
+        let [open, close] = &slot.around;
+        let written = format!("{open}{}{close}", slot.spelling.write(translation));
+        edits.push((slot.range.clone(), written));
+        edits.extend(slot.marks.iter().cloned());
     }
     // The marks of the forms of one message are the same; insertions at one place keep their order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));

@@ -2,6 +2,8 @@
 
 use quick_xml::escape::partial_escape;
 
+use super::TAG;
+
 /// The rules by which a translation is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
@@ -11,6 +13,8 @@ pub(crate) enum Spelling {
     Xml,
     /// XML, which is written as it is.
     Markup,
+    /// XML that is a message of ICU with elements in its arms.
+    Arms,
     /// A text of Android within XML; with elements if it has any.
     Android(bool),
     /// The inside of a string of JSON or Apple; if true, it is in ASCII.
@@ -36,6 +40,7 @@ impl Spelling {
             Self::Po(newline) => po_string(text, newline),
             Self::Xml => partial_escape(text).into_owned(),
             Self::Markup => text.into(),
+            Self::Arms => outside_tags(text, |text| partial_escape(text).into_owned()),
             Self::Android(false) => partial_escape(android(text)).into_owned(),
             Self::Android(true) => outside_tags(text, android),
             Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
@@ -129,13 +134,13 @@ fn android(text: &str) -> String {
 
 /// `xml` with the text outside of its tags as `write` writes it.
 pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
-    let mut out = String::new();
-    for piece in xml.split_inclusive('>') {
-        let (text, tag) = piece.split_at(piece.find('<').unwrap_or(piece.len()));
-        out += &write(text);
-        out += tag;
+    let (mut out, mut at) = (String::new(), 0);
+    for tag in TAG.find_iter(xml) {
+        out += &write(&xml[at..tag.start()]);
+        out += tag.as_str();
+        at = tag.end();
     }
-    out
+    out + &write(&xml[at..])
 }
 
 /// Returns whether `text` is a text of YAML without quotes, wherever it stands.

@@ -1,16 +1,22 @@
 //! XLIFF 1.2 and 2: units with a source and, often, a translation.
 
+use quick_xml::escape::unescape;
+
 use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
-use super::spelling::Spelling;
+use super::spelling::{Spelling, outside_tags};
+use super::{Format, format_of};
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, with_attribute, without_sections};
 
 /// The text of `raw`, the inside of an element, and the rule by which a translation of it is
-/// written. A text with elements stays XML.
+/// written. A text with elements stays XML, unless they are all in the arms of a message of ICU.
 pub(super) fn content(raw: &str) -> (String, Spelling) {
+    let markup = without_sections(raw);
+    let is_message = |text: &str| format_of(text) == Format::Text && unescape(text).is_ok();
     match plain(raw) {
         Some(text) => (text, Spelling::Xml),
-        None => (without_sections(raw), Spelling::Markup),
+        None if markup.contains("&lt;") || !is_message(&markup) => (markup, Spelling::Markup),
+        None => (outside_tags(&markup, |text| plain(text).unwrap_or_default()), Spelling::Arms),
     }
 }
 

@@ -116,6 +116,7 @@ pub(crate) fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Buil
         at = whole.end;
         let name = found.get(2).map(|name| name.as_str().to_ascii_lowercase());
         match name {
+            Some(_) if found[0].ends_with("/>") => builder.point(&found[0]),
             Some(name) if found[1].is_empty() => builder.open(&name, &found[0]),
             Some(name) => builder.close(&name, &found[0], None),
             None => builder.point(&found[0]),

@@ -81,14 +81,10 @@ impl Office {
             let fault = |fault: &str| BrokenFile(format!("{name}: {fault}"));
             let mut bytes = Vec::new();
             file.take(room + 1).read_to_end(&mut bytes).map_err(|error| broken(error.into()))?;
-            room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
-                fault(
-                    "the document unpacks to more than the 64 MiB of XML that are read; divide it",
-                )
-            })?;
-            let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(|_| {
-                fault("the text is encrypted or not in its encoding; save the document without a password")
-            })?;
+            let large = || fault("the document unpacks to more than the 64 MiB allowed; divide it");
+            room = room.checked_sub(bytes.len() as u64).ok_or_else(large)?;
+            let encrypted = |_| fault("the text may be encrypted; save it without a password");
+            let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(encrypted)?;
             if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
                 return Err(fault(
                     "the file defines entities, which no office program writes; save the document again",

@@ -1,7 +1,7 @@
 //! Messages of ICU: the arms of plurals and selects are texts of their own.
 
 use crate::common::{identity, translate, translate_rounds, upper};
-use burnformer_documents::{Document, Format};
+use burnformer_documents::{Document, Format, PendingSentence, Translated};
 
 /// Messages and what they become in capitals, each on its line: random ones, which `messageformat`
 /// parsers read as the same syntax around other text.
@@ -123,6 +123,50 @@ fn messages_of_several_lines_are_read_and_those_with_tags_stay() {
     let page = "<p>Du hast {n, plural, one {<b>einen</b> Hund} other {<b>#</b> Hunde. Ja}} da.</p>\n<p>Ja.</p>";
     let found = translate(page, Format::Html, &upper);
     assert_eq!(found, page.replace("<p>Ja.", "<p>JA."));
+}
+
+/// Angular's files have a message for each plural, with elements in its arms.
+#[test]
+fn elements_in_the_arms_of_a_message_of_xliff_stay() {
+    let first = |text: &str| {
+        format!("<xliff version=\"1.2\"><file><body><trans-unit id=\"a\"><source>{text}</source>")
+    };
+    let unit =
+        |text: &str, target: &str| first(text) + target + "</trans-unit></body></file></xliff>\n";
+    for (message, expected) in [
+        (
+            "{VAR_PLURAL, plural, =0 {just now} =1 {one minute ago} other {<x id=\"INTERPOLATION\" equiv-text=\"{{minutes}}\"/> minutes ago} }",
+            "{VAR_PLURAL, plural, =0 {JUST NOW} =1 {ONE MINUTE AGO} other {<x id=\"INTERPOLATION\" equiv-text=\"{{minutes}}\"/> MINUTES AGO} }",
+        ),
+        (
+            "{VAR_SELECT, select, a {R&amp;D <g id='1'>of <x id='2'/></g>} other {none &gt; <ph id=\"0\" equiv=\"X\"/>}}",
+            "{VAR_SELECT, select, a {R&amp;D <g id='1'>OF <x id='2'/></g>} other {NONE &gt; <ph id=\"0\" equiv=\"X\"/>}}",
+        ),
+        (
+            "{VAR_PLURAL, plural, other {{VAR_SELECT, select, other {駅 <x id=\"I\"/> abc}}}}",
+            "{VAR_PLURAL, plural, other {{VAR_SELECT, select, other {駅 <x id=\"I\"/> ABC}}}}",
+        ),
+    ] {
+        let target = format!("<target state=\"needs-review-translation\">{expected}</target>");
+        assert_eq!(translate(&unit(message, ""), Format::Xliff, &upper), unit(message, &target));
+        let source = unit(message, "");
+        assert_eq!(translate(&source, Format::Xliff, &identity), source);
+        // A translation has signs that would be markup.
+        let signs =
+            |it: &PendingSentence| Translated { text: it.text.clone() + " < & >", links: vec![] };
+        let found = translate(&source, Format::Xliff, &signs);
+        let target = found.split("<target").nth(1).unwrap().to_owned();
+        assert!(target.contains(" &lt; &amp; &gt;") && !target.contains(" < "), "{target}");
+        let tags = |text: &str| text.matches("<x ").count() + text.matches("<ph ").count();
+        assert_eq!(tags(&target), tags(message), "{target}");
+    }
+    // A text that looks like a tag is not one, and such a message stays.
+    for message in
+        ["{n, plural, other {&lt;b&gt; <x id='1'/>}}", "{n, plural, other {&nbsp; <x id='1'/> a}}"]
+    {
+        let source = unit(message, "");
+        assert_eq!(translate(&source, Format::Xliff, &upper), source);
+    }
 }
 
 #[test]

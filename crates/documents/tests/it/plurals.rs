@@ -247,6 +247,25 @@ fn the_rest_of_a_file_with_plurals_stays() {
         ),
         (
             Format::Json,
+            "ru",
+            "{\"kinds\": {\"one\": \"first\", \"two\": \"second\", \"other\": \"rest\", \"else\": \"no\"}}",
+            "{\"kinds\": {\"one\": \"FIRST\", \"two\": \"SECOND\", \"other\": \"REST\", \"else\": \"NO\"}}",
+        ),
+        // Notes beside a text, and beside categories.
+        (
+            Format::Json,
+            "ja",
+            "{\"a\": {\"message\": \"it\", \"description\": {\"one\": \"of one\", \"other\": \"of all\"}}, \"b\": {\"message\": {\"one\": \"one\", \"other\": \"all\"}}}",
+            "{\"a\": {\"message\": \"IT\", \"description\": {\"one\": \"of one\", \"other\": \"of all\"}}, \"b\": {\"message\": {\"other\": \"ALL\"}}}",
+        ),
+        (
+            Format::Json,
+            "ja",
+            "{\"a\": {\"one\": \"one\", \"other\": \"all\", \"context\": \"note\"}}",
+            "{\"a\": {\"other\": \"ALL\", \"context\": \"NOTE\"}}",
+        ),
+        (
+            Format::Json,
             "ja",
             "{\"a_other\":\"all\",\"a_one\":\"one\",\"a_two\":\"two\",\"b_one\":\"one\",\"b_two\":\"two\",\"b_other\":\"all\"}",
             "{\"a_other\":\"ALL\",\"b_other\":\"ALL\"}",
