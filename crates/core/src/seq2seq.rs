@@ -28,14 +28,13 @@ pub type Model = Box<dyn Seq2Seq>;
 /// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time.
 /// It is a Burn module.
 pub trait Seq2Seq: DynModule + Sync {
-    /// The states of all target positions, given the source and the earlier target tokens.
-    /// [`logits`](Self::logits) projects them to the vocabulary.
+    /// The states of all target positions, given the source and the earlier target tokens: `target`
+    /// is shifted right by one position. [`logits`](Self::logits) projects them to the vocabulary.
     ///
     /// # Shapes
-    /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids →
+    /// `source`: `[batch, source_len]`, `target`: `[batch, target_len]` ids →
     /// `[batch, target_len, d_model]`
-    fn states(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>, mode: Mode)
-    -> Tensor<3>;
+    fn states(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3>;
 
     /// Projects states to the target vocabulary: `[batch, len, d_model]` →
     /// `[batch, len, target_vocab]`.
@@ -44,15 +43,10 @@ pub trait Seq2Seq: DynModule + Sync {
     /// The logits of all target positions, given the source and the earlier target tokens.
     ///
     /// # Shapes
-    /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids →
+    /// `source`: `[batch, source_len]`, `target`: `[batch, target_len]` ids →
     /// `[batch, target_len, target_vocab]`
-    fn forward(
-        &self,
-        source: Tensor<2, Int>,
-        target_input: Tensor<2, Int>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        self.logits(self.states(source, target_input, mode))
+    fn forward(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
+        self.logits(self.states(source, target, mode))
     }
 
     /// Encodes `source` (`[sentences, source_len]` ids) and returns a cache before the first target

@@ -181,13 +181,8 @@ impl Transformer {
 }
 
 impl Seq2Seq for Transformer {
-    fn states(
-        &self,
-        source: Tensor<2, Int>,
-        target_input: Tensor<2, Int>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        self.decode(target_input, &self.encode(source, mode), mode)
+    fn states(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
+        self.decode(target, &self.encode(source, mode), mode)
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {

@@ -104,11 +104,8 @@ impl Options {
             "target_language" => self.target_language = of(name, value)?,
             "glossary" => self.glossary = of(name, value)?,
             "memory" => {
-                let memory = value.cast::<Memory>().map_err(|_| {
-                    let message =
-                        "memory: give a burnformer.Memory, which is made once for many calls";
-                    PyTypeError::new_err(message)
-                })?;
+                let message = "memory: give a burnformer.Memory, which is made once for many calls";
+                let memory = value.cast::<Memory>().map_err(|_| PyTypeError::new_err(message))?;
                 self.memory = Some(memory.get().inner.clone());
             }
             "shortlist" => self.shortlist = of(name, value)?,

@@ -39,7 +39,7 @@ struct Choices {
     longest: usize,
     /// Pairs to translate, by which the model is judged at first and from which it learns after
     /// that; if there are none, it learns to write sequences backwards.
-    text: Vec<[Vec<u32>; 2]>,
+    text: Vec<(Vec<u32>, Vec<u32>)>,
     /// If false, the decoder sees the tokens that it is to predict (paper §3.2.3).
     mask: bool,
     /// If false, attention does not divide by √d_k (paper §3.2.1).
@@ -120,10 +120,7 @@ impl Lesson {
     fn judged(&self) -> Result<Value> {
         let (model, eos) = (self.model.valid(), self.config.tokens().eos);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
-        let pairs = match self.choices.text.get(..JUDGED) {
-            Some(text) => text.iter().cloned().map(<(_, _)>::from).collect(),
-            None => self.choices.pairs(0, JUDGED as u64),
-        };
+        let pairs = self.choices.pairs(0, JUDGED as u64);
         let requests: Vec<_> =
             pairs.iter().map(|(source, _)| Request::new([&source[..], &[eos]].concat())).collect();
         let found = search(&neural, &requests, &SearchSettings::greedy(), &Batching::default())?;
@@ -158,7 +155,7 @@ impl Choices {
         if (1..=JUDGED).contains(&self.text.len()) {
             return Err(format!("text has {} pairs; give above {JUDGED}", self.text.len()));
         }
-        if let Some(i) = self.text.iter().position(|pair| !pair.iter().all(fits)) {
+        if let Some(i) = self.text.iter().position(|(x, y)| !fits(x) || !fits(y)) {
             let words = format!("1 to {longest} words from {FIRST} to {}", vocab - 1);
             return Err(format!("text: pair {} has other than {words} on each side", i + 1));
         }
@@ -196,12 +193,17 @@ impl Choices {
         model.into()
     }
 
-    /// The sequences of an update: each with itself backwards, or pairs of the text.
+    /// The sequences of an update, from 1: each with itself backwards, or pairs of the text. Those
+    /// of update 0 judge the model.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
         let key = RandomKey::new(self.seed).fold(step);
-        if let Some(learnt @ [_, ..]) = self.text.get(JUDGED..) {
-            let pair = |i| learnt[key.block(i)[0] as usize % learnt.len()].clone().into();
-            return (0..count).map(pair).collect();
+        match self.text.split_at_checked(JUDGED) {
+            Some((held_out, _)) if step == 0 => return held_out.to_vec(),
+            Some((_, learnt)) => {
+                let pair = |i| learnt[key.block(i)[0] as usize % learnt.len()].clone();
+                return (0..count).map(pair).collect();
+            }
+            None => {}
         }
         let words = self.model.source_vocab - FIRST;
         let pair = |key: RandomKey| {
@@ -288,7 +290,7 @@ mod tests {
     }
 
     /// The pairs of the page, as it numbers their words.
-    fn text() -> (Vec<[Vec<u32>; 2]>, usize) {
+    fn text() -> (Vec<(Vec<u32>, Vec<u32>)>, usize) {
         let mut ids = std::collections::BTreeMap::new();
         let mut side = |text: &str| -> Vec<u32> {
             let text = text.replace(['.', '?', '!', ','], " $0");
@@ -300,7 +302,7 @@ mod tests {
         };
         let pairs = include_str!("../page/pairs.tsv").lines().map(|line| {
             let (de, en) = line.split_once('\t').unwrap();
-            [side(de), side(en)]
+            (side(de), side(en))
         });
         let pairs: Vec<_> = pairs.collect();
         (pairs, FIRST + ids.len())
@@ -316,9 +318,9 @@ mod tests {
         let judged = lesson.judged().unwrap();
         assert!(right(&lesson) > 0.1, "{}", right(&lesson));
         assert_eq!(judged["shown"].as_array().unwrap().len(), SHOWN);
-        assert_eq!(judged["shown"][1][2], json!(text[1][1]));
+        assert_eq!(judged["shown"][1][2], json!(text[1].1));
         let learnt = lesson.choices.pairs(3, 500);
-        assert!(learnt.iter().all(|(source, _)| text[..JUDGED].iter().all(|it| it[0] != *source)));
+        assert!(learnt.iter().all(|(source, _)| text[..JUDGED].iter().all(|it| it.0 != *source)));
     }
 
     /// The losses of fifty updates, which the package is compared with.

@@ -25,11 +25,10 @@ const ENGLISH: [&str; 10] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
 /// The differences of the run from the preset `tiny`. They leave the size of the model.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 9] = [
     "tokenizer.train.vocab_size=300",
     "tokenizer.train.allow_smaller=true",
     "training.budget=1024",
-    "training.max_updates=250",
     "training.max_minutes=0",
     "schedule.warmup=60",
     "schedule.factor=0.3",

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
+use burnformer_data::counted;
 use sha2::{Digest, Sha256};
 
 use super::auto;
@@ -131,9 +132,8 @@ fn find(backend: Backend, index: usize) -> Result<Found> {
     let count = found.len();
     ensure!(
         index < count,
-        "there is no device {backend}:{index}: {backend} has {count} device{} here, counted from 0; \
-         `burnformer devices` lists them",
-        if count == 1 { "" } else { "s" },
+        "there is no device {backend}:{index}: {backend} has {} here, counted from 0; `burnformer devices` lists them",
+        counted(count, "device")
     );
     Ok(found.swap_remove(index))
 }

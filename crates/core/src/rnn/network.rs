@@ -86,14 +86,9 @@ impl Rnn {
 }
 
 impl Seq2Seq for Rnn {
-    fn states(
-        &self,
-        source: Tensor<2, Int>,
-        target_input: Tensor<2, Int>,
-        mode: Mode,
-    ) -> Tensor<3> {
+    fn states(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
         let mut cache = self.decoder.start(self.encode(source, mode));
-        self.decode_cached(target_input, &mut cache, mode)
+        self.decode_cached(target, &mut cache, mode)
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {

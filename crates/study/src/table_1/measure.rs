@@ -69,8 +69,7 @@ pub fn measure(
 /// logarithms). Returns `None` if there are not two points with different x, or if a value is not
 /// positive.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
-    let logs = points.iter().map(|&(x, y)| (x.ln(), y.ln()));
-    let logs: Vec<(f64, f64)> = logs.collect();
+    let logs: Vec<_> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
     if logs.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
     }
