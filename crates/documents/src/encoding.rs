@@ -13,7 +13,6 @@ use regex::bytes::Regex;
 
 use crate::catalogue::escaped;
 use crate::format::Format;
-use crate::office::BrokenFile;
 
 /// The number of bytes in which a page names its encoding, by the standard of HTML.
 const HEAD: usize = 1024;
@@ -31,6 +30,11 @@ static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         [r#"(?i)content-type:[^"\n]*charset"#, r"^\s*<\?xml[^>]*encoding", "(?i)<meta[^>]*charset"];
     names.map(|before| Regex::new(&format!("(?-u){before}{name}")).expect("it is tested"))
 });
+
+/// The reason for which a file cannot be read, as a sentence with a remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BrokenFile(pub(crate) String);
 
 /// The characters that an encoding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

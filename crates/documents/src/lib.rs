@@ -73,8 +73,9 @@ pub use burnformer_glossary::{Link, rows};
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState, stream_tmx};
 pub use detect::{Detection, Languages, detect, prose};
 pub use document::Document;
+pub use encoding::BrokenFile;
 pub use format::{Format, UnknownFormat};
-pub use office::{BrokenFile, Office, OfficeKind};
+pub use office::{Office, OfficeKind};
 pub use whole_file::WholeFile;
 
 /// Plain text for the model: one sentence, or a clause of a sentence that is too long for the

@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs, written};
-use crate::encoding::Charset;
+use crate::encoding::{BrokenFile, Charset};
 use crate::format::Format;
 
 /// The largest number of bytes of the XML of a document, which bounds what a hostile archive
@@ -39,11 +39,6 @@ struct Part {
     charset: Charset,
     paragraphs: Vec<Paragraph>,
 }
-
-/// The reason for which a file cannot be read, as a sentence with a remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BrokenFile(pub(crate) String);
 
 impl Office {
     /// The bytes of the archive and of the XML in it.
