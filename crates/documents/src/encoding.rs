@@ -11,7 +11,6 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use regex::bytes::Regex;
 
-use crate::catalogue::escaped;
 use crate::format::Format;
 
 /// The number of bytes in which a page names its encoding, by the standard of HTML.
@@ -150,7 +149,7 @@ impl Charset {
         }
         let number = |c: char| match is_xml {
             true => format!("&#{};", u32::from(c)),
-            false => escaped(&c.to_string(), "", |_| true),
+            false => c.encode_utf16(&mut [0; 2]).iter().map(|it| format!("\\u{it:04x}")).collect(),
         };
         let written = text.chars().map(|c| if lacking.contains(&c) { number(c) } else { c.into() });
         self.encoded(&written.collect::<String>()).into_owned()

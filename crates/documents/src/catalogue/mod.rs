@@ -22,7 +22,6 @@ use regex::Regex;
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
 use self::message::{Lines, Result, is_same};
-pub(crate) use self::spelling::escaped;
 pub use self::tmx::stream_tmx;
 use crate::format::{Format, messages};
 use crate::plurals::{Categories, Plural, adapted};

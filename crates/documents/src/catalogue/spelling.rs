@@ -96,7 +96,7 @@ fn units(is_ascii: bool) -> fn(char) -> bool {
 
 /// `text` with a backslash before `special` characters; those of `numbers` are written by their
 /// number.
-pub(crate) fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
+fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
