@@ -19,13 +19,13 @@ const WIDEST: usize = 7;
 
 /// The limits of the counts. Lower them when a count falls.
 const LIMITS: [(&str, usize); 7] = [
-    ("lines of code outside of tests", 53_288),
+    ("lines of code outside of tests", 53_271),
     ("words of documents", 35_800),
     ("functions of more than 60 lines", 0),
     ("signatures of more than 7 arguments", 0),
     ("lines of comments and pages beyond 100 columns", 0),
     ("comments that begin with What, Which, Whether, Who, Those, That, Of or How", 0),
-    ("names that are no words of the field", 323),
+    ("names that are no words of the field", 115),
 ];
 
 /// Prints the counts of the `workspace`, and returns whether all are within their limits.

@@ -14,22 +14,17 @@ mod xliff;
 mod yaml;
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use burnformer_glossary::{blank, changed};
-use regex::Regex;
+use burnformer_glossary::changed;
 
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
 use self::message::{Lines, Result, is_same};
+pub(crate) use self::spelling::format_of;
 pub use self::tmx::stream_tmx;
-use crate::format::{Format, messages};
+use crate::format::Format;
 use crate::plurals::{Categories, Plural, adapted};
-use crate::words::{Span, regex};
-
-/// A tag or a comment in the text of a message.
-static TAG: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?s)</?(?:[A-Za-z][^<>]*|\d+\s*/?)>|<!--.*?-->"));
+use crate::words::Span;
 
 /// A file of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,12 +96,6 @@ fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
     let lines = Lines::of(text);
     all.iter_mut().for_each(|message| message.line = lines.number(message.slot.range.start));
     Ok((all, plurals))
-}
-
-/// The format of the text of a message. Tags in a plural of ICU belong to its arms.
-pub(crate) fn format_of(text: &str) -> Format {
-    let is_html = TAG.is_match(text) && TAG.is_match(&blank(text, &messages(text)));
-    if is_html { Format::Html } else { Format::Text }
 }
 
 /// `text` with `translations` in their slots. Each has the text and whether it is another one than

@@ -1,8 +1,17 @@
 //! The rules by which files write texts.
 
-use quick_xml::escape::partial_escape;
+use std::sync::LazyLock;
 
-use super::TAG;
+use burnformer_glossary::blank;
+use quick_xml::escape::partial_escape;
+use regex::Regex;
+
+use crate::format::{Format, messages};
+use crate::words::regex;
+
+/// A tag or a comment in the text of a message.
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?s)</?(?:[A-Za-z][^<>]*|\d+\s*/?)>|<!--.*?-->"));
 
 /// The rules by which a translation is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +139,12 @@ fn po_string(text: &str, newline: &str) -> String {
 fn android(text: &str) -> String {
     let begin = if text.starts_with(['@', '?']) { "\\" } else { "" };
     begin.to_string() + &escaped(text, "'\"\\", |_| false)
+}
+
+/// The format of the text of a message. Tags in a plural of ICU belong to its arms.
+pub(crate) fn format_of(text: &str) -> Format {
+    let is_html = TAG.is_match(text) && TAG.is_match(&blank(text, &messages(text)));
+    if is_html { Format::Html } else { Format::Text }
 }
 
 /// `xml` with the text outside of its tags as `write` writes it.

@@ -3,8 +3,8 @@
 use quick_xml::escape::unescape;
 
 use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
-use super::spelling::{Spelling, outside_tags};
-use super::{Format, format_of};
+use super::spelling::{Spelling, format_of, outside_tags};
+use crate::format::Format;
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, with_attribute, without_sections};
 
