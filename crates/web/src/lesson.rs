@@ -197,13 +197,9 @@ impl Choices {
     /// of update 0 judge the model.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
         let key = RandomKey::new(self.seed).fold(step);
-        match self.text.split_at_checked(JUDGED) {
-            Some((held_out, _)) if step == 0 => return held_out.to_vec(),
-            Some((_, learnt)) => {
-                let pair = |i| learnt[key.block(i)[0] as usize % learnt.len()].clone();
-                return (0..count).map(pair).collect();
-            }
-            None => {}
+        if let Some((held_out, learnt)) = self.text.split_at_checked(JUDGED) {
+            let pairs = (0..count).map(|i| &learnt[key.block(i)[0] as usize % learnt.len()]);
+            return if step == 0 { held_out.to_vec() } else { pairs.cloned().collect() };
         }
         let words = self.model.source_vocab - FIRST;
         let pair = |key: RandomKey| {

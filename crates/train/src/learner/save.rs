@@ -72,6 +72,9 @@ impl Learner {
 
     fn average(&mut self) -> Result<()> {
         let steps = self.whole_checkpoints()?;
+        if steps.is_empty() {
+            return self.reporter.note("the average is left out: none of its checkpoints is whole");
+        }
         let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
         let model = average_as(&dirs, &self.setup.first.shape, self.device())?;
         if !has_finite_weights(&model) {

@@ -36,6 +36,17 @@ struct Run {
 
 impl Run {
     fn trained() -> Self {
+        let run = Self::with(&[]);
+        run.learner(&run.path("run"), RunMode::New)
+            .unwrap()
+            .train(&AtomicBool::new(false))
+            .unwrap();
+        run
+    }
+
+    /// A run with these settings besides, before it begins. With some it is validated, on the text
+    /// that it learns from.
+    fn with(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
         let corpus = folder.path().join("corpus.tsv");
@@ -43,16 +54,14 @@ impl Run {
         let paths = [
             format!("data.train=[{:?}]", corpus.display().to_string()),
             format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+            format!("data.valid=[{:?}]", corpus.display().to_string()),
         ];
-        let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(paths).collect();
+        let count = if more.is_empty() { 2 } else { 3 };
+        let settings = SETTINGS.iter().chain(more).map(ToString::to_string);
+        let settings: Vec<_> = settings.chain(paths.into_iter().take(count)).collect();
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
-        let run = Self { folder, config, corpora };
-        run.learner(&run.path("run"), RunMode::New)
-            .unwrap()
-            .train(&AtomicBool::new(false))
-            .unwrap();
-        run
+        Self { folder, config, corpora }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -134,6 +143,32 @@ impl Run {
         }
         println!("{cases} damaged checkpoints of {} files", self.files().len());
     }
+}
+
+/// The checkpoints are damaged while the last model is validated.
+#[test]
+fn a_run_without_a_whole_checkpoint_ends_without_an_average() {
+    let run = Run::with(&["validation.every=7", "checkpoints.average=2"]);
+    let path = run.path("run");
+    let damage = || {
+        let weights = |name: &str| fs::read(path.join(name).join("model.safetensors")).ok();
+        let newest = "checkpoints/step-000020";
+        while weights(newest).is_none() || weights(newest) != weights("last") {
+            std::thread::yield_now();
+        }
+        for step in ["checkpoints/step-000010", newest] {
+            fs::remove_file(path.join(step).join("config.json")).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(damage);
+        let learner = run.learner(&path, RunMode::New).unwrap();
+        learner.train(&AtomicBool::new(false)).unwrap();
+    });
+    let log = fs::read_to_string(path.join("train.log")).unwrap();
+    assert!(log.contains("the average is left out: none of its checkpoints is whole"), "{log}");
+    assert!(!path.join("average").exists());
+    load(&path.join("best"), &Device::default()).unwrap();
 }
 
 #[test]
