@@ -285,8 +285,10 @@ mod tests {
         assert!(without > 1.5 * with, "{without} {with}");
     }
 
+    type Pairs = Vec<(Vec<u32>, Vec<u32>)>;
+
     /// The pairs of the page, as it numbers their words.
-    fn text() -> (Vec<(Vec<u32>, Vec<u32>)>, usize) {
+    fn text() -> (Pairs, usize) {
         let mut ids = std::collections::BTreeMap::new();
         let mut side = |text: &str| -> Vec<u32> {
             let text = text.replace(['.', '?', '!', ','], " $0");
