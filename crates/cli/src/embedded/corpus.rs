@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_corpus_stands_in_for_what_is_not_named() {
-        let mut data = DataSettings { valid: vec!["own.tsv".into()], ..DataSettings::default() };
+        let mut data = DataSettings { valid: vec!["named.tsv".into()], ..DataSettings::default() };
         fill(&mut data);
         assert_eq!(data.train[0], Path::new("embedded:tatoeba-de-en/train.de"));
         assert_eq!(data.valid, [Path::new("named.tsv")]);

@@ -201,12 +201,17 @@ fn utf16_is_called_so_wherever_text_is_read() {
         fs::write(&path, mark).unwrap();
         for command in [
             vec!["translate", "--model", &model(), "--input", &path],
-            vec!["translate", "--model", &model(), "--format", "text", "--input", &path],
             vec!["eval-bleu", "--hypothesis", &path, "--reference", text],
             vec!["train", "--train", &path, text, "--out", "/no/such/run"],
         ] {
             refused(&command, 1, &["a.txt: the text is UTF-16", "iconv -f utf-16 -t utf-8"]);
         }
+        // A document is read and written in its encoding, which is said.
+        let model = model();
+        let document = ["translate", "--model", &model, "--format", "text", "--input", &path];
+        let output = run(&document);
+        assert!(output.status.success() && output.stdout.starts_with(&mark[..2]), "{output:?}");
+        assert!(stderr(&output).contains("is read and written as UTF-16"), "{output:?}");
     }
 }
 
