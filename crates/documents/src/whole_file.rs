@@ -76,7 +76,7 @@ fn format(kind: &str) -> Result<Format, BrokenFile> {
     let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
     format.ok_or_else(|| {
         let known = WholeFile::extensions().collect::<Vec<_>>().join(", ");
-        BrokenFile(format!("`{kind}` is no document format; a file extension is one of {known}"))
+        BrokenFile(format!("no document format `{kind}`; a file extension is one of {known}"))
     })
 }
 
