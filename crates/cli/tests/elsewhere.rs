@@ -143,10 +143,13 @@ impl Elsewhere {
         common::assert_refused(&same, 2, &["both input and output"]);
         let folder = self.run(&["translate", "--input", "whole"]);
         common::assert_refused(&folder, 1, &["whole", "it is a directory"]);
-        for name in ["con", "aux/run", "a?b", "nul.txt/run", &long] {
+        for name in ["con", "aux/run", "a?b", "nul.txt/run"] {
             let run = self.training(name, &[]).output().unwrap();
             common::assert_refused(&run, 1, &[name]);
         }
+        stdout(&self.training(&long, &[]).output().unwrap());
+        let model = format!("{long}/last");
+        stdout(&self.run(&["--quiet", "translate", "--model", &model, "--input", "test.de"]));
         for command in ["adapt", "score", "eval-bleu", "settings"] {
             assert!(stdout(&self.run(&[command, "--help"])).contains("Usage:"), "{command}");
         }
