@@ -148,8 +148,6 @@ impl Elsewhere {
             common::assert_refused(&run, 1, &[name]);
         }
         stdout(&self.training(&long, &[]).output().unwrap());
-        let model = format!("{long}/last");
-        stdout(&self.run(&["--quiet", "translate", "--model", &model, "--input", "test.de"]));
         for command in ["adapt", "score", "eval-bleu", "settings"] {
             assert!(stdout(&self.run(&[command, "--help"])).contains("Usage:"), "{command}");
         }
