@@ -19,7 +19,7 @@ pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
     open_bytes(path)?.read_to_end(&mut bytes).with_context(|| name.to_string())?;
     let file = WholeFile::read(bytes, kind).with_context(|| name.to_string())?;
     if let Some(encoding) = file.encoding() {
-        say(format_args!("{name}: is not UTF-8, and is read and written as {encoding}"));
+        say(format_args!("{name}: is not UTF-8 but {encoding}"));
     }
     Ok(file)
 }

@@ -364,10 +364,9 @@ impl MultiHeadAttention {
         let KeyValues { key, value } = self.of_all_heads(source);
         let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
         let (dropout, mode) = (&self.dropout, context.mode);
-        let compared = [query.clone(), key.clone()];
+        let [q, k] = [query.clone(), key.clone()];
         let attended = scaled_dot_product_attention(query, key, value, bias, dropout, mode);
-        let [query, key] = compared;
-        context.record([attended.weights, query, key]);
+        context.record([attended.weights, q, k]);
         merge_heads(attended.context)
     }
 

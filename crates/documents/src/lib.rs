@@ -63,6 +63,7 @@ mod place;
 mod plurals;
 mod protect;
 mod render;
+mod sentences;
 mod split;
 mod whole_file;
 mod words;

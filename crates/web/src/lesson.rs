@@ -126,12 +126,12 @@ impl Lesson {
         let found = search(&neural, &requests, &SearchSettings::greedy(), &Batching::default())?;
         let expected = pairs.iter().map(|(_, target)| [&target[..], &[eos]].concat());
         let right = expected.zip(&found).filter(|(target, found)| found[0].tokens == *target);
-        let right = right.count() as f64 / JUDGED as f64;
         let shown = pairs.iter().zip(&found).take(SHOWN);
         let shown: Vec<_> = shown.map(|((x, y), found)| (x, &found[0].tokens, y)).collect();
         let (source, found) = (&requests[0].source, &found[0][0].tokens);
         Ok(json!({
-            "step": self.step, "right": right, "shown": shown, "source": source, "found": found,
+            "step": self.step, "right": right.count() as f64 / JUDGED as f64, "shown": shown,
+            "source": source, "found": found,
             "tables": tables(attention(&model, &self.config, source, found)),
         }))
     }
@@ -150,8 +150,7 @@ impl Choices {
             return Err(format!("batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"));
         }
         let is_word = |id: &u32| (FIRST..vocab).contains(&(*id as usize));
-        let fits =
-            |side: &Vec<u32>| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
+        let fits = |side: &[u32]| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
         if (1..=JUDGED).contains(&self.text.len()) {
             return Err(format!("text has {} pairs; give above {JUDGED}", self.text.len()));
         }
@@ -291,8 +290,12 @@ mod tests {
     fn text() -> (Pairs, usize) {
         let mut ids = std::collections::BTreeMap::new();
         let mut side = |text: &str| -> Vec<u32> {
-            let text = text.replace(['.', '?', '!', ','], " $0");
-            let words = text.split_whitespace().map(|word| {
+            let marks = ['.', '?', '!', ','];
+            let words = text.split_inclusive(marks).flat_map(|part| {
+                let at = part.trim_end_matches(marks).len();
+                part[..at].split_whitespace().chain([&part[at..]]).filter(|word| !word.is_empty())
+            });
+            let words = words.map(|word| {
                 let next = (FIRST + ids.len()) as u32;
                 *ids.entry(word.to_owned()).or_insert(next)
             });

@@ -211,7 +211,7 @@ fn utf16_is_called_so_wherever_text_is_read() {
         let document = ["translate", "--model", &model, "--format", "text", "--input", &path];
         let output = run(&document);
         assert!(output.status.success() && output.stdout.starts_with(&mark[..2]), "{output:?}");
-        assert!(stderr(&output).contains("is read and written as UTF-16"), "{output:?}");
+        assert!(stderr(&output).contains("is not UTF-8 but UTF-16"), "{output:?}");
     }
 }
 

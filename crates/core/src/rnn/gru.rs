@@ -78,8 +78,16 @@ impl Gru {
     /// # Shapes
     /// `input`: x, `[rows, 3·width]`, `state`: h, `[rows, width]` → `[rows, width]`
     pub fn step(&self, input: Tensor<2>, state: Tensor<2>) -> Tensor<2> {
-        let [rows, width] = state.dims();
         let past = linear(state.clone(), self.weight_hh.val(), Some(self.bias_hh.val()));
+        Self::combine(input, past, state)
+    }
+
+    /// The state after `state`, by the gates of [`step`](Self::step), where `past` is U·h + b.
+    ///
+    /// # Shapes
+    /// `input`, `past`: `[rows, 3·width]`, `state`: `[rows, width]` → `[rows, width]`
+    pub fn combine(input: Tensor<2>, past: Tensor<2>, state: Tensor<2>) -> Tensor<2> {
+        let [rows, width] = state.dims();
         let gate = |x: &Tensor<2>, n: usize| x.clone().slice([0..rows, n * width..(n + 1) * width]);
         let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
         let update = sigmoid(gate(&input, 1) + gate(&past, 1));

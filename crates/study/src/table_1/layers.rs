@@ -1,4 +1,3 @@
-use burn::tensor::activation::sigmoid;
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Distribution, Tensor};
@@ -125,11 +124,6 @@ impl Layer {
         }
     }
 
-    /// The number of sequential steps over `len` positions.
-    pub fn steps(&self, len: usize) -> usize {
-        if self.kind == Kind::Gru { len } else { 1 }
-    }
-
     fn attend(&self, x: Tensor<3>) -> Tensor<3> {
         let heads = (self.sizes.d / D_HEAD).max(1);
         let inputs = AttentionInputs::new([x.clone(), x.clone(), x.clone()], heads);
@@ -178,14 +172,11 @@ fn states(gru: &Gru, x: Tensor<3>) -> Tensor<3> {
     let [batch, len, width] = x.dims();
     let inputs = linear(x, gru.weight_ih.val(), Some(gru.bias_ih.val()));
     let weight = gru.weight_hh.val().transpose().mul_scalar(1.0);
-    let gate = |all: &Tensor<2>, n| all.clone().narrow(1, n * width, width);
     let mut state = Tensor::<2>::zeros([batch, width], &inputs.device());
     let step = |t| {
         let input = inputs.clone().narrow(1, t, 1).squeeze_dim::<2>(1);
         let past = state.clone().matmul(weight.clone()) + gru.bias_hh.val().unsqueeze();
-        let both = |n| sigmoid(gate(&input, n) + gate(&past, n));
-        let new = (gate(&input, 2) + both(0) * gate(&past, 2)).tanh();
-        state = (state.clone() - new.clone()) * both(1) + new;
+        state = Gru::combine(input, past, state.clone());
         state.clone()
     };
     Tensor::stack((0..len).map(step).collect(), 1)

@@ -1,0 +1,239 @@
+//! The sentences of a block: those that are pending, and what becomes of their translations.
+
+use std::collections::BTreeSet;
+
+use burnformer_glossary::Writing;
+
+use crate::align::{Alignment, Pair};
+use crate::block::{AtomText, Block, Kind, Node, Segment, State};
+use crate::escape::ATTRIBUTE;
+use crate::place::place;
+use crate::protect::{places, reduced, restore, tidied, with_amounts, without_atoms};
+use crate::render::Layout;
+use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
+use crate::{Link, PendingSentence, Translated};
+
+/// The translations of pending sentences, in their order.
+pub(crate) type Next<'a> = &'a mut dyn FnMut() -> Option<Translated>;
+
+/// The pending sentences of `block` and of the arms in it.
+pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
+    let borders = block.borders();
+    let sentence = |Segment { range, state }: &Segment| match state {
+        State::Kept | State::Done(_) => None,
+        State::Reduced => Some(PendingSentence { text: reduced(block, range).text, links: true }),
+        State::Whole => {
+            let text = block.text[range.clone()].to_string();
+            Some(PendingSentence { text, links: divides_words(block, range, &borders) })
+        }
+    };
+    let arms = block.atoms.iter().flat_map(|atom| &atom.arms);
+    let arms = arms.flat_map(|(_, arm)| sentences(arm));
+    arms.chain(block.segments.iter().filter_map(sentence)).collect()
+}
+
+/// Returns whether markup begins or ends between the first and the last word of `range`.
+fn divides_words(block: &Block, range: &Span, borders: &[usize]) -> bool {
+    let text = &block.text[range.clone()];
+    let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
+    let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
+    let (Some(first), Some(last)) = (first, last) else { return false };
+    let next = borders.partition_point(|&border| border <= first);
+    borders.get(next).is_some_and(|&border| border <= last)
+}
+
+/// Takes the translations of the pending sentences of `block` from `next`.
+pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>) {
+    block.arms_mut().for_each(|arm| accept(arm, next, writing));
+    let mut is_first_round = false;
+    for index in 0..block.segments.len() {
+        let Segment { range, state } = &block.segments[index];
+        let state = match state {
+            State::Whole => next().map(|next| {
+                is_first_round = true;
+                accept_whole(block, range, with_stop_of(&block.text[range.clone()], next))
+            }),
+            State::Reduced => next().map(|next| {
+                let reduced = reduced(block, range);
+                let next = tidied(&reduced.text, block, with_stop_of(&reduced.text, next));
+                if next.text == reduced.text {
+                    return State::Kept;
+                }
+                let done = restore(block, range, &reduced, &next);
+                State::Done(with_amounts(done, &block.text[range.clone()], writing))
+            }),
+            State::Kept | State::Done(_) => None,
+        };
+        if let Some(state) = state {
+            block.segments[index].state = state;
+        }
+    }
+    if is_first_round {
+        divide(block);
+    }
+}
+
+fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
+    let atoms = places(block, range, &translated.text);
+    if atoms.is_none() && !block.atoms_in(range).is_empty() {
+        return without_atoms(block, range);
+    }
+    let translated = tidied(&block.text[range.clone()], block, translated);
+    State::Done(AtomText { translated, atoms: atoms.unwrap_or_default() })
+}
+
+/// Divides sentences in which an element would lose its words: they are translated piece by piece.
+fn divide(block: &mut Block) {
+    let is_element = |node: &&Node| matches!(node.kind, Kind::Element { .. });
+    if block.nodes.iter().find(is_element).is_none() {
+        return;
+    }
+    let Layout { alignment, places, .. } = layout(block);
+    let is_empty = |place: &Span| alignment.target[place.clone()].trim().is_empty();
+    let empty = block.nodes.iter().zip(&places).filter(|(_, place)| is_empty(place));
+    let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
+    for node in empty.map(|(node, _)| node).filter(is_element) {
+        let range = trim(&block.text, node.range.clone());
+        let index = block.segments.partition_point(|segment| segment.range.end < range.end);
+        let segment = block.segments.get(index);
+        let is_lost = segment.is_some_and(|Segment { range: sentence, state }| {
+            sentence.start <= range.start
+                && matches!(state, State::Done(done) if !done.translated.text.is_empty())
+        });
+        let is_whole = is_edge(&block.text, range.start) && is_edge(&block.text, range.end);
+        if is_lost && is_whole && has_letters(&block.text[range.clone()]) {
+            cuts.extend([range.start, range.end]);
+            divided.insert(index);
+        }
+    }
+    for (index, segment) in std::mem::take(&mut block.segments).into_iter().enumerate() {
+        if !divided.contains(&index) {
+            block.segments.push(segment);
+            continue;
+        }
+        let Span { start: mut at, end } = segment.range;
+        for cut in cuts.range(at + 1..end).copied().chain([end]) {
+            let range = trim(&block.text, at..cut);
+            at = cut;
+            if !range.is_empty() {
+                let state = without_atoms(block, &range);
+                block.segments.push(Segment { range, state });
+            }
+        }
+    }
+}
+
+/// Returns whether no word is cut at `at`.
+fn is_edge(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    let in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    !(before.ends_with(in_word) && after.starts_with(in_word))
+}
+
+/// A translation without characters that break lines, and without white space at its ends.
+pub(crate) fn clean(translated: Translated) -> Translated {
+    let Translated { text, mut links } = translated;
+    // Each is replaced by white space of the same number of bytes, which keeps links right.
+    let replaced = |c: char| match c {
+        '\u{85}' => '\u{a0}',
+        '\u{2028}' | '\u{2029}' => '\u{2003}',
+        '\t' => '\t',
+        ATTRIBUTE => '\u{fffd}',
+        c if c.is_control() && c.len_utf8() == 1 => ' ',
+        c if c.is_control() => '\u{a0}',
+        c => c,
+    };
+    let text: String = text.chars().map(replaced).collect();
+    let start = text.len() - text.trim_start().len();
+    for link in &mut links {
+        let Span { start: from, end } = link.target;
+        link.target = from.saturating_sub(start)..end.saturating_sub(start);
+    }
+    Translated { text: text.trim().into(), links }
+}
+
+/// A cell, a title or a clause that does not end with a full stop gets none: models end whatever
+/// they translate with one. If it ends with a comma or a colon, so does its translation. Thai and
+/// Lao have no full stop.
+fn with_stop_of(source: &str, translated: Translated) -> Translated {
+    let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
+    let Translated { mut text, mut links } = translated;
+    let body = text.trim_end_matches(closes);
+    let stop = body.chars().next_back().filter(|c| matches!(c, '.' | '。' | '।'));
+    let last = source.trim_end_matches(closes).chars().next_back();
+    let ends_open = |&c: &char| {
+        mark(c) == Mark::Separator || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
+    };
+    let (Some(stop), Some(last)) = (stop, last.filter(ends_open)) else {
+        return Translated { text, links };
+    };
+    let at = body.len() - stop.len_utf8();
+    let word = body[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+    // An ellipsis, or an abbreviation: "e.g.".
+    if word.is_empty() || word.contains(stop) {
+        return Translated { text, links };
+    }
+    let instead = Some(last).filter(|&c| mark(c) == Mark::Separator);
+    let instead = instead.map(String::from).unwrap_or_default();
+    let (old, new) = (at + stop.len_utf8(), at + instead.len());
+    text.replace_range(at..old, &instead);
+    let moved = |place: usize| if place < old { place.min(new) } else { place - old + new };
+    for Link { target, .. } in &mut links {
+        *target = moved(target.start)..moved(target.end);
+    }
+    Translated { text, links }
+}
+
+/// The layout of all parts of the block.
+pub(crate) fn layout(block: &Block) -> Layout {
+    let (mut alignment, mut atoms) = (Alignment::default(), Vec::new());
+    let (borders, mut end) = (block.borders(), 0);
+    for Segment { range, state } in &block.segments {
+        let kept = kept(block, range);
+        let done = if let State::Done(done) = state { done } else { &kept };
+        let target = &done.translated.text;
+        alignment.gap(&gap(block, end..range.start, &alignment.target, target));
+        let offset = alignment.target.len();
+        atoms.extend(done.atoms.iter().map(|(atom, at)| (*atom, moved(at, 0, offset))));
+        let mut source_atoms: Vec<Span> =
+            done.atoms.iter().map(|(atom, _)| block.atoms[*atom].range.clone()).collect();
+        source_atoms.sort_by_key(|range| range.start);
+        let target_atoms: Vec<Span> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
+        alignment.sentence(&Pair {
+            source: &block.text,
+            range: range.clone(),
+            target,
+            links: &done.translated.links,
+            whole: (&source_atoms, &target_atoms),
+            borders: &borders,
+        });
+        end = range.end;
+    }
+    alignment.gap(&block.text[end..]);
+    let places = place(block, &alignment, &atoms);
+    Layout { alignment, places, atoms }
+}
+
+/// A sentence that is its own translation.
+fn kept(block: &Block, range: &Span) -> AtomText {
+    let text = block.text[range.clone()].to_string();
+    let place = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
+    let atoms = block.atoms_in(range).map(place).collect();
+    AtomText { translated: Translated { text, links: Vec::new() }, atoms }
+}
+
+/// The text between two sentences. It is the source's, except between scripts with and without
+/// spaces.
+fn gap(block: &Block, range: Span, before: &str, after: &str) -> String {
+    let gap = &block.text[range.clone()];
+    let edges = (before.chars().next_back(), after.chars().next());
+    let source =
+        (block.text[..range.start].chars().next_back(), block.text[range.end..].chars().next());
+    let unspaced =
+        |(last, next): (Option<char>, Option<char>)| Some((is_unspaced(last?), is_unspaced(next?)));
+    match (unspaced(source), unspaced(edges)) {
+        (Some((true, _)), Some((false, false))) if gap.is_empty() => " ".into(),
+        (Some((false, false)), Some((true, true))) if gap == " " => String::new(),
+        _ => gap.into(),
+    }
+}
