@@ -1,8 +1,9 @@
 //! The search for several sentences whose steps the model computes together.
 
+use super::beam::BeamSearch;
+use super::constraints::TokenChoices;
 use super::request::Request;
-use super::sentence::SentenceSearch;
-use super::task::{Task, TokenChoices};
+use super::task::Task;
 use crate::error::Result;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Decoding, StepModel};
@@ -20,7 +21,7 @@ pub(super) fn search_batch(
         return Ok(Vec::new());
     }
     let task = |&index: &usize| Task::new(index, &requests[index], settings, model);
-    let mut active: Vec<_> = indices.iter().map(task).map(SentenceSearch::new).collect();
+    let mut active: Vec<_> = indices.iter().map(task).map(BeamSearch::new).collect();
     let batch: Vec<&[u32]> = indices.iter().map(|&index| &sources[index][..]).collect();
     let mut decoding = start(model, &batch, &active);
     let mut plan = Plan::first(active.len(), model.special().bos);
@@ -38,7 +39,12 @@ pub(super) fn search_batch(
         advanced?;
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done) {
-            results.push((sentence.task.index, sentence.into_hypotheses()));
+            let (index, mut found) = (sentence.task.index, sentence.into_hypotheses());
+            if settings.sampling.is_some() {
+                // Stable: of equals, those that the model closed come first.
+                found.sort_by(|a, b| b.score.total_cmp(&a.score));
+            }
+            results.push((index, found));
         }
         if active.is_empty() {
             return Ok(results);
@@ -53,7 +59,7 @@ pub(super) fn search_batch(
 fn start<'a>(
     model: &'a dyn StepModel,
     sources: &[&[u32]],
-    active: &[SentenceSearch],
+    active: &[BeamSearch],
 ) -> Box<dyn Decoding + 'a> {
     if active.iter().all(|sentence| matches!(sentence.task.choices, TokenChoices::All(_))) {
         return model.start(sources);
@@ -89,7 +95,7 @@ impl Plan {
     }
 
     /// Plans the step that follows after all `active` sentences have advanced.
-    fn next(&mut self, active: &[SentenceSearch]) {
+    fn next(&mut self, active: &[BeamSearch]) {
         let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done);
         let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
         (self.sentences, self.old_rows) = (active.len(), self.tokens.len());

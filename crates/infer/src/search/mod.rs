@@ -1,9 +1,10 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
 mod batch;
+mod beam;
+mod constraints;
 mod request;
-mod sample;
-mod sentence;
+mod sampling;
 mod task;
 mod terms;
 

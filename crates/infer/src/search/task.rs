@@ -1,14 +1,14 @@
-use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use burnformer_core::RandomKey;
-use burnformer_kernels::log_sum_exp;
+use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 
+use super::constraints::{TokenChoices, constrain, end_word, forced};
 use super::request::Request;
-use super::terms::WordEdges;
+use super::sampling::draw;
 use crate::error::{Result, SentenceError};
-use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
-use crate::settings::{BeamRule, SearchSettings};
+use crate::settings::{AtLimit, BeamRule, SearchSettings};
 
 /// The task of the search for one sentence. No step changes it.
 pub(super) struct Task<'a> {
@@ -61,269 +61,62 @@ impl<'a> Task<'a> {
         normaliser.is_finite().then_some(normaliser).ok_or_else(error)
     }
 
-    /// The logit of a token that is always among the choices: `</s>`, or a token of the prefix or
-    /// of a term.
-    pub fn logit(&self, logits: &[f32], token: u32) -> f32 {
-        let position = self.choices.position(token);
-        logits[position.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
+    /// The token that has to follow the first `step` tokens, with its log-probability, if there is
+    /// such a token.
+    pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
+        let eos = self.special.eos;
+        if let Some(token) = forced(self.request, step, eos) {
+            let index = self.choices.position(token).expect("a forced token is among the choices");
+            // Transformers takes forced tokens for certain.
+            let is_certain = self.rule() == BeamRule::Transformers;
+            let log_prob = if is_certain { 0.0 } else { f64::from(logits[index]) - normaliser };
+            return Some((token, log_prob));
+        }
+        let closes = self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit;
+        closes.then_some((eos, 0.0))
     }
 
-    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy
-    /// search considers one.
-    pub fn candidates(&self) -> usize {
-        match self.settings.beam_size {
-            1 => 1,
-            k => 2 * k,
+    /// Sets the logits of tokens that may not follow `tokens` to −∞.
+    pub fn constrain(&self, logits: &mut [f32], tokens: &[u32]) {
+        constrain(logits, tokens, self.settings, self.special, &self.choices);
+        if let Some(edges) = &self.request.prefix_edges
+            && tokens.len() == self.request.prefix.len()
+        {
+            end_word(logits, edges, &self.choices, self.special.eos);
         }
+    }
+
+    /// Writes the tokens to `best` that may extend a hypothesis of `step` tokens, with their
+    /// logits: the `count` with the highest of `logits`, of those above `floor`; in sampling, the
+    /// one that is drawn for this `root`.
+    pub fn select(
+        &self,
+        logits: &[f32],
+        floor: f32,
+        count: usize,
+        [root, step]: [usize; 2],
+        best: &mut Vec<Top>,
+    ) {
+        match &self.settings.sampling {
+            Some(sampling) => {
+                let key = self.key.fold(root as u64).fold(step as u64);
+                let drawn = draw(logits, sampling, key, best);
+                best.clear();
+                best.extend(drawn.map(|position| (logits[position as usize], position)));
+            }
+            None => top_k_above(logits, floor, count, best),
+        }
+        best.iter_mut().for_each(|(_, position)| *position = self.choices.id(*position));
+    }
+
+    /// The order of two extensions by their totals, the better first; samples keep their order.
+    pub fn order(&self, a: f64, b: f64) -> Ordering {
+        if self.settings.sampling.is_some() { Ordering::Equal } else { b.total_cmp(&a) }
     }
 
     /// The rule by which a search closes hypotheses and stops. Sampling uses the rule of GNMT.
     pub fn rule(&self) -> BeamRule {
         let SearchSettings { beam_rule, sampling, .. } = self.settings;
         if sampling.is_some() { BeamRule::Gnmt } else { *beam_rule }
-    }
-
-    /// Returns the reason why the extension of this `rank`, the token of number `step` (from 1),
-    /// ends; `None` if it does not end.
-    pub fn end_of(&self, extension: Extension, rank: usize, step: usize) -> Option<FinishReason> {
-        let closed = extension.token == self.special.eos;
-        let at_limit = self.rule() == BeamRule::Transformers && step >= self.limit;
-        match (closed, at_limit && rank < self.settings.width()) {
-            (true, _) => Some(FinishReason::EndOfSentence),
-            (false, true) => Some(FinishReason::Limit),
-            (false, false) => None,
-        }
-    }
-
-    /// `live` as a hypothesis that ends for the reason `finish`.
-    pub fn hypothesis(&self, live: LiveHypothesis, finish: FinishReason) -> Hypothesis {
-        let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
-        Hypothesis {
-            tokens: live.tokens,
-            log_probs: live.log_probs,
-            score,
-            finish,
-            ..Hypothesis::empty()
-        }
-    }
-}
-
-/// A hypothesis that may still grow.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LiveHypothesis {
-    pub tokens: Vec<u32>,
-    pub log_probs: Vec<f32>,
-    /// The sum of `log_probs`, in float64.
-    pub total: f64,
-    /// The number of the sample; 0 in beam search.
-    pub sample: usize,
-}
-
-/// A live hypothesis extended by one token.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extension {
-    pub parent: usize,
-    pub token: u32,
-    pub log_prob: f64,
-    pub total: f64,
-}
-
-/// Sets the logits of tokens that may not follow `tokens` to −∞. The logits are those of `choices`.
-///
-/// The other tokens keep their log-probabilities: they are not normalised again, as in fairseq.
-pub(crate) fn constrain(
-    logits: &mut [f32],
-    tokens: &[u32],
-    settings: &SearchSettings,
-    special: SpecialIds,
-    choices: &TokenChoices,
-) {
-    let mut ban = |id: u32| {
-        if let Some(position) = choices.position(id) {
-            logits[position] = f32::NEG_INFINITY;
-        }
-    };
-    ban(special.pad);
-    if special.bos != special.eos {
-        ban(special.bos);
-    }
-    settings.suppress.iter().copied().for_each(&mut ban);
-    if tokens.len() < settings.min_length {
-        ban(special.eos);
-    }
-    repeats(tokens, settings.no_repeat_ngram).for_each(ban);
-}
-
-/// Sets the logits of the tokens that would go on with a word to −∞.
-pub(crate) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenChoices, eos: u32) {
-    for (position, logit) in (0..).zip(logits) {
-        let id = choices.id(position);
-        if id != eos && edges.continues(id) {
-            *logit = f32::NEG_INFINITY;
-        }
-    }
-}
-
-/// The tokens that would complete an n-gram for the second time.
-fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
-    let seen = if n == 0 || tokens.len() < n { &[] } else { tokens };
-    let context = &tokens[(tokens.len() + 1).saturating_sub(n.max(1)).min(tokens.len())..];
-    let grams = seen.windows(n.max(1));
-    grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
-}
-
-/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after
-/// the prefix of an empty source, because there is nothing left to translate.
-pub(crate) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
-    let after_all = request.is_empty(eos) && step == request.prefix.len();
-    request.prefix.get(step).copied().or(after_all.then_some(eos))
-}
-
-/// The tokens among which the search of a sentence chooses, in the order of their logits in a row
-/// of the model.
-#[derive(Clone, Debug)]
-pub(crate) enum TokenChoices {
-    /// All tokens below this number.
-    All(usize),
-    /// These, in ascending order.
-    Listed(Vec<u32>),
-}
-
-impl TokenChoices {
-    /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
-    /// that it asks for.
-    pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
-        let Some(shortlist) = &request.shortlist else { return Self::All(vocab) };
-        let terms = request.terms.phrases.iter().flatten().flat_map(|phrase| &phrase.tokens);
-        let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
-        let mut ids: Vec<u32> = shortlist.iter().chain(asked).copied().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Self::Listed(ids)
-    }
-
-    /// The number of logits in a row.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::All(vocab) => *vocab,
-            Self::Listed(ids) => ids.len(),
-        }
-    }
-
-    /// The tokens in ascending order.
-    pub fn ids(&self) -> Cow<'_, [u32]> {
-        match self {
-            Self::All(vocab) => (0..*vocab as u32).collect(),
-            Self::Listed(ids) => ids.into(),
-        }
-    }
-
-    /// The index of the logit of the token `id` in a row, if it is a choice.
-    pub fn position(&self, id: u32) -> Option<usize> {
-        match self {
-            Self::All(vocab) => Some(id as usize).filter(|position| position < vocab),
-            Self::Listed(ids) => ids.binary_search(&id).ok(),
-        }
-    }
-
-    /// The token whose logit is at `position` in a row.
-    pub fn id(&self, position: u32) -> u32 {
-        match self {
-            Self::All(_) => position,
-            Self::Listed(ids) => ids[position as usize],
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::search::{Edge, Phrase, Terms};
-
-    const SPECIAL: SpecialIds = SpecialIds { pad: 0, bos: 1, eos: 2 };
-
-    fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
-        let mut logits = [0.0; 8];
-        constrain(&mut logits, tokens, settings, SPECIAL, &TokenChoices::All(8));
-        (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
-    }
-
-    #[test]
-    fn padding_and_start_never_follow() {
-        assert_eq!(allowed(&[], &SearchSettings::default()), [2, 3, 4, 5, 6, 7]);
-    }
-
-    #[test]
-    fn a_closing_token_that_opens_targets_too_may_follow() {
-        let mut logits = [0.0; 4];
-        let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
-        constrain(&mut logits, &[3], &SearchSettings::default(), special, &TokenChoices::All(4));
-        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn a_word_that_has_to_end_is_not_gone_on_with() {
-        let continues = (0..8).map(|id| id != 3 && id != 5).collect();
-        let edges = WordEdges { continues, ..WordEdges::default() };
-        let mut logits = [0.0; 4];
-        end_word(&mut logits, &edges, &TokenChoices::Listed(vec![2, 3, 4, 5]), 2);
-        assert_eq!(logits, [0.0, 0.0, f32::NEG_INFINITY, 0.0], "</s> goes on with no word");
-    }
-
-    #[test]
-    fn the_end_waits_for_the_least_length() {
-        let settings = SearchSettings { min_length: 2, ..SearchSettings::default() };
-        assert!(!allowed(&[5], &settings).contains(&2));
-        assert!(allowed(&[5, 6], &settings).contains(&2));
-    }
-
-    #[test]
-    fn a_seen_ngram_is_not_completed_again() {
-        let bigrams = SearchSettings { no_repeat_ngram: 2, ..SearchSettings::default() };
-        assert_eq!(allowed(&[5, 6, 5, 7, 5], &bigrams), [2, 3, 4, 5]);
-        assert_eq!(allowed(&[5], &bigrams), [2, 3, 4, 5, 6, 7]);
-        assert_eq!(allowed(&[5, 5], &bigrams), [2, 3, 4, 6, 7]);
-        let unigrams = SearchSettings { no_repeat_ngram: 1, ..SearchSettings::default() };
-        assert_eq!(allowed(&[5, 6], &unigrams), [2, 3, 4, 7]);
-        let trigrams = SearchSettings { no_repeat_ngram: 3, ..SearchSettings::default() };
-        assert_eq!(allowed(&[5, 6, 7, 5, 6], &trigrams), [2, 3, 4, 5, 6]);
-    }
-
-    #[test]
-    fn tokens_are_banned_where_a_list_has_them() {
-        let settings =
-            SearchSettings { suppress: vec![3, 7], min_length: 1, ..SearchSettings::default() };
-        let mut logits = [0.0; 4];
-        constrain(&mut logits, &[], &settings, SPECIAL, &TokenChoices::Listed(vec![2, 5, 7, 8]));
-        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
-    }
-
-    #[test]
-    fn suppressed_ids_never_follow() {
-        let settings = SearchSettings { suppress: vec![3, 7], ..SearchSettings::default() };
-        assert_eq!(allowed(&[], &settings), [2, 4, 5, 6]);
-    }
-
-    #[test]
-    fn the_choices_contain_the_tokens_that_a_request_asks_for() {
-        let phrase = Phrase { tokens: vec![8, 5], begin: Edge::Anywhere, end: Edge::Anywhere };
-        let request = Request {
-            prefix: vec![7],
-            terms: Terms { phrases: vec![vec![phrase]], ..Terms::default() },
-            shortlist: Some(vec![5, 3]),
-            ..Request::new(vec![4])
-        };
-        let choices = TokenChoices::of(&request, SPECIAL, 9);
-        assert_eq!(*choices.ids(), [2, 3, 5, 7, 8]);
-        assert_eq!((choices.len(), choices.id(3)), (5, 7));
-        assert_eq!([5, 6].map(|id| choices.position(id)), [Some(2), None]);
-    }
-
-    #[test]
-    fn without_a_shortlist_every_token_is_a_choice() {
-        let choices = TokenChoices::of(&Request::new(vec![4]), SPECIAL, 4);
-        assert_eq!((choices.len(), choices.id(3)), (4, 3));
-        assert_eq!([3, 4].map(|id| choices.position(id)), [Some(3), None]);
-        assert_eq!(*choices.ids(), [0, 1, 2, 3]);
     }
 }

@@ -1,20 +1,23 @@
-use burnformer_kernels::{Top, top_k_above};
+//! GNMT's beam search (Wu et al., 2016), as the paper uses it (§6.1).
+//!
+//! Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
+//! Extensions with `</s>` go to the finished list, and the best of the others live on. The search
+//! stops when no live hypothesis can displace a finished one. The [`Task`] holds all else: tokens
+//! that are forced or forbidden, and the draws of sampling, where each live hypothesis has one
+//! extension.
 
-use super::sample::draw;
-use super::task::{Extension, LiveHypothesis, Task, constrain, end_word, forced};
+use burnformer_kernels::Top;
+
+use super::task::Task;
 use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::settings::{AtLimit, BeamRule, Sampling};
+use crate::settings::BeamRule;
 
 /// Tolerance above the rounding error of summed log-probabilities.
 const ROUNDING: f64 = 1e-9;
 
-/// The search for one sentence's translation: GNMT's beam search, or sampling.
-///
-/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
-/// Extensions with `</s>` go to the finished list, and the best of the others live on. With
-/// sampling, each live hypothesis has one extension, which is drawn at random.
-pub(super) struct SentenceSearch<'a> {
+/// The search for one sentence's translation.
+pub(super) struct BeamSearch<'a> {
     pub(super) task: Task<'a>,
     /// The number of tokens so far.
     step: usize,
@@ -40,9 +43,29 @@ struct Room {
     best: Vec<Top>,
 }
 
-impl<'a> SentenceSearch<'a> {
+/// A hypothesis that may still grow.
+#[derive(Clone, Debug, Default)]
+struct LiveHypothesis {
+    tokens: Vec<u32>,
+    log_probs: Vec<f32>,
+    /// The sum of `log_probs`, in float64.
+    total: f64,
+    /// The number of the initial hypothesis that it continues; a beam search has one.
+    root: usize,
+}
+
+/// A live hypothesis extended by one token.
+#[derive(Clone, Copy, Debug)]
+struct Extension {
+    parent: usize,
+    token: u32,
+    log_prob: f64,
+    total: f64,
+}
+
+impl<'a> BeamSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let live = |sample| LiveHypothesis { sample, ..LiveHypothesis::default() };
+        let live = |root| LiveHypothesis { root, ..LiveHypothesis::default() };
         let live = (0..task.starts()).map(live).collect();
         let (step, is_done, room) = Default::default();
         let (continuations, finished, dead_ends) = Default::default();
@@ -72,7 +95,7 @@ impl<'a> SentenceSearch<'a> {
             return Ok(());
         }
         for &parent in &self.room.stuck {
-            let dead_end = self.task.hypothesis(self.live[parent].clone(), FinishReason::Limit);
+            let dead_end = self.hypothesis(self.live[parent].clone(), FinishReason::Limit);
             insert(&mut self.dead_ends, dead_end, self.task.settings.n_best);
         }
         self.step += 1;
@@ -80,6 +103,15 @@ impl<'a> SentenceSearch<'a> {
         let settled = self.live.is_empty() || self.step >= self.task.limit || self.is_settled();
         self.is_done = settled || self.task.request.cancel.is_cancelled();
         Ok(())
+    }
+
+    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy
+    /// search considers one.
+    fn candidates(&self) -> usize {
+        match self.task.settings.width() {
+            1 => 1,
+            k => 2 * k,
+        }
     }
 
     /// Collects the extensions of all live hypotheses that need to be considered, and the
@@ -90,7 +122,7 @@ impl<'a> SentenceSearch<'a> {
         self.room.stuck.clear();
         let mut normaliser = 0.0;
         for parent in 0..self.live.len() {
-            // All samples share the one row before the first token.
+            // All hypotheses share the one row before the first token.
             let shared = self.step == 0 && parent > 0;
             let row = if self.step == 0 { 0 } else { parent };
             let logits = &mut logits[row * width..(row + 1) * width];
@@ -110,79 +142,31 @@ impl<'a> SentenceSearch<'a> {
 
     /// Keeps the extensions that can still be among the best ones at the end.
     fn keep_the_best(&mut self) {
-        if self.task.settings.sampling.is_none() {
-            let count = self.task.candidates();
-            // Stable: of equals, the better parent's and then the lower id's comes first.
-            self.room.extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
-            self.room.extensions.truncate(count);
-        }
+        let (count, Self { task, room, .. }) = (self.candidates(), self);
+        // Stable: of equals, the better parent's and then the lower id's comes first.
+        room.extensions.sort_by(|a, b| task.order(a.total, b.total));
+        room.extensions.truncate(count);
     }
 
     fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
-        let total = self.live[parent].total;
-        let extension = |(logit, token): Top| {
-            let log_prob = f64::from(logit) - normaliser;
-            Extension { parent, token, log_prob, total: total + log_prob }
+        let count = self.candidates();
+        let Self { task, room, live, step, .. } = self;
+        let live = &live[parent];
+        let extension = |(token, log_prob)| {
+            let total = live.total + log_prob;
+            Extension { parent, token, log_prob, total }
         };
-        if let Some(token) = forced(self.task.request, self.step, self.task.special.eos) {
-            // Transformers takes forced tokens for certain.
-            self.room.extensions.push(match self.task.rule() {
-                BeamRule::Gnmt | BeamRule::Near => {
-                    extension((self.task.logit(logits, token), token))
-                }
-                BeamRule::Transformers => Extension { parent, token, log_prob: 0.0, total },
-            });
-            return;
+        if let Some(forced) = task.forced(logits, normaliser, *step) {
+            return room.extensions.push(extension(forced));
         }
-        if self.task.settings.at_limit == AtLimit::Close && self.step + 1 >= self.task.limit {
-            let token = self.task.special.eos;
-            self.room.extensions.push(Extension { parent, token, log_prob: 0.0, total });
-            return;
-        }
-        constrain(
-            logits,
-            &self.live[parent].tokens,
-            self.task.settings,
-            self.task.special,
-            &self.task.choices,
-        );
-        if let Some(edges) = &self.task.request.prefix_edges
-            && self.step == self.task.request.prefix.len()
-        {
-            end_word(logits, edges, &self.task.choices, self.task.special.eos);
-        }
-        match &self.task.settings.sampling {
-            Some(sampling) => {
-                let drawn = self.draw(logits, sampling, parent);
-                let scored =
-                    |position: u32| (logits[position as usize], self.task.choices.id(position));
-                self.room.extensions.extend(drawn.map(|position| extension(scored(position))));
-            }
-            None => {
-                let count = self.task.candidates();
-                // The extensions that an earlier parent leaves over are not looked at.
-                let last = self.room.extensions.get(count - 1);
-                let floor = last.map_or(f64::NEG_INFINITY, |last| last.total - total + normaliser);
-                let floor = ((floor - ROUNDING) as f32).next_down();
-                self.select(logits, floor, count);
-                self.room.extensions.extend(self.room.best.drain(..).map(extension));
-            }
-        }
-    }
-
-    /// Writes the `count` tokens with the highest of `logits` to `best`, of those above `floor`.
-    fn select(&mut self, logits: &[f32], floor: f32, count: usize) {
-        top_k_above(logits, floor, count, &mut self.room.best);
-        self.room
-            .best
-            .iter_mut()
-            .for_each(|(_, position)| *position = self.task.choices.id(*position));
-    }
-
-    /// The position in `logits` of the token that is drawn.
-    fn draw(&self, logits: &[f32], sampling: &Sampling, parent: usize) -> Option<u32> {
-        let key = self.task.key.fold(self.live[parent].sample as u64).fold(self.step as u64);
-        draw(logits, sampling, key, &mut Vec::new())
+        task.constrain(logits, &live.tokens);
+        // The extensions that an earlier parent leaves over are not looked at.
+        let last = room.extensions.get(count - 1);
+        let floor = last.map_or(f64::NEG_INFINITY, |last| last.total - live.total + normaliser);
+        let floor = ((floor - ROUNDING) as f32).next_down();
+        task.select(logits, floor, count, [live.root, *step], &mut room.best);
+        let scored = room.best.drain(..).map(|(logit, id)| (id, f64::from(logit) - normaliser));
+        room.extensions.extend(scored.map(extension));
     }
 
     /// Divides the extensions into finished and live hypotheses.
@@ -197,7 +181,7 @@ impl<'a> SentenceSearch<'a> {
         };
         for rank in 0..self.room.extensions.len() {
             let extension = self.room.extensions[rank];
-            if let Some(reason) = self.task.end_of(extension, rank, self.step) {
+            if let Some(reason) = self.end_of(extension, rank) {
                 if rank < closing {
                     self.finish(extension, reason);
                 }
@@ -219,7 +203,7 @@ impl<'a> SentenceSearch<'a> {
         new.tokens.push(extension.token);
         new.log_probs.push(extension.log_prob as f32);
         new.total = extension.total;
-        new.sample = old.sample;
+        new.root = old.root;
         let row = if self.step == 1 { 0 } else { extension.parent };
         self.continuations.push((row, extension.token));
     }
@@ -230,10 +214,33 @@ impl<'a> SentenceSearch<'a> {
             tokens: [&parent.tokens[..], &[extension.token]].concat(),
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
             total: extension.total,
-            sample: parent.sample,
+            root: parent.root,
         };
-        let finished = self.task.hypothesis(ended, reason);
+        let finished = self.hypothesis(ended, reason);
         insert(&mut self.finished, finished, self.task.settings.width());
+    }
+
+    /// Returns the reason why the extension of this `rank` ends; `None` if it does not end.
+    fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
+        let closed = extension.token == self.task.special.eos;
+        let at_limit = self.task.rule() == BeamRule::Transformers && self.step >= self.task.limit;
+        match (closed, at_limit && rank < self.task.settings.width()) {
+            (true, _) => Some(FinishReason::EndOfSentence),
+            (false, true) => Some(FinishReason::Limit),
+            (false, false) => None,
+        }
+    }
+
+    /// `live` as a hypothesis that ends for the reason `finish`.
+    fn hypothesis(&self, live: LiveHypothesis, finish: FinishReason) -> Hypothesis {
+        let score = live.total / self.task.settings.length_penalty.divisor(live.tokens.len());
+        Hypothesis {
+            tokens: live.tokens,
+            log_probs: live.log_probs,
+            score,
+            finish,
+            ..Hypothesis::empty()
+        }
     }
 
     /// Returns whether the search can stop: no live hypothesis can displace one of the requested
@@ -252,23 +259,17 @@ impl<'a> SentenceSearch<'a> {
             BeamRule::Transformers => self.step,
         };
         let best = self.live[0].total / self.task.settings.length_penalty.divisor(length);
-        self.task.settings.sampling.is_none() && worst.score >= best
+        worst.score >= best
     }
 
-    /// The translations. A beam search returns first those that the model ended, then those that
-    /// the limit cut, then those after which no token is allowed, each group best first. Sampling
-    /// returns all in the order of their scores.
+    /// The translations: first those that the model ended, then those that the limit cut, then
+    /// those after which no token is allowed, each group best first.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let live = std::mem::take(&mut self.live).into_iter();
-        let cut: Vec<_> =
-            live.map(|live| self.task.hypothesis(live, FinishReason::Limit)).collect();
+        let cut: Vec<_> = live.map(|live| self.hypothesis(live, FinishReason::Limit)).collect();
         let mut all = self.finished;
         all.extend(cut);
         all.extend(self.dead_ends);
-        if self.task.settings.sampling.is_some() {
-            // Stable: of equals, what the model closed comes first.
-            all.sort_by(|a, b| b.score.total_cmp(&a.score));
-        }
         all.truncate(self.task.settings.n_best);
         all
     }

@@ -1,0 +1,208 @@
+//! The tokens that may follow a hypothesis.
+
+use std::borrow::Cow;
+
+use super::request::Request;
+use super::terms::WordEdges;
+use crate::model::SpecialIds;
+use crate::settings::SearchSettings;
+
+/// Sets the logits of tokens that may not follow `tokens` to −∞. The logits are those of `choices`.
+///
+/// The other tokens keep their log-probabilities: they are not normalised again, as in fairseq.
+pub(super) fn constrain(
+    logits: &mut [f32],
+    tokens: &[u32],
+    settings: &SearchSettings,
+    special: SpecialIds,
+    choices: &TokenChoices,
+) {
+    let mut ban = |id: u32| {
+        if let Some(position) = choices.position(id) {
+            logits[position] = f32::NEG_INFINITY;
+        }
+    };
+    ban(special.pad);
+    if special.bos != special.eos {
+        ban(special.bos);
+    }
+    settings.suppress.iter().copied().for_each(&mut ban);
+    if tokens.len() < settings.min_length {
+        ban(special.eos);
+    }
+    repeats(tokens, settings.no_repeat_ngram).for_each(ban);
+}
+
+/// Sets the logits of the tokens that would go on with a word to −∞.
+pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenChoices, eos: u32) {
+    for (position, logit) in (0..).zip(logits) {
+        let id = choices.id(position);
+        if id != eos && edges.continues(id) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+}
+
+/// The tokens that would complete an n-gram for the second time.
+fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
+    let seen = if n == 0 || tokens.len() < n { &[] } else { tokens };
+    let context = &tokens[(tokens.len() + 1).saturating_sub(n.max(1)).min(tokens.len())..];
+    let grams = seen.windows(n.max(1));
+    grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
+}
+
+/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after
+/// the prefix of an empty source, because there is nothing left to translate.
+pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
+    let after_all = request.is_empty(eos) && step == request.prefix.len();
+    request.prefix.get(step).copied().or(after_all.then_some(eos))
+}
+
+/// The tokens among which the search of a sentence chooses, in the order of their logits in a row
+/// of the model.
+#[derive(Clone, Debug)]
+pub(super) enum TokenChoices {
+    /// All tokens below this number.
+    All(usize),
+    /// These, in ascending order.
+    Listed(Vec<u32>),
+}
+
+impl TokenChoices {
+    /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
+    /// that it asks for.
+    pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
+        let Some(shortlist) = &request.shortlist else { return Self::All(vocab) };
+        let terms = request.terms.phrases.iter().flatten().flat_map(|phrase| &phrase.tokens);
+        let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
+        let mut ids: Vec<u32> = shortlist.iter().chain(asked).copied().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self::Listed(ids)
+    }
+
+    /// The number of logits in a row.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::All(vocab) => *vocab,
+            Self::Listed(ids) => ids.len(),
+        }
+    }
+
+    /// The tokens in ascending order.
+    pub fn ids(&self) -> Cow<'_, [u32]> {
+        match self {
+            Self::All(vocab) => (0..*vocab as u32).collect(),
+            Self::Listed(ids) => ids.into(),
+        }
+    }
+
+    /// The index of the logit of the token `id` in a row, if it is a choice.
+    pub fn position(&self, id: u32) -> Option<usize> {
+        match self {
+            Self::All(vocab) => Some(id as usize).filter(|position| position < vocab),
+            Self::Listed(ids) => ids.binary_search(&id).ok(),
+        }
+    }
+
+    /// The token whose logit is at `position` in a row.
+    pub fn id(&self, position: u32) -> u32 {
+        match self {
+            Self::All(_) => position,
+            Self::Listed(ids) => ids[position as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Edge, Phrase, Terms};
+
+    const SPECIAL: SpecialIds = SpecialIds { pad: 0, bos: 1, eos: 2 };
+
+    fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
+        let mut logits = [0.0; 8];
+        constrain(&mut logits, tokens, settings, SPECIAL, &TokenChoices::All(8));
+        (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
+    }
+
+    #[test]
+    fn padding_and_start_never_follow() {
+        assert_eq!(allowed(&[], &SearchSettings::default()), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_closing_token_that_opens_targets_too_may_follow() {
+        let mut logits = [0.0; 4];
+        let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
+        constrain(&mut logits, &[3], &SearchSettings::default(), special, &TokenChoices::All(4));
+        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_word_that_has_to_end_is_not_gone_on_with() {
+        let continues = (0..8).map(|id| id != 3 && id != 5).collect();
+        let edges = WordEdges { continues, ..WordEdges::default() };
+        let mut logits = [0.0; 4];
+        end_word(&mut logits, &edges, &TokenChoices::Listed(vec![2, 3, 4, 5]), 2);
+        assert_eq!(logits, [0.0, 0.0, f32::NEG_INFINITY, 0.0], "</s> goes on with no word");
+    }
+
+    #[test]
+    fn the_end_waits_for_the_least_length() {
+        let settings = SearchSettings { min_length: 2, ..SearchSettings::default() };
+        assert!(!allowed(&[5], &settings).contains(&2));
+        assert!(allowed(&[5, 6], &settings).contains(&2));
+    }
+
+    #[test]
+    fn a_seen_ngram_is_not_completed_again() {
+        let bigrams = SearchSettings { no_repeat_ngram: 2, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6, 5, 7, 5], &bigrams), [2, 3, 4, 5]);
+        assert_eq!(allowed(&[5], &bigrams), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(allowed(&[5, 5], &bigrams), [2, 3, 4, 6, 7]);
+        let unigrams = SearchSettings { no_repeat_ngram: 1, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6], &unigrams), [2, 3, 4, 7]);
+        let trigrams = SearchSettings { no_repeat_ngram: 3, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6, 7, 5, 6], &trigrams), [2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn tokens_are_banned_where_a_list_has_them() {
+        let settings =
+            SearchSettings { suppress: vec![3, 7], min_length: 1, ..SearchSettings::default() };
+        let mut logits = [0.0; 4];
+        constrain(&mut logits, &[], &settings, SPECIAL, &TokenChoices::Listed(vec![2, 5, 7, 8]));
+        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
+    }
+
+    #[test]
+    fn suppressed_ids_never_follow() {
+        let settings = SearchSettings { suppress: vec![3, 7], ..SearchSettings::default() };
+        assert_eq!(allowed(&[], &settings), [2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn the_choices_contain_the_tokens_that_a_request_asks_for() {
+        let phrase = Phrase { tokens: vec![8, 5], begin: Edge::Anywhere, end: Edge::Anywhere };
+        let request = Request {
+            prefix: vec![7],
+            terms: Terms { phrases: vec![vec![phrase]], ..Terms::default() },
+            shortlist: Some(vec![5, 3]),
+            ..Request::new(vec![4])
+        };
+        let choices = TokenChoices::of(&request, SPECIAL, 9);
+        assert_eq!(*choices.ids(), [2, 3, 5, 7, 8]);
+        assert_eq!((choices.len(), choices.id(3)), (5, 7));
+        assert_eq!([5, 6].map(|id| choices.position(id)), [Some(2), None]);
+    }
+
+    #[test]
+    fn without_a_shortlist_every_token_is_a_choice() {
+        let choices = TokenChoices::of(&Request::new(vec![4]), SPECIAL, 4);
+        assert_eq!((choices.len(), choices.id(3)), (4, 3));
+        assert_eq!([3, 4].map(|id| choices.position(id)), [Some(3), None]);
+        assert_eq!(*choices.ids(), [0, 1, 2, 3]);
+    }
+}
