@@ -10,9 +10,10 @@ use crate::{licences, wheel};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the package; with `--test`, runs its tests, which compare it with the program. Variables
-/// of cargo hold for WebAssembly alone if their names begin with `WEB_`: by `WEB_CARGO`,
-/// `WEB_RUSTC` and `WEB_CARGO_UNSTABLE_BUILD_STD` another compiler builds its standard library.
+/// Builds the package; with `--test`, runs its tests, which compare it with the program that
+/// `BURNFORMER` names, or with one that is built here. Variables of cargo hold for WebAssembly
+/// alone if their names begin with `WEB_`: by `WEB_CARGO`, `WEB_RUSTC` and
+/// `WEB_CARGO_UNSTABLE_BUILD_STD` another compiler builds its standard library.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let is_tested = args == ["--test"];
     if !args.is_empty() && !is_tested {
@@ -31,7 +32,10 @@ fn build(workspace: &Path) -> Result<(), String> {
 }
 
 fn test(workspace: &Path) -> Result<(), String> {
-    let program = wheel::program(workspace, &wheel::Build::default())?;
+    let program = match std::env::var_os("BURNFORMER") {
+        Some(program) => program.into(),
+        None => wheel::program(workspace, &wheel::Build::default())?,
+    };
     succeeds(node(workspace).args(["--test", "tests/"]).env("BURNFORMER", program))
 }
 

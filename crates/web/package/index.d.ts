@@ -109,6 +109,8 @@ export class Translator {
   /** Translates a whole document and keeps its markup. The format of a `File` is by default that of its extension. */
   translateDocument(document: string, format?: Format, options?: DocumentOptions): Promise<string>;
   translateDocument(document: Bytes, format?: Format, options?: DocumentOptions): Promise<Uint8Array>;
+  /** Translates the text of a page's element in place. Its elements stay the same ones, with what listens to them. */
+  translateElement(element: Element, options?: DocumentOptions): Promise<void>;
   /**
    * The language of a text: one of `languages` (by default those of the model), unless it is clearly another.
    * Null for a text without words. Markup, code, addresses and numbers do not count.

@@ -6,6 +6,8 @@ import { cached, filesOf } from "./files.js";
 const TOGETHER = 16;
 /** Documents of more bytes are not read: a page has no memory for them. */
 const MOST = 1 << 26;
+/** The attribute that numbers the elements of a page while their text is translated. */
+const MARK = "data-burnformer";
 
 /** The index in a text for every byte of its UTF-8. */
 function units(text) {
@@ -106,10 +108,11 @@ export class Translator {
     if (!Number.isInteger(workers) || workers < 1) {
       throw new RangeError(`workers: ${workers}; give a whole number from 1`);
     }
-    const model = await filesOf(source, { name, cache: cache && cached(), progress, signal });
+    // The workers compile the module while the files come.
     const engines = [];
     try {
       for (let i = 0; i < workers; i++) engines.push(await Engine.start());
+      const model = await filesOf(source, { name, cache: cache && cached(), progress, signal });
       await Promise.all(engines.map((engine) => engine.call("load", { ...model, compute })));
       signal?.throwIfAborted();
     } catch (error) {
@@ -163,6 +166,36 @@ export class Translator {
       engine.call("forget", { id }).catch(() => {});
       throw error;
     }
+  }
+
+  /** Translates an element of a page in place: its elements stay the same ones, with what listens to them. */
+  async translateElement(element, options) {
+    const live = [...element.querySelectorAll("*")];
+    const copy = element.cloneNode(true);
+    const copies = [...copy.querySelectorAll("*")];
+    copies.forEach((it, i) => it.setAttribute(MARK, i));
+    const parsed = element.ownerDocument.createElement("template");
+    parsed.innerHTML = await this.translateDocument(copy.innerHTML, "html", options);
+    const placed = new Set();
+    const place = (from, into) => {
+      const children = [...from.childNodes].map((node) => {
+        const index = node.getAttribute?.(MARK);
+        const own = live[index];
+        if (!own) return node;
+        // Words of one element can come to stand in two places.
+        const here = placed.has(own) ? own.cloneNode() : own;
+        placed.add(own);
+        for (const { name, value } of node.attributes) if (copies[index].getAttribute(name) !== value) here.setAttribute(name, value);
+        place(node, here);
+        return here;
+      });
+      const old = [...into.childNodes];
+      const isAlike = (node, i) => node === old[i] || (node.nodeType === old[i].nodeType && node.nodeType !== 1);
+      if (children.length !== old.length || !children.every(isAlike)) into.replaceChildren(...children);
+      // An element that is taken out and put back loses its focus, and a frame its page.
+      else children.forEach((node, i) => node !== old[i] && (old[i].data = node.data));
+    };
+    place(parsed.content, element);
   }
 
   /** The language of a text, by default one of the model's unless it is clearly another; null if it has no words. */

@@ -5,6 +5,9 @@ import init, { Files, Model } from "./burnformer_web.js";
 const isNode = Boolean(globalThis.process?.versions?.node) && !globalThis.WorkerGlobalScope;
 const port = isNode ? (await import("node:worker_threads")).parentPort : globalThis;
 let model = null;
+/** The promise of the module, which compiles while the files of the model come. */
+const ready = wasm("burnformer_web").then(init);
+ready.catch(() => {});
 /** The promise of the module for documents, which is loaded with the first one. */
 let documents = null;
 /** The documents that are translated now, by numbers. */
@@ -45,7 +48,7 @@ function languages() {
 
 const methods = {
   async load({ name, files, compute }) {
-    await init(await wasm("burnformer_web"));
+    await ready;
     const all = new Files(name);
     for (const [file, bytes] of files) all.add(file, bytes, await hashOf(bytes));
     model = new Model(all, compute);

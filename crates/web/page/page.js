@@ -1,7 +1,7 @@
 // The page: loads a model, and translates while its reader types.
 
 import { Translator } from "./index.js";
-import { word, write } from "./words.js";
+import { language, word, write } from "./words.js";
 
 /** The models beside the page. */
 const MODELS = ["de-en", "en-de"];
@@ -9,8 +9,8 @@ const MODELS = ["de-en", "en-de"];
 const PAUSE = 250;
 const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1));
 
-const [model, folder, file, progress, source, target, copy, status, save] =
-  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save"].map((id) => document.getElementById(id));
+const [model, folder, file, progress, source, target, copy, status, save, inPlace] =
+  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place"].map((id) => document.getElementById(id));
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
@@ -107,6 +107,26 @@ async function translateFile(given) {
   }
 }
 
+/** The model that can translate the page's own text. */
+const own = MODELS.find((name) => name.startsWith(`${language}-`));
+
+/** Translates the page's own text in place. */
+async function translatePage() {
+  try {
+    // A larger model that the reader opened may translate from the page's language too.
+    if (!present.name.startsWith(language)) {
+      model.value = own;
+      await choose();
+    }
+    const translator = await present.translator;
+    await translator.translateElement(document.body);
+    document.documentElement.lang = present.name.split("-")[1]?.slice(0, 2) ?? "";
+    inPlace.hidden = true;
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
 folder.addEventListener("change", () => {
   if (folder.files.length) open([...folder.files]);
 });
@@ -153,6 +173,8 @@ copy.addEventListener("click", async () => {
   say(word("copied"));
 });
 model.addEventListener("change", choose);
+inPlace.hidden = !own;
+inPlace.addEventListener("click", translatePage);
 
 write();
 MODELS.forEach((name) => model.add(new Option(word(name), name)));

@@ -38,11 +38,9 @@ function found(programs) {
   return folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(existsSync);
 }
 
-/** The lines that the `steps` tell in the `browser`, a program, which is opened by these arguments. */
-async function told(browser, opening, steps) {
+/** A server of the package, and of `steps` which `tell` their lines, with its address. */
+async function serving(steps, tell) {
   let isOffline = false;
-  let tell;
-  const log = new Promise((resolve) => (tell = resolve));
   const server = createServer((request, response) => {
     const path = new URL(request.url, "http://page").pathname;
     const send = (type, body) => response.writeHead(200, { "content-type": type }).end(body);
@@ -61,19 +59,58 @@ async function told(browser, opening, steps) {
     }
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, address: `http://127.0.0.1:${server.address().port}/` };
+}
+
+/** The lines that the `steps` tell in the `browser`, a program, which is opened by these arguments. */
+async function told(browser, opening, steps) {
+  let tell;
+  const log = new Promise((resolve) => (tell = resolve));
+  const { server, address } = await serving(steps, tell);
   const profile = temporary();
-  const address = `http://127.0.0.1:${server.address().port}/frame`;
-  const child = spawn(browser, [...opening(profile), address], { stdio: "ignore" });
+  const child = spawn(browser, [...opening(profile), `${address}frame`], { stdio: "ignore" });
   const timer = setTimeout(() => tell(["no log within five minutes"]), 300_000);
   const lines = await log;
   clearTimeout(timer);
+  await closed(child, server, profile);
+  return lines;
+}
+
+async function closed(child, server, profile) {
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill();
   await ended;
   server.closeAllConnections();
   server.close();
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-  return lines;
+}
+
+/** Chromium's reasons why a page cannot be installed. */
+async function installability(browser, page) {
+  const { server, address } = await serving("steps.js");
+  const profile = temporary();
+  const opening = BROWSERS.Chromium.opening(profile, false).filter((it) => !it.startsWith("--remote"));
+  const child = spawn(browser, [...opening, "--remote-debugging-pipe"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const answers = [];
+  let text = "";
+  child.stdio[4].setEncoding("utf8").on("data", (part) => {
+    const messages = (text += part).split("\0");
+    text = messages.pop();
+    messages.map((it) => JSON.parse(it)).forEach(({ id, result, error }) => id && answers[id](result ?? error));
+  });
+  const call = (method, params, sessionId) => new Promise((resolve) => {
+    const id = (answers.length ||= 1);
+    answers[id] = resolve;
+    child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+  });
+  const { targetId } = await call("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = await call("Target.attachToTarget", { targetId, flatten: true });
+  await call("Page.navigate", { url: address + page }, sessionId);
+  const loaded = `new Promise((resolve) => (document.readyState === "complete" ? resolve() : onload = resolve))`;
+  await call("Runtime.evaluate", { expression: loaded, awaitPromise: true }, sessionId);
+  const found = await call("Page.getInstallabilityErrors", {}, sessionId);
+  await closed(child, server, profile);
+  return found;
 }
 
 for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "light"], [name, "dark"]])) {
@@ -93,7 +130,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "I'm hungry.",
       "",
       "broken.docx: the document is no whole archive",
-      "song.mp3: there is no document format `mp3`",
+      "song.mp3: no document format `mp3`",
       "other way: Das Haus ist klein.",
       "broken: model/model.safetensors: size differs from manifest.json; the file was changed or truncated, copy the whole directory anew",
       "opened: I'm hungry.",
@@ -103,6 +140,9 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "1920: fits",
       "without a label: ",
       "too faint: ",
+      "in place, the same elements: Kopie",
+      'element: <p title="Das Haus ist klein.">Das <b>Haus</b> ist klein.<br>Ich <a href="#x">habe Hunger</a>.</p><pre translate="no">The house</pre>',
+      "kept: true",
       "offline: I'm hungry.",
     ]);
   });
@@ -132,3 +172,12 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
     ]);
   });
 }
+
+const chromium = found(BROWSERS.Chromium.programs);
+const skip = chromium ? false : "no Chromium in PATH";
+
+test("Chromium: the pages can be installed", { skip }, async () => {
+  for (const page of ["index.html", "paper.html"]) {
+    assert.deepEqual(await installability(chromium, page), { installabilityErrors: [] });
+  }
+});
