@@ -99,7 +99,8 @@ impl AttentionBias {
         }
     }
 
-    /// This bias, which also hides the keys that `mask` hides.
+    /// This bias with the keys hidden that `mask` hides. `mask`: `[batch or 1, heads or 1,
+    /// query_len or 1, key_len]`.
     pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
         let mask = match self.mask() {
             Some(hidden) => hidden.bool_or(mask),

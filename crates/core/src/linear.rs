@@ -35,7 +35,7 @@ impl LinearConfig {
         }
     }
 
-    /// The cost of the map. It keeps its input.
+    /// The cost of the map. Training keeps its input for the backward pass.
     pub fn cost(&self) -> Cost {
         let &Self { input, output, bias } = self;
         Cost {

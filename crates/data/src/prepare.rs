@@ -66,7 +66,7 @@ pub enum Stage {
 /// The progress of [`prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The current work.
+    /// The stage in progress.
     pub stage: Stage,
     /// Number of lines of the corpus that are done in this stage.
     pub lines: u64,

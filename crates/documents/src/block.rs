@@ -27,7 +27,7 @@ pub(crate) struct Block {
 /// The lines of a block whose text is one line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// The places of the source's line breaks, which are spaces in the text.
+    /// The offsets of the source's line breaks, which are spaces in the text.
     pub(crate) breaks: Vec<usize>,
     /// The text of a line break.
     pub(crate) newline: String,
@@ -89,7 +89,7 @@ pub(crate) enum State {
     Done(AtomText),
 }
 
-/// A translation with the places of the atoms in it.
+/// A translation with the ranges of the atoms in it.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomText {
     pub(crate) translated: Translated,
@@ -137,7 +137,7 @@ impl Block {
         within(&self.atoms, |atom| &atom.range, range)
     }
 
-    /// The atoms within `range`, counted from its start.
+    /// The ranges of the atoms within `range`, relative to its start.
     pub(crate) fn parts(&self, range: &Span) -> Vec<Span> {
         let atoms = self.atoms[self.atoms_in(range)].iter();
         atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()

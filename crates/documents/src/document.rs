@@ -62,9 +62,9 @@ impl Document {
         parsed.unwrap_or_else(|_| Self::with_messages(text.into(), format, Vec::new()))
     }
 
-    /// Does the same as [`parse`](Self::parse) for a text in the first of the `languages`, but a
-    /// broken catalogue is an error. Plurals get the categories of the second, into which it is
-    /// translated; without one, they keep theirs.
+    /// Parses like [`parse`](Self::parse), but a broken catalogue is an error. `languages` are
+    /// those of the source and of the translation. Plurals get the categories of the latter; if it
+    /// is not given, they keep their own.
     ///
     /// # Errors
     /// The errors of [`Catalogue::read`].

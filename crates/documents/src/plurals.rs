@@ -76,7 +76,7 @@ impl Arm {
     }
 }
 
-/// A plural of a file.
+/// A plural message in a file, with one arm per category.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plural {
     pub(crate) arms: Vec<Arm>,
@@ -86,7 +86,7 @@ pub(crate) struct Plural {
 }
 
 impl Plural {
-    /// The plural of ICU that `text` is, if it is one.
+    /// Parses `text` as an ICU plural; `None` if it is not one.
     pub(crate) fn of_message(text: &str) -> Option<Self> {
         let is_ordinal = match text.split(',').nth(1)?.trim() {
             "plural" => false,

@@ -30,7 +30,7 @@ const MOST: f64 = 0.99;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranslationMemory {
-    /// The source and the translation of each pair, one behind the other.
+    /// The source and the translation of each pair, one after the other.
     text: String,
     /// The ends of both in `text`.
     ends: Vec<[usize; 2]>,
@@ -86,13 +86,13 @@ impl TranslationMemory {
         }
     }
 
-    /// The translation of `source`, if the memory has it. Spaces and Unicode's forms of a letter
-    /// may differ.
+    /// The translation of `source`, if the memory has it. Differences in white space and in Unicode
+    /// normalisation are ignored.
     pub fn translation(&self, source: &str) -> Option<&str> {
         self.equal(source).map(|[_, translation]| translation)
     }
 
-    /// The pair whose source is equal to `source`, but for spaces and forms of letters.
+    /// The pair whose source equals `source` after normalising white space and Unicode.
     fn equal(&self, source: &str) -> Option<[&str; 2]> {
         let source = normal(source);
         let pair = self.pair(*self.exact.get(&hash(&source))?);

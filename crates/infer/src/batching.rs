@@ -57,14 +57,16 @@ impl Batching {
 
 /// The number of batches that may be decoded at the same time: each takes memory.
 const BATCHES_AT_ONCE: usize = 4;
-/// The largest number of sentences of a part. What a step of more writes leaves the second-level
-/// cache: in 8-bit integers translation takes 5 % more time so, and in float32 1 % less.
+/// The largest number of sentences in a part. The output of a step with more sentences does not fit
+/// in the second-level cache: translation then takes 5 % more time in 8-bit integers, and 1 % less
+/// in float32.
 const PART: usize = 32;
 
-/// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones,
-/// because a product of many rows is fastest; more threads take parts that together are
-/// [`BATCHES_AT_ONCE`]. The last ones, or few, are divided into at most `threads` parts of nearly
-/// equal size each, so that no thread has nothing to do for long.
+/// Divides batches into parts for `threads` threads, in order. The last `2 * threads` batches are
+/// divided into at most `threads` parts of nearly equal size each, so that no thread is idle for
+/// long. Each earlier batch stays whole for up to [`BATCHES_AT_ONCE`] threads, because a product of
+/// many rows is fastest, and is divided for more threads so that about [`BATCHES_AT_ONCE`] batches
+/// are decoded at the same time. A part has at most [`PART`] sentences.
 pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let threads = threads.max(1);
     let many = batches.len().saturating_sub(2 * threads);

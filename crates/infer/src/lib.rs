@@ -9,12 +9,12 @@
 //! to the host, normalises them and selects the best without sorting. So search is written once, in
 //! plain numbers with float64 sums, for every device and every architecture, and its results are
 //! those of `tests/reference` token for token. Results depend only on the sentence and the
-//! settings, not on batch size, order or the other sentences, except for rounding: the products of
-//! the encoder's attention are a library's, whose sums may be taken in another order where the
-//! batch is padded to another length. (Sums in a fixed order, as everywhere else on the CPU, took 5
-//! % more time for single sentences and 30 % for lines of 600 tokens.) This holds for sampling too:
-//! each draw is a function of the seed, the sentence, the number of the sample and the position of
-//! the token.
+//! settings, not on batch size, order or the other sentences, except for rounding: a library
+//! computes the matrix products of the encoder's attention, and the order of its sums may depend on
+//! the length to which the batch is padded. (A fixed order, as everywhere else on the CPU, took 5 %
+//! more time for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling
+//! too: each draw is a function of the seed, the sentence, the number of the sample and the
+//! position of the token.
 //!
 //! | idea | item |
 //! |---|---|

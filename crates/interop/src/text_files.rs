@@ -43,8 +43,8 @@ fn side(path: &Path) -> Option<usize> {
     }
 }
 
-/// The files of source and target among `paths`: a single one of no side is for both. `None` where
-/// names do not tell.
+/// The files of source and target among `paths`. A single file whose name states no side is for
+/// both. `None` if the names do not say which is which.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match (paths, paths.iter().map(|path| side(path)).collect::<Vec<_>>()[..].as_ref()) {
         ([one], [None]) => Some([one.clone(), one.clone()]),

@@ -86,9 +86,9 @@ impl Cancel {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkPanicked;
 
-/// The result of `work` for `sender`, on texts of `size` bytes together. The work runs on a thread
-/// that may block. When the returned future is dropped, the work ends at its next call of
-/// [`Cancel::or_end`].
+/// The result of `work` for `sender`. `size` is the total length of its texts in bytes: large work
+/// waits for the sender's turn. The work runs on a thread that may block. When the returned future
+/// is dropped, the work ends at its next call of [`Cancel::or_end`].
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
     size: usize,

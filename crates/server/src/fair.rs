@@ -53,7 +53,7 @@ impl<K: Ord, T: Waiter> Turns<K, T> {
         });
     }
 
-    /// Gives the waiter of this key a turn, by which `take` tells the cost.
+    /// Gives the waiter of this key a turn. `take` returns what the turn costs.
     fn turn<R>(&mut self, key: &K, take: impl FnOnce(&mut T) -> (u64, R)) -> (u64, R) {
         let sharing = self.waiters.len() as u64;
         let (since, waiter) = self.waiters.get_mut(key).expect("one that waits");

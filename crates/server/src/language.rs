@@ -65,8 +65,8 @@ pub(crate) fn name(code: &str) -> String {
     }
 }
 
-/// The name without the explanation in brackets that ISO 639 has behind some:
-/// `Modern Greek (1453-)`.
+/// The name without the explanation in brackets that ISO 639 adds to some names: `Modern Greek
+/// (1453-)`.
 fn plain(language: Language) -> String {
     language.to_name().split(" (").next().unwrap_or_default().to_owned()
 }

@@ -1,18 +1,18 @@
 //! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
 //!
-//! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to
-//! stop. Besides a web page, three interfaces are served: LibreTranslate's (`/translate`,
+//! [`Server::new`] takes the models and the limits, [`Server::run`] answers requests until it is
+//! told to stop. Besides a web page, three interfaces are served: LibreTranslate's (`/translate`,
 //! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
 //! clients work unchanged, and `/v1/translate` and `/v1/sentences` with scores, alternatives,
 //! forced prefixes and glossaries. `/openapi.json` describes them.
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
-//! as many as make a good batch. Since a translation depends on its sentence alone, no answer
-//! depends on the requests of others but by the rounding of sums, which decides between words of
-//! almost equal scores. Senders take turns in the queue, and the requests of each, sentence by
-//! sentence and by what each costs, so neither a document nor a client of many requests keeps a
-//! short request waiting. The queue is bounded: beyond its length the answer is 503 with
+//! as many as make a good batch. A translation depends on its sentence alone. Other requests can
+//! change an answer only through the rounding of sums, where two words have almost equal scores.
+//! Senders take turns in the queue, and so do the requests of each sender. Turns are taken sentence
+//! by sentence and weighted by cost, so neither a long document nor a client with many requests
+//! keeps a short request waiting. The queue is bounded: beyond its length the answer is 503 with
 //! `Retry-After`. A search whose client has left ends before its next step, and nothing that
 //! computes runs on the threads that answer requests.
 //!

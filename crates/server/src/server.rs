@@ -130,7 +130,7 @@ fn prefix(text: &str) -> Result<String, ServerError> {
     }
 }
 
-/// Takes the prefix away from the path of a request that has it. Without `/` behind it, the page
+/// Takes the prefix away from the path of a request that has it. Without `/` after it, the page
 /// would look for its files beside it.
 async fn without_prefix(
     State(prefix): State<String>,

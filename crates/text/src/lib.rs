@@ -87,7 +87,7 @@ fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> 
     out + rest
 }
 
-/// Returns whether the invisible `c` has a meaning behind `before` if `next` is the next visible
+/// Returns whether the invisible `c` has a meaning after `before` if `next` is the next visible
 /// character.
 fn means_something(before: char, c: char, next: char) -> bool {
     let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();

@@ -87,7 +87,7 @@ fn append(
 /// A cache file that is being written.
 struct Writer {
     file: BufWriter<Temporary>,
-    /// The length of each sentence, 4 bytes each, until their places are written behind the tokens.
+    /// The length of each sentence, 4 bytes each, until their offsets are written after the tokens.
     lengths: BufWriter<Temporary>,
     body: Sha256,
     width: Width,

@@ -228,7 +228,7 @@ impl TokenFile {
         Ok(ids)
     }
 
-    /// Reads the places of the sentences of `pairs`.
+    /// Reads the offsets of the sentences of `pairs`.
     fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         let from = self.header.before_offsets() + 16 * pairs.start as u64;
         let bytes = self.bytes(from, 16 * pairs.len() + 8)?;

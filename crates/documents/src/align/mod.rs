@@ -40,7 +40,7 @@ pub(crate) struct Unit {
     pub(crate) piece: Option<usize>,
 }
 
-/// A sentence for [`Alignment::sentence`].
+/// A sentence with its translation and links: the input of [`Alignment::sentence`].
 pub(crate) struct Pair<'a> {
     pub(crate) source: &'a str,
     /// The sentence in `source`.
@@ -50,7 +50,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) links: &'a [Link],
     /// Parts of `source` and of `target` that are one word each.
     pub(crate) whole: (&'a [Span], &'a [Span]),
-    /// The places at which markup cuts words of `source`; sorted.
+    /// The offsets at which markup cuts words of `source`; sorted.
     pub(crate) borders: &'a [usize],
 }
 

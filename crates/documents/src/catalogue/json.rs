@@ -102,7 +102,7 @@ impl Keys<'_> {
         (key.unwrap_or_default(), is_kept)
     }
 
-    /// Begins an object or a list; one that is a key is `kept`.
+    /// Begins an object or a list. If `kept` is true, nothing in it is translated.
     pub(super) fn open(&mut self, kept: bool) {
         let (((name, _), is_kept), start) = (self.next(), [self.texts.len(), self.plurals.len()]);
         let is_kept = is_kept || kept;

@@ -33,7 +33,8 @@ pub fn stream_tmx(
     stream(file, languages, each)
 }
 
-/// Like [`stream_tmx`], of a file in UTF-8, whatever it says, and whether it was decoded.
+/// Like [`stream_tmx`], for a file that is UTF-8 whatever encoding it declares. `is_decoded` says
+/// whether it was converted from another encoding.
 pub(super) fn stream(
     (mut file, is_decoded): (impl BufRead, bool),
     languages: [Option<&str>; 2],

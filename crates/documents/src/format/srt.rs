@@ -102,7 +102,7 @@ fn block(text: &str, lines: &[Span]) -> Block {
     Block { lines: Lines { breaks, newline }, ..builder.finish(Escape::Srt) }
 }
 
-/// Adds `line`: tags as markup, all else by `other`.
+/// Adds `line`: tags as markup, everything else by `other`.
 pub(crate) fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str)) {
     let mut at = 0;
     let rest = |builder: &mut Builder, text: &str| {

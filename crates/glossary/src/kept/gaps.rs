@@ -183,7 +183,7 @@ impl<'a> GapPositions<'a> {
     }
 
     /// The position of `gap` in the translation: at the word that it is glued to, before the word
-    /// that it counts, or behind the word before it.
+    /// that it counts, or after the word before it.
     fn of(&self, gap: &Gap) -> usize {
         let [before, after] = around(self.gapped.source, &gap.range);
         let opens = |c: char| matches!(mark(c), Mark::Open | Mark::Quote);
@@ -218,7 +218,7 @@ impl<'a> GapPositions<'a> {
         Some(self.translation.len() - rest.as_str().len() + past(rest, marks))
     }
 
-    /// Before the translation of the first word behind `at`, and the marks between the two.
+    /// Before the translation of the first word after `at`, and the marks between the two.
     fn before_next(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start.get(next)?;

@@ -44,7 +44,7 @@ fn with_signs(source: &str, part: Span) -> Span {
     start..end
 }
 
-/// `part` with the signs beside it and with short words behind them (`a=5`, `5-s`), an ending or a
+/// `part` with the signs beside it and with short words after them (`a=5`, `5-s`), an ending or a
 /// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case put
 /// spaces elsewhere, or particles at words.
 fn with_words(source: &str, part: Span) -> Span {
@@ -64,7 +64,7 @@ fn with_words(source: &str, part: Span) -> Span {
 struct Neighbours {
     /// Bytes of the signs that belong to the part.
     signs: usize,
-    /// Bytes of the word behind them, if it may belong to it.
+    /// Bytes of the word after them, if it may belong to the part.
     word: usize,
     /// The number of characters.
     letters: usize,
@@ -101,7 +101,7 @@ fn in_brackets(source: &str, part: Span) -> Span {
     }
 }
 
-/// The characters of `source` before and behind `range`.
+/// The characters of `source` before and after `range`.
 pub(super) fn around(source: &str, range: &Span) -> [Option<char>; 2] {
     [source[..range.start].chars().next_back(), source[range.end..].chars().next()]
 }

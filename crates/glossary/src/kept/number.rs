@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Exact,
     /// A date, whose parts may have another order.
     Date,
-    /// A sign such as ½, alone or behind a whole number.
+    /// A sign such as ½, alone or after a whole number.
     Fraction,
     Sequence,
 }

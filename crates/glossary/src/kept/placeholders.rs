@@ -32,7 +32,8 @@ pub fn arms(text: &str) -> Vec<[Span; 2]> {
     }
 }
 
-/// The arms and the end of the message of ICU that begins at `start`; or the end of what is none.
+/// The arms and the end of the ICU message that begins at `start`. If there is no valid message,
+/// the error is the offset at which the search goes on.
 pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
     let found = |pattern: usize, at: usize| {
         ICU[pattern].captures(&text[at..crate::words::floor(text, at + 120)])
@@ -55,8 +56,8 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
     }
 }
 
-/// The brace that closes an arm which begins at `start`. Behind an apostrophe, signs mean nothing
-/// up to the next one.
+/// The offset of the brace that closes an arm which begins at `start`. After an apostrophe, braces
+/// are plain text up to the next apostrophe.
 fn closing(text: &str, start: usize) -> Option<usize> {
     let (mut depth, mut chars) = (0usize, text[start..].char_indices().peekable());
     while let Some((at, c)) = chars.next() {

@@ -7,12 +7,12 @@ use crate::words::{Span, floor, is_unspaced};
 const UNITS: &str = include_str!("units.tsv");
 /// The names of a month on each line, first in [`LANGUAGES`].
 const MONTHS: &str = include_str!("months.txt");
-/// The names of 10³, 10⁶, 10⁹ and 10¹² behind a number, in the same languages: behind 1,
-/// and behind others; `_` is a space.
+/// The names of 10³, 10⁶, 10⁹ and 10¹² after a number, in the same languages: after 1, and after
+/// other numbers; `_` is a space.
 const SCALE_NAMES: &str = include_str!("scales.txt");
 /// Words before a number that belongs to a title, a version or an identifier.
 const LABELS: &str = include_str!("labels.txt");
-/// Words of what is often counted in fractions, besides [`UNITS`].
+/// Words for things that are often counted in fractions, in addition to [`UNITS`].
 const COUNTED: &str = include_str!("counted.txt");
 
 /// The beginnings of the words for 1 to 12, each on a line, of cardinal and ordinal numbers. Those
@@ -20,11 +20,11 @@ const COUNTED: &str = include_str!("counted.txt");
 const NUMBERS: &str = include_str!("numbers.txt");
 
 /// The beginnings of words after a number that multiply it, with the power of ten: the longest that
-/// fits counts. A second power is that of the languages with long scales. Those of up to five
-/// letters of ASCII are whole words.
+/// fits counts. A second power is that of the languages with long scales. Entries of up to five
+/// ASCII letters are whole words.
 const SCALES: &str = include_str!("multipliers.txt");
 
-/// The entries of [`SCALES`] behind which a full stop belongs to the word.
+/// The entries of [`SCALES`] after which a full stop belongs to the word.
 const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", "mld", "млрд"];
 
 /// The index of percentages in [`UNITS`].
@@ -138,8 +138,9 @@ pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
     (start..end, best.1.split(',').filter_map(|power| power.parse().ok()).collect())
 }
 
-/// The name of ten to one of the powers `all` behind the number `value`, in the language `into` for
-/// a word of `from`: a billion is the larger power but in English.
+/// The name of a power of ten after the number `value` in the language `into`, for a word of the
+/// language `from`. `all` are the powers that the word may mean, in ascending order: a billion is
+/// the smallest in English and the largest elsewhere.
 pub(super) fn scale_name(all: &[usize], value: &str, [from, into]: [usize; 2]) -> Option<String> {
     let power = if from == 0 { all.first() } else { all.last() };
     let row = power.filter(|&power| power % 3 == 0)? / 3;
@@ -219,7 +220,7 @@ fn month(word: &str) -> Option<usize> {
     MONTHS.lines().position(|row| names(&row)).filter(|_| is_name)
 }
 
-/// The month that is named directly before or behind `number`, a range of `text`, with the bytes of
+/// The month that is named directly before or after `number`, a range of `text`, with the bytes of
 /// its name.
 pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
     const MOST_BYTES: usize = 32;
@@ -261,7 +262,7 @@ pub(super) enum Sign {
     PlusWord,
 }
 
-/// The sign at the end of `before`, behind which a number begins.
+/// The sign at the end of `before`, the text before a number.
 pub(super) fn sign(before: &str) -> Sign {
     let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
     match before[rest.len()..].chars().count() {

@@ -2,9 +2,9 @@
 //!
 //! Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
 //! Extensions with `</s>` go to the finished list, and the best of the others live on. The search
-//! stops when no live hypothesis can displace a finished one. The [`Task`] holds all else: tokens
-//! that are forced or forbidden, and the draws of sampling, where each live hypothesis has one
-//! extension.
+//! stops when no live hypothesis can displace a finished one. The [`Task`] decides everything else:
+//! the tokens that are forced or forbidden, and in sampling the one extension that is drawn for
+//! each live hypothesis.
 
 use burnformer_kernels::Top;
 

@@ -1,3 +1,5 @@
+//! Sampling: draws the next token of a hypothesis.
+
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, top_k};
 use rand::RngExt;
@@ -10,7 +12,8 @@ const NUCLEUS_GUESS: usize = 64;
 
 /// Draws a token from `logits`, where −∞ excludes a token. `None` if all tokens are excluded.
 ///
-/// The draw is a function of `key` and the logits alone. `best` is memory to work in.
+/// The draw is a function of `key` and the logits alone. `best` is a buffer that is reused between
+/// calls.
 pub(crate) fn draw(
     logits: &[f32],
     sampling: &Sampling,

@@ -1,3 +1,5 @@
+//! The input of a search for one sentence, and the extensions that its hypotheses may have.
+
 use std::cmp::Ordering;
 
 use burnformer_core::RandomKey;
@@ -10,7 +12,8 @@ use crate::error::{Result, SentenceError};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{AtLimit, BeamRule, SearchSettings};
 
-/// The task of the search for one sentence. No step changes it.
+/// The input of the search for one sentence: the request, the settings and the limits. No step
+/// changes it.
 pub(super) struct Task<'a> {
     /// The index of the sentence in the caller's list.
     pub index: usize,
@@ -19,9 +22,9 @@ pub(super) struct Task<'a> {
     pub special: SpecialIds,
     /// The largest number of tokens of the translation, with `</s>`.
     pub limit: usize,
-    /// The tokens to which the logits belong.
+    /// The tokens whose logits are computed.
     pub choices: TokenChoices,
-    /// The randomness of the samples.
+    /// The key of the random numbers with which samples are drawn.
     pub key: RandomKey,
 }
 

@@ -69,7 +69,7 @@ impl Results<'_> {
         self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
     }
 
-    /// Writes the amounts of all hypotheses as their language does.
+    /// Rewrites the amounts in all hypotheses in the number format of the target language.
     pub(super) fn write_amounts(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         let writing = options.languages.writing().filter(|_| options.search.keep_parts);

@@ -116,7 +116,7 @@ impl Translator {
         if may_repeat(&options.search) { WIDER.iter().sum() } else { 0 }
     }
 
-    /// Removes the hypotheses behind the first of each text.
+    /// Keeps only the first hypothesis of each text.
     fn remove_repeated(&self, found: &mut Vec<Hypothesis>) {
         let mut texts = HashSet::new();
         found.retain(|hypothesis| texts.insert(self.text_of(hypothesis)));

@@ -55,7 +55,7 @@ struct SpecialTokens {
     additional_special_tokens: Vec<Value>,
 }
 
-/// `tokens` with the languages behind the pieces.
+/// `tokens` followed by the language tokens.
 fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String>> {
     let pieces = vocabulary::real(&tokens);
     let path = dir.join(SPECIAL);

@@ -4,7 +4,7 @@ use burn::backend::Flex;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 
-/// Burn's tensor behind a tensor on the CPU without gradients.
+/// The `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
 ///
 /// # Panics
 /// If the tensor is elsewhere or has gradients.

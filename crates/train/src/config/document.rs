@@ -111,7 +111,7 @@ pub(super) fn known_keys() -> Vec<String> {
     entries("", &all).into_iter().map(|(key, _)| key).collect()
 }
 
-/// The values of `table`, and of the tables in it, behind their keys with all that lead there.
+/// The values of `table` and of the tables in it, each with the path of keys that leads to it.
 pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Value)> {
     let of_entry = |(key, value): (&String, &'a Value)| {
         let path = joined(prefix, key);

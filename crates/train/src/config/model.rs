@@ -282,8 +282,8 @@ impl ModelSettings {
         Ok(table.try_into().expect("the types of a configuration are checked"))
     }
 
-    /// The first key, dotted, that is set to something, and that something, though the architecture
-    /// has no such part.
+    /// The first key whose value is not the default although the architecture ignores it, as a
+    /// dotted path, and that value.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
         let (table, default) = (self.table(), Self::default().table());
         let idle = |key: &str| match self.architecture {

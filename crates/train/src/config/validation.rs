@@ -37,7 +37,7 @@ impl EarlyStoppingMetric {
         is_ahead || new.value == other.value && new.nll < other.nll
     }
 
-    /// The metric for a target text of `writing`.
+    /// This metric, or for `Auto` the one that fits a target text of `writing`: BLEU or chrF.
     pub(crate) fn resolved(self, writing: WritingSystem) -> Self {
         match self {
             Self::Auto if writing.fits_bleu() => Self::Bleu,

@@ -33,7 +33,8 @@ impl PendingUpdates {
         self.updates.len() >= MOST_PENDING
     }
 
-    /// The state of the run after `state` and `seconds` if these updates are good.
+    /// The state of a run that was in `state` before these updates, if all of them are finite.
+    /// `seconds` is the run's new time.
     pub fn after(&self, state: &RunState, seconds: f64) -> RunState {
         let step = state.step + self.updates.len() as u64;
         let sampler = self.updates.last().map_or(state.sampler, |update| update.sampler);

@@ -25,7 +25,7 @@ const USUAL: Range<f32> = 1e-12..1e12;
 /// so that both go by the same learning rates.
 const ADAM_RMS: f64 = 0.2;
 
-/// A matrix and the running sum of its gradients, both flat.
+/// A matrix and its momentum, both flattened to one dimension.
 #[derive(Clone)]
 pub(super) struct Matrix {
     /// The matrix, `[rows · columns]`.

@@ -187,9 +187,9 @@ impl Share {
     }
 }
 
-/// Runs `work`, on a CPU by one of the threads that compute. An update is a chain of hundreds of
-/// operations of a fraction of a millisecond each. A thread that is not one of them would have to
-/// hand over each, and be woken again.
+/// Runs `work`, on a CPU inside rayon's thread pool. An update is a chain of hundreds of
+/// operations, each of which takes a fraction of a millisecond. A thread outside of the pool would
+/// hand each operation to the pool, sleep, and be woken again.
 pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
     if is_fused_on(device) { rayon::scope(|_| work()) } else { work() }
 }

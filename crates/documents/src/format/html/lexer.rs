@@ -264,8 +264,8 @@ fn decode_reference(raw: &str) -> String {
     tokens.collect()
 }
 
-/// The way in which the document writes characters: as a reference if it never writes the character
-/// itself.
+/// Finds how the document writes special characters: by a reference such as `&nbsp;` if it never
+/// contains the character itself.
 pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();
     let mut bare = BTreeSet::new();
