@@ -108,7 +108,7 @@ impl Output {
         self.writer.write_all(text.as_ref()).map_err(|cause| self.failed(cause))
     }
 
-    /// Writes what is still in the buffer.
+    /// Flushes the buffer.
     ///
     /// # Errors
     /// [`Closed`] if nobody reads the output any more; otherwise the error of the system.

@@ -268,7 +268,7 @@ mod tests {
         let unnamed = Unnamed::take(&mut data).unwrap();
         let [to_a, to_b] =
             [a, b.clone()].map(|path| move || File::options().write(true).open(path));
-        // Written line by line to both in turns: reading one to its end first would wait for ever.
+        // Written line by line to both in turns: reading one to its end first would wait forever.
         let writer = thread::spawn(move || {
             let (mut a, mut b) = (to_a().unwrap(), to_b().unwrap());
             for _ in 0..10_000 {

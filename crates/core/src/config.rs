@@ -112,10 +112,10 @@ pub enum ConfigError {
     /// Sinusoids come in pairs of sine and cosine.
     #[error("d_model is {0}; sinusoidal positions need an even width")]
     OddWidth(usize),
-    /// Sinusoids of which the last has a wavelength of its own need two pairs.
+    /// Positions whose last sine and cosine have a separate wavelength need at least two pairs.
     #[error("d_model is {0}; sinusoids \"halves_to_end\" need a width of at least 4")]
     NarrowWidth(usize),
-    /// A special id lies outside the vocabulary, or closing is also padding.
+    /// A special id lies outside the vocabulary, or `eos` equals `pad`.
     #[error(
         "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
          and eos must differ from pad"

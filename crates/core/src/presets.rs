@@ -1,8 +1,7 @@
 //! Configurations by name. Each lists only the values that differ from the configuration that it
 //! starts from.
 //!
-//! The second half builds the configurations of the parts of the model, and computes what they
-//! cost.
+//! The second half builds the configurations of the model's parts, and computes their cost.
 
 use crate::config::TransformerConfig;
 use crate::conventions::Conventions;

@@ -90,7 +90,7 @@ pub trait Seq2Seq: DynModule + Sync {
 
     /// Packs the weights for fast inference, if the backend has products for packed weights (`flex`
     /// with AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does
-    /// nothing. If the weights change later, what was packed is no longer used.
+    /// nothing. If the weights change later, the packed copy is no longer used.
     ///
     /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no
     /// other tensor shares that and its outputs fill whole vector registers; reading the parameter

@@ -87,7 +87,7 @@ pub(crate) fn pieces(tokenizer: &Tokenizer, ids: &[u32], special: &[u32]) -> Vec
     ids.iter().zip(words).map(piece).collect()
 }
 
-/// The cross-attention by which words are aligned.
+/// The decoder layer and the head whose cross-attention aligns words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlignmentOptions {
     /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in the

@@ -5,7 +5,7 @@ use crate::hypothesis::Hypothesis;
 
 /// The largest number of steps of Newton's method; it converges in about six.
 const MOST_STEPS: usize = 100;
-/// The largest change of a parameter by which it has converged.
+/// A parameter has converged if it changes by at most this.
 const CONVERGED: f64 = 1e-9;
 
 /// The function from the probability that the model gives to a translation to the confidence in it:

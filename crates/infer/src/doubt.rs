@@ -11,7 +11,7 @@ const TIMES: usize = 4;
 const WORDS: usize = 4;
 /// The largest ratio of the lengths of both sides, besides [`SLACK`] characters.
 const LONGER: usize = 3;
-/// The characters by which sentences of any length may differ.
+/// The difference in characters that is allowed for sentences of any length.
 const SLACK: usize = 40;
 
 /// A sign that a translation is wrong.

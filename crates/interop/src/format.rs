@@ -21,7 +21,7 @@ pub enum Format {
     /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one
     /// vocabulary for each side.
     CTranslate2,
-    /// A folder of CTranslate2 with weights in int8. It is read in the way of
+    /// A folder of CTranslate2 with weights in int8. It is read like
     /// [`CTranslate2`](Self::CTranslate2).
     CTranslate2Int8,
     /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder:
@@ -117,7 +117,7 @@ impl Format {
             Self::Marian => Err(not_written()),
         };
         if written.is_err() && is_new {
-            // A folder that is left would be in the way of the next try.
+            // A folder that remains would make the next import fail.
             let _ = std::fs::remove_dir_all(path);
         }
         written

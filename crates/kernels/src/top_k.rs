@@ -15,8 +15,8 @@ const PARTS: usize = 32;
 /// A value and its index among the values.
 pub type Top = (f32, u32);
 
-/// Writes the `count` highest of `values`, each with its index, to `best`, highest first; of equal
-/// values, the one that comes first is first.
+/// Writes the `count` highest of `values`, each with its index, to `best`, highest first; equal
+/// values keep their order.
 ///
 /// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a
 /// few parts of them give a threshold that few values exceed, and whole chunks are skipped by one

@@ -64,7 +64,7 @@ impl WritingSystem {
     }
 }
 
-/// The scripts that are told apart.
+/// The scripts that are distinguished.
 #[derive(Clone, Copy)]
 enum Script {
     Han,

@@ -107,8 +107,8 @@ impl Charsmap {
         self.texts[start..].split('\0').next()
     }
 
-    /// The largest number of times by which a replacement is longer than the text that it replaces;
-    /// at least 1.
+    /// The largest ratio of a replacement's length to that of the text that it replaces; at least
+    /// 1.
     pub fn growth(&self) -> f64 {
         let (mut growth, mut seen) = (1.0_f64, vec![false; self.units.len()]);
         let mut states = vec![offset(self.units[0])];

@@ -43,7 +43,7 @@ pub(crate) fn room(most: usize) -> Arc<Room> {
     Room::new(most.saturating_mul(4).max(ALL_BODIES))
 }
 
-/// Answers a request after its body is read; the state of the server is told without that.
+/// Answers a request after its body is read; the state of the server is answered without it.
 pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
     if STATE.contains(&request.uri().path()) {
         return next.run(request).await;

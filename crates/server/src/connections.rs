@@ -25,7 +25,7 @@ use crate::lock::locked;
 
 /// The largest number of connections at the same time, if the system allows so many.
 const MOST: usize = 1024;
-/// Connections beyond these, which get the state of the server, or are told to come again later.
+/// Additional connections, which get the state of the server, or 503.
 const SPARE: usize = 8;
 /// The file descriptors that are left to everything else, such as loading models.
 #[cfg(unix)]
@@ -94,8 +94,8 @@ impl Open {
 /// has the time `idle` for the head of a request, and without any progress in reading an answer;
 /// all answers have the time `drain` after `stop`.
 ///
-/// The connections have their own thread, so that the state of the server is told at once, whatever
-/// the threads of the caller's runtime do.
+/// The connections have their own thread, so that requests for the server's state are answered
+/// immediately, whatever the threads of the caller's runtime do.
 ///
 /// # Errors
 /// If the system has no thread or no file descriptor left.
@@ -171,7 +171,7 @@ async fn accept(
     Ok(())
 }
 
-/// Waits until all is answered, but not for ever, and says what is cut off.
+/// Waits a limited time until all requests are answered, and logs those that are cut off.
 async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     let brief = BRIEF.min(longest);
     if timeout(brief, async { while tasks.join_next().await.is_some() {} }).await.is_ok() {

@@ -2,7 +2,7 @@
 //!
 //! A virtual clock runs at the speed at which each waiter would be served if all of them were
 //! served at the same time. The waiter that would finish first is served first. A waiter therefore
-//! waits for about as much work as it asks for itself, and none waits for ever.
+//! waits for about as much work as it asks for itself, and none waits forever.
 
 use std::collections::BTreeMap;
 

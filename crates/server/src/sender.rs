@@ -221,7 +221,7 @@ mod tests {
             (vec![(XFF, "2001:db8::1:2:3:4")], "2001:db8::"),
             (vec![(XFF, "[2001:db8::1:2:3:4]:80")], "2001:db8::"),
             (vec![(XFF, "::ffff:192.0.2.3")], "192.0.2.3"),
-            // All of the way is trusted, or no address is told.
+            // Every proxy on the way is trusted, or no address is given.
             (vec![(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1"),
             (vec![(XFF, "unknown")], "10.0.0.1"),
             (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),

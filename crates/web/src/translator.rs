@@ -56,7 +56,7 @@ impl Model {
         said(Self::load(&files.0, compute))
     }
 
-    /// The number of tokens of `text`, with the one that ends it.
+    /// The number of tokens of `text`, including `</s>`.
     pub fn tokens(&self, text: &str) -> usize {
         self.translator.tokenizers().source.encode(text).len() + 1
     }
@@ -93,7 +93,7 @@ impl Model {
         Ok(Self { translator, shortlist: shortlist.map(Arc::new) })
     }
 
-    /// The options, and whether alignments are asked for.
+    /// The options, and whether alignments are requested.
     fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool)> {
         let options: Options = serde_json::from_str(options)?;
         let has_alignment = options.alignment;

@@ -59,8 +59,7 @@ pub enum ModelDirProblem {
     /// The directory holds a model of this other architecture.
     #[error("architecture \"{0}\" is unknown to this program")]
     Architecture(String),
-    /// The directory was saved with another configuration than the one that it is to be loaded
-    /// with.
+    /// The configuration in the directory differs from the one with which it is loaded.
     #[error(
         "holds other values than the configuration to load it with; load it with the one with \
         which it was saved"

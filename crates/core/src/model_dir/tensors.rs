@@ -1,5 +1,5 @@
-//! Tensors in files of the safetensors format. Each is read straight into the memory in which it
-//! stays, while what was read before is hashed.
+//! Tensors in files of the safetensors format. Each tensor is read directly into its final buffer,
+//! while the bytes read before it are hashed.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -5,8 +5,8 @@
 //! of this is a pure function of the corpus, the settings, the seed and the epoch. Pairs of equal
 //! length meet different neighbours in each epoch. A run resumes from a [`SamplerState`] of three
 //! integers. An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora
-//! together. The weight of a corpus decides its share. Each corpus has an order of its own, which
-//! begins again when it is used up, also between epochs.
+//! together. The weight of a corpus decides its share. Each corpus has a separate order. When a
+//! corpus is used up, it starts again, independently of epochs.
 //!
 //! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when
 //! its first batch is needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are

@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((file.all, file.plurals))
 }
 
-/// A file as far as it was read.
+/// The state of reading a file.
 struct File<'a> {
     text: &'a str,
     newline: &'static str,

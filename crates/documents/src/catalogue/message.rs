@@ -86,7 +86,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Leaves out the flag by which PO asks for a review: a person wrote the translation.
+    /// Does not write the PO flag that asks for a review: a person wrote the translation.
     pub(crate) fn accept(&mut self) {
         if matches!(self.spelling, Spelling::Po(_)) {
             self.marks.clear();

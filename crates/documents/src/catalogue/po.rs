@@ -23,7 +23,7 @@ struct Field<'a> {
     range: Span,
 }
 
-/// An entry as far as it was read.
+/// The entry that is being read.
 #[derive(Default)]
 struct Entry<'a> {
     /// The byte at which its first keyword stands.

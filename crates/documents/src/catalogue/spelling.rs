@@ -1,4 +1,4 @@
-//! The rules by which files write texts.
+//! The quoting, escapes and line breaks of texts in each format.
 
 use std::sync::LazyLock;
 

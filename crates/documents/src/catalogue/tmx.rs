@@ -64,7 +64,7 @@ pub(super) fn stream(
             }
             let more = variants(unit, &all).map(|(language, _)| language);
             known.extend(more.take(MOST_LANGUAGES.saturating_sub(known.len())));
-            // The lines of what is outside stay those of the file.
+            // Line numbers outside of units stay those of the file.
             outside += &"\n".repeat(unit.matches('\n').count());
         }
         line += text.matches('\n').count();

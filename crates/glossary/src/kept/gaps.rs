@@ -24,7 +24,8 @@ pub struct Cloze<'a> {
     gaps: Vec<Gap>,
 }
 
-/// Parts of a sentence with nothing but punctuation between them, and what is glued to them.
+/// Parts of a sentence with only punctuation between them, and the signs and words attached to
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gap {
     /// The position of the gap in [`Cloze::text`].
@@ -48,7 +49,8 @@ pub struct FilledCloze {
 }
 
 impl<'a> Cloze<'a> {
-    /// `source` without `parts`, which are sorted, and without what is glued to them.
+    /// `source` without `parts`, which are sorted, and without the signs and words attached to
+    /// them.
     pub fn without(source: &'a str, parts: impl Iterator<Item = Span>) -> Self {
         let mut ranges: Vec<(Span, bool)> = Vec::new();
         for part in parts {

@@ -108,7 +108,7 @@ pub(super) fn is_unit(after: &str) -> bool {
     unit_at(after).is_some() || COUNTED.split_whitespace().any(|unit| begins(&word, unit, 3))
 }
 
-/// Returns whether `before` ends with a word by which a number behind it is a title, a version or
+/// Returns whether `before` ends with a word that makes the following number a title, a version or
 /// an identifier.
 pub(super) fn is_label(before: &str) -> bool {
     let near = before[floor(before, before.len().saturating_sub(40))..].to_lowercase();
@@ -199,7 +199,7 @@ impl NumberWords {
 /// The languages of the first names of [`MONTHS`], in their order.
 const LANGUAGES: &str = "en de fr es it pt nl ru";
 
-/// The index of a language by which [`month_name`] names months.
+/// The index of the language `code` for [`month_name`].
 pub(super) fn language_of_months(code: &str) -> Option<usize> {
     LANGUAGES.split(' ').position(|known| Some(known) == code.split('-').next())
 }

@@ -45,7 +45,7 @@ impl Languages {
         self.codes.as_ref().map(|codes| &*codes[0])
     }
 
-    /// The rule by which amounts are written, if the languages are known and differ in it.
+    /// The number formats of both languages, if the languages are known and their formats differ.
     pub fn writing(&self) -> Option<Writing> {
         let [from, into] = self.codes.as_ref()?;
         Writing::between(from, into)

@@ -16,10 +16,11 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, Terms, check};
 use crate::settings::SearchSettings;
 
-/// The largest number of parts of a sentence that are asked for, which bounds the second search.
+/// The largest number of parts of a sentence that the second search must contain. It bounds the
+/// cost of that search.
 const MOST_PARTS: usize = 24;
 /// The largest number of further searches for a sentence: one for each part, and one for those
-/// whose places are unknown.
+/// whose positions are unknown.
 const MOST_SEARCHES: usize = 9;
 
 impl Results<'_> {
@@ -221,7 +222,8 @@ impl Translator {
     }
 }
 
-/// A sentence whose translation has lost a part, or has a placeholder of its own.
+/// A sentence whose translation lacks a part of the source, or has a placeholder that the source
+/// lacks.
 pub(super) struct Losses {
     /// The index of the request.
     index: usize,

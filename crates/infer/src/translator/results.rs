@@ -29,7 +29,7 @@ const WITHOUT_LOOPS: usize = 3;
 /// repeated.
 const WIDER: [usize; 3] = [2, 4, 8];
 
-/// The hypotheses of a search, and what they were searched for.
+/// The hypotheses of a search with its requests.
 pub(super) struct Results<'a> {
     pub translator: &'a Translator,
     pub requests: &'a [Request],

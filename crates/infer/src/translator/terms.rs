@@ -138,7 +138,7 @@ fn behind(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
     Some(ids[count..].to_vec())
 }
 
-/// `tokens` as a phrase, if they write `text` as a word of its own.
+/// `tokens` as a phrase, if they decode to `text` as a separate word.
 fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase> {
     let (&first, &last) = (tokens.first()?, tokens.last()?);
     let edge = |id: u32, c: Option<char>| {

@@ -29,7 +29,7 @@ use vocabulary::Vocabularies;
 pub(crate) use binary::Content;
 pub(crate) use write::{check, write};
 
-/// The file by which a package of Argos Translate is known.
+/// The file that identifies a package of Argos Translate.
 const ARGOS: &str = "metadata.json";
 /// The largest difference between the positions in a file and the computed ones: the rounding of
 /// float16.

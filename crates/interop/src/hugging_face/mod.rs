@@ -74,7 +74,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     }
     match family {
         Family::Marian => config.conventions.sinusoids = sinusoids(marian.d_model, &mut tensors)?,
-        // Old files hold what is computed.
+        // Old files also store values that can be computed.
         Family::M2m100 => ["encoder", "decoder"].into_iter().for_each(|side| {
             tensors.take_any(&format!("model.{side}.embed_positions.weights"));
         }),
@@ -144,8 +144,8 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
     Ok(if tokenizers.is_empty() { texts } else { tokenizers })
 }
 
-/// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads
-/// a model.
+/// Takes the matrices over the vocabularies and ties them as transformers does when it loads a
+/// model.
 fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings> {
     let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
     let shared = tensors.take_any("model.shared.weight");

@@ -8,7 +8,7 @@ use super::settings::{Epilogue, ProductType};
 use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
 use crate::op::{FusedOp, Keep};
 
-/// The affine map. An empty bias stands for none, and wants no gradient.
+/// The affine map. An empty bias means no bias, and has no gradient.
 #[derive(Debug)]
 pub(super) struct Linear {
     pub epilogue: Epilogue,

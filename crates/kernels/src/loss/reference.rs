@@ -31,8 +31,8 @@ pub fn label_smoothed_cross_entropy(
     (real(smoothed), real(nll.detach()))
 }
 
-/// `fold` over the columns of `x`, of parts first: Burn's reductions leave out what is beyond 2¹⁸
-/// columns on a GPU.
+/// `fold` over the columns of `x`, of parts first: On a GPU, Burn's reductions ignore columns
+/// beyond 2¹⁸.
 fn by_parts(x: Tensor<2>, fold: fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let width = x.dims()[1];
     let part = |start| fold(x.clone().narrow(1, start, MOST.min(width - start)));

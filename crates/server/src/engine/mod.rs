@@ -137,7 +137,7 @@ pub trait Engine: Send + Sync + 'static {
         None
     }
 
-    /// The rule by which amounts are written that return into a document.
+    /// The number format of amounts that are put back into a document.
     fn writing(&self) -> Option<Writing> {
         None
     }

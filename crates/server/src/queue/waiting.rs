@@ -200,8 +200,8 @@ impl State {
         self.sentences = self.requests.iter().map(|request| request.items.len()).sum();
     }
 
-    /// Takes no more. Each request is answered by what is translated of it, or will be by a batch
-    /// that has begun.
+    /// Takes no more. Each request is answered with its sentences that are translated or are in a
+    /// batch that has begun.
     pub(super) fn unload(&mut self) {
         for request in self.requests.iter() {
             locked(&request.gathered).done(request.items.len());

@@ -1,4 +1,4 @@
-//! Checks regular expressions for constructs that make the library's engine loop for ever.
+//! Checks regular expressions for constructs that make the library's engine loop forever.
 //!
 //! The backtracking of the engine is limited to a million steps per match. Two things are not
 //! limited. A match that `\K` makes begin before the start of the search is found again and again.

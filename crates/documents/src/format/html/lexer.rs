@@ -25,7 +25,7 @@ pub(super) struct Token {
 
 #[derive(Debug)]
 pub(super) enum TokenKind {
-    /// `translate` says whether the element wants its content translated, if it says anything.
+    /// `translate` is the element's `translate` attribute, if it has one.
     Start {
         name: String,
         translate: Option<bool>,

@@ -62,9 +62,9 @@ impl AfterTerm {
 /// The search for `request` that goes on after `found`, a translation of it, up to the first word
 /// that a missing term replaces, and the term. The first `fixed` tokens stay.
 ///
-/// Without attention the word is the one that stands as far into the translation as the term does
-/// into the source; without a known place in the source, the term stands before the signs that end
-/// the sentence. `None` if no term is missing.
+/// Without attention, it is the word at the same relative position as the term has in the source;
+/// if the position in the source is unknown, the term is put before the signs that end the
+/// sentence. `None` if no term is missing.
 pub(crate) fn after_term(
     model: &dyn StepModel,
     request: &Request,

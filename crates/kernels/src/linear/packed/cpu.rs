@@ -22,7 +22,7 @@ pub(super) struct Packed {
     rearranged: PackedPanels,
     shape: [usize; 2],
     /// The weight is held, so that no other tensor can write to its memory or get the same address.
-    /// Panels that have replaced their weight have none until it is asked for.
+    /// If the panels replaced the weight, it is restored only when it is requested.
     source: OnceLock<FlexTensor>,
 }
 
