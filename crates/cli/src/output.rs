@@ -199,8 +199,8 @@ pub fn verbosity() -> Verbosity {
     if is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
 }
 
-/// Prints a remark to standard error, as [`say`] does with warnings and errors, unless the user
-/// wants none.
+/// Prints a remark to standard error, as [`say`] does with warnings and errors, unless `--quiet` is
+/// set.
 pub fn note(text: impl Display) {
     if !is_quiet() {
         say(text);

@@ -38,9 +38,9 @@ pub enum AttentionKind {
     Cross,
 }
 
-/// Keeps the attention weights of the passes that it records, with the queries and keys that they
-/// compare, and the sums of their residual connections. Weights are then computed in plain tensors,
-/// because the fused operations keep none.
+/// Keeps the attention weights of the passes that it records, with their queries and keys, and both
+/// terms of each residual connection. Weights are then computed in plain tensors, because the fused
+/// operations keep none.
 #[derive(Debug, Default)]
 pub struct Recorder {
     weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 3])>>,

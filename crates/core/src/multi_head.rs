@@ -294,7 +294,7 @@ impl MultiHeadAttention {
     }
 
     /// Attends from the [`queries`](Self::queries) `query` to the keys and values of `source` under
-    /// `bias`: the one function behind every use of attention. Callers may change queries and keys
+    /// `bias`: every use of attention calls this function. Callers may change queries and keys
     /// before, for example to add positions of another kind.
     ///
     /// The fused operations keep no table of weights. Where weights are recorded, or numbers added

@@ -11,7 +11,7 @@ use whatlang::{Detector, Info, Lang};
 use crate::words::regex;
 use crate::{Document, Format};
 
-/// The bytes from the beginning of a text's words by which its language is told.
+/// The number of bytes at the beginning of a text's words from which its language is detected.
 const MOST_BYTES: usize = 4_000;
 
 /// Below this confidence, the detected language of a short text is ignored.

@@ -53,9 +53,9 @@ pub(crate) struct Charset {
 }
 
 impl Charset {
-    /// The encoding of a file that begins with `bytes`: that of its byte-order mark, else the one
-    /// that it names, else UTF-8 if the bytes are that. Java reads other properties as ISO 8859-1;
-    /// of other texts it is told from the bytes.
+    /// The encoding of a file that begins with `bytes`: that of its byte-order mark, else the
+    /// declared one, else UTF-8 if the bytes are valid UTF-8. Otherwise Java properties are read as
+    /// ISO 8859-1, and the encoding of other texts is guessed from the bytes.
     fn of(bytes: &[u8], format: Format) -> Result<Self, String> {
         let of = |encoding| Self { encoding, range: Range::All, format };
         match bytes {

@@ -5,8 +5,8 @@
 //! of this is a pure function of the corpus, the settings, the seed and the epoch. Pairs of equal
 //! length meet different neighbours in each epoch. A run resumes from a [`SamplerState`] of three
 //! integers. An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora
-//! together. The weight of a corpus decides its share. Each corpus has a separate order. When a
-//! corpus is used up, it starts again, independently of epochs.
+//! together. The weight of a corpus decides its share. Each corpus has a separate shuffled order,
+//! which continues from one epoch to the next. When a corpus is used up, it is shuffled again.
 //!
 //! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when
 //! its first batch is needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are
@@ -264,8 +264,8 @@ fn larger([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 2] {
     [a.max(c), b.max(d)]
 }
 
-/// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each
-/// epoch takes the next `count`. `domain` names the row.
+/// The pairs of an epoch. `pairs` are shuffled again and again into an endless sequence, from which
+/// each epoch takes the next `count`. `domain` names the sequence.
 fn draw(pairs: &[Entry], count: u64, domain: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {

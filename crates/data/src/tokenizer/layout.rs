@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words,
 //! decoder, special tokens.
 //!
-//! A text is divided into words in the way of SentencePiece: without its [invisible
+//! A text is divided into words as in SentencePiece: without its [invisible
 //! characters](burnformer_text::visible), NFC, control characters removed, white space collapsed
 //! and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes
 //! letters, digits and punctuation, so that `house`, `house,` and `house.` share a token. An
@@ -39,8 +39,8 @@ fn normalizer(first: Vec<Value>) -> Value {
     json!({"type": "Sequence", "normalizers": ([&first[..], &steps].concat())})
 }
 
-/// The normaliser in files: it first makes a text visible, for readers that do not know this crate.
-/// A [`Tokenizer`](super::Tokenizer) does so itself, because that is faster.
+/// The normaliser in files. It first removes invisible characters, for programs that read the file
+/// without this crate. A [`Tokenizer`](super::Tokenizer) removes them itself, which is faster.
 pub(super) fn whole_normalizer() -> Value {
     let rule = burnformer_text::patterns();
     let rule = rule.map(|pattern| replace(json!({ "Regex": pattern }), ""));
@@ -48,7 +48,8 @@ pub(super) fn whole_normalizer() -> Value {
     normalizer([blank].into_iter().chain(rule).collect())
 }
 
-/// Leaves out of a `tokenizer.json` that text is made visible, and returns whether it says so.
+/// Takes the rule that removes invisible characters out of a `tokenizer.json`, and returns whether
+/// it was there.
 pub(super) fn leave_out_rule(document: &mut Value) -> bool {
     let found = document.get_mut("normalizer").filter(|found| **found == whole_normalizer());
     found.map(|found| *found = normalizer(Vec::new())).is_some()

@@ -20,7 +20,7 @@ const LONGEST: usize = 48;
 pub(super) struct WordCache(RwLock<HashMap<Box<str>, Box<[u32]>>>);
 
 impl WordCache {
-    /// A cache for `tokenizer`, if it normalises and divides text in the way of those that this
+    /// A cache for `tokenizer`, if it normalises and divides text like the tokenisers that this
     /// crate trains: no token has parts of two words, and no word changes another.
     pub(super) fn of(tokenizer: &tokenizers::Tokenizer) -> Option<Self> {
         let form = |tokenizer: &tokenizers::Tokenizer| {

@@ -78,7 +78,7 @@ impl File<'_> {
         told.next().as_deref() == Some("no")
     }
 
-    /// The slot of a translation: what is within `target`, or a new element behind `behind`.
+    /// The slot of a translation: what is within `target`, or a new element after `behind`.
     fn slot(
         &self,
         unit: &Element,

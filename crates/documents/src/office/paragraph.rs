@@ -159,7 +159,7 @@ impl Part<'_> {
         }
     }
 
-    /// Adds each child of a run as a run of its own with the same properties.
+    /// Adds each child of a run as a separate run with the same properties.
     fn run(&self, index: usize, draft: &mut Draft) {
         let Some([name, properties, text]) = self.kind.run(self.name(index)) else { return };
         let mut open = without_revisions(&self.xml[self.all[index].tag.clone()]);

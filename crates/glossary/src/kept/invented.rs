@@ -11,8 +11,8 @@ use crate::words::{Mark, Span, is_letter, mark};
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
 /// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
-/// ranges of bytes, in order, and their new texts. A word behind a sign stays, and so does what
-/// begins with one of `others`.
+/// ranges of bytes, in order, and their new texts. A word after a sign stays, and so do
+/// placeholders that begin with one of `others`.
 pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);

@@ -11,11 +11,11 @@ use crate::error::{InferError, Result, SentenceError};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
-/// The largest number of terms of a sentence after which the search goes on. Further ones replace
-/// words of its translation, whose rest stays.
+/// The largest number of terms per sentence for which the search continues after the term. Further
+/// terms replace words, and the rest of the translation stays.
 pub(super) const MOST_ROUNDS: usize = 8;
 
-/// Tells a search that the translation of a sentence is no longer needed. Clones share the flag.
+/// A flag that tells a search that a translation is no longer needed. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 

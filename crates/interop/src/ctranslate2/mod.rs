@@ -146,7 +146,7 @@ fn shape(
     let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
     refuse_options(file)?;
     let layers = ["encoder", "decoder"].map(|side| layers::count(file, side));
-    // A layer has more variables. One with too few is told later.
+    // A layer has more variables. A missing variable is reported later.
     if layers[0] + layers[1] > file.len() / 8 {
         let message = format!("{layers:?} layers, but {} variables", file.len());
         return Err(InteropError::damaged(file.path, message));

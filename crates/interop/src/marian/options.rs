@@ -63,8 +63,8 @@ pub(super) fn config(
     })
 }
 
-/// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a
-/// few is told later which.
+/// Refuses more layers than there can be tensors of. A layer has 16 or more; missing tensors are
+/// reported later by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {

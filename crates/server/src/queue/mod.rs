@@ -56,8 +56,8 @@ impl Queue {
         // One more than the workers, for short sentences while all others have long ones.
         for _ in 0..=workers {
             let shared = shared.clone();
-            // Each has a pool of its own, in which a batch is not divided further unless processors
-            // are left.
+            // Each has its own pool, which divides a batch further only if there are more
+            // processors than workers.
             let pool = ThreadPoolBuilder::new().num_threads((threads / workers).max(1));
             let pool = pool.thread_name(|_| "translate".into()).panic_handler(drop);
             pool.build().map_err(std::io::Error::other)?.spawn(move || shared.work());

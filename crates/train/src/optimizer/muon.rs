@@ -21,8 +21,8 @@ const ITERATIONS: usize = 5;
 /// can hold.
 const USUAL: Range<f32> = 1e-12..1e12;
 
-/// The root mean square of an entry in Adam's steps, which Muon's are scaled to (Liu et al., 2025),
-/// so that both go by the same learning rates.
+/// The root mean square of an entry in Adam's steps. Muon's steps are scaled to it (Liu et al.,
+/// 2025), so that both use the same learning rates.
 const ADAM_RMS: f64 = 0.2;
 
 /// A matrix and its momentum, both flattened to one dimension.

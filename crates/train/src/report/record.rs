@@ -102,7 +102,7 @@ pub enum Answer {
     Stop,
 }
 
-/// A record of divergence. Floats that are not finite are written in the way of [`TrainRecord`].
+/// A record of divergence. Floats that are not finite are written as in [`TrainRecord`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DivergenceRecord {
     /// The number of this record among those of its kind, from 1.

@@ -34,7 +34,7 @@ fn write_sealed(
         .and_then(|()| Ok(seal(&partial)?))
         .and_then(|()| put_in_place(&partial, path).map_err(TrainError::io(path)));
     if written.is_err() {
-        // On a full disk the half-written folder would stand in the way of everything else.
+        // On a full disk, the half-written folder would take the space that everything else needs.
         let _ = remove(&partial);
     }
     written

@@ -137,8 +137,8 @@ struct Share {
     objective: Objective,
 }
 
-/// A device with its own thread, which lives as long as the run: for a GPU, work from another
-/// thread is another stream with memory of its own.
+/// A device with its own thread, which lives as long as the run: on a GPU, each thread has its own
+/// stream with its own memory.
 struct Replica {
     shares: Sender<Share>,
     sums: Receiver<thread::Result<GradientSums>>,
@@ -178,8 +178,8 @@ impl Replica {
 impl Share {
     /// The sums over these batches, computed on `device` and moved to `first`.
     fn sums(self, device: &Device, first: &Device) -> GradientSums {
-        // A graph of its own even where the weights are shared: Burn's autodiff would join two
-        // graphs that share a leaf, and put both under one lock.
+        // A separate graph even where the weights are shared: Burn's autodiff would join two graphs
+        // that share a leaf, and put both under one lock.
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(index, batch)| (*index, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);

@@ -62,7 +62,7 @@ impl AfterTerm {
 /// The search for `request` that goes on after `found`, a translation of it, up to the first word
 /// that a missing term replaces, and the term. The first `fixed` tokens stay.
 ///
-/// Without attention, it is the word at the same relative position as the term has in the source;
+/// Without attention, the replaced word is the one at the term's relative position in the source;
 /// if the position in the source is unknown, the term is put before the signs that end the
 /// sentence. `None` if no term is missing.
 pub(crate) fn after_term(
