@@ -140,8 +140,8 @@ fn first_model(config: &TrainConfig, validates: bool) -> u64 {
     if validates { config.validation.every } else { config.checkpoints.every }
 }
 
-/// The number of seconds after which the first look at the run in `run` is due; `None` if it has a
-/// model already.
+/// The number of seconds after which the run in `run` measures its loss on the validation text and
+/// writes a first model; `None` if it has a model already.
 pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
     let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
     let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;

@@ -65,13 +65,13 @@ pub struct WordEdges {
 }
 
 impl WordEdges {
-    /// Returns whether the token `id` goes on with the word before it. One that is not listed
-    /// might.
+    /// Returns whether the token `id` continues the word before it. An id outside of the list is
+    /// assumed to.
     pub(super) fn continues(&self, id: u32) -> bool {
         self.continues.get(id as usize).copied().unwrap_or(true)
     }
 
-    /// Returns whether the token `id` ends within a word. One that is not listed might.
+    /// Returns whether the token `id` ends within a word; true if it is not listed.
     fn is_open(&self, id: u32) -> bool {
         self.is_open.get(id as usize).copied().unwrap_or(true)
     }

@@ -264,8 +264,8 @@ impl RunDir {
         (finished.step == step).then_some(finished)
     }
 
-    /// Removes the record of the run's end, unless that was after update `step`, from which the run
-    /// goes on: when it arrives there again, it has to make its end again.
+    /// Removes the record of the run's end, unless the run ended after update `step`, from which it
+    /// continues. A run that continues from an earlier update has to repeat its final steps.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be removed.
