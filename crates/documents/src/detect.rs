@@ -125,8 +125,8 @@ impl<'a> Languages<'a> {
         codes
     }
 
-    /// The most probable language of `text`, and whether it is sure. It is one of these languages,
-    /// unless it is surely another.
+    /// The most probable language of `text`, and whether the detection is certain. The result is
+    /// one of these languages unless the text is certainly in another.
     pub fn told(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();

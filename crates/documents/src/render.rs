@@ -6,7 +6,7 @@ use crate::escape::Escape;
 use crate::place::children;
 use crate::words::{Mark, Span, is_unspaced, mark};
 
-/// The places of the parts of a block in its translation.
+/// The positions of a block's markup and atoms in its translation.
 pub(crate) struct Layout {
     pub(crate) alignment: Alignment,
     /// For each node, its bytes.

@@ -34,7 +34,7 @@ impl WholeFile {
         Ok(Self { charset: Some(charset), ..Self::of_text(text, kind)? })
     }
 
-    /// The file of a `text` of the format `kind`, as in [`read`](Self::read).
+    /// A file with the content `text`; `kind` is as in [`read`](Self::read).
     ///
     /// # Errors
     /// If there is no such format of texts.

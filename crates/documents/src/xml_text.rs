@@ -9,8 +9,8 @@ use crate::words::regex;
 
 static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!\[CDATA\[(.*?)\]\]>"));
 
-/// The text that `raw`, the inside of an element, stands for; or, with elements or unknown
-/// entities, none.
+/// The decoded text of `raw`, the inside of an element; `None` if it has elements or unknown
+/// entities.
 pub(crate) fn plain(raw: &str) -> Option<String> {
     let with_text = without_sections(raw);
     if with_text.contains('<') {

@@ -67,7 +67,7 @@ pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
     held + more <= free
 }
 
-/// Room that senders share.
+/// A bounded amount (bytes or requests) that senders share.
 pub(crate) struct Room {
     most: usize,
     taken: Mutex<HashMap<Sender, usize>>,

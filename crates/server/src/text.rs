@@ -14,7 +14,7 @@ use crate::language::LanguagePair;
 use crate::lock::locked;
 use crate::queue::Queue;
 
-/// The path of the sentences of a request: the queue of its model, and its glossaries.
+/// The parts that translate the sentences of a request: the queue of its model, and its glossaries.
 pub(crate) struct Path<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
@@ -79,8 +79,8 @@ impl Client {
         self.in_time(translated).await
     }
 
-    /// The path of the sentences of a request: the queue of the model for `pair`, searched by
-    /// `choice`, with the glossaries of the request before the one of the model.
+    /// The queue of the model for `pair`, the search settings `choice`, and the glossaries: those
+    /// of the request take precedence over that of the model.
     pub async fn path(
         &self,
         pair: &LanguagePair,

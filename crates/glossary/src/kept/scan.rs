@@ -7,7 +7,8 @@ const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\u{2009}'];
 /// Separators within numbers, dates, times, ratios and ranges, as one sign of each kind.
 const SEPARATORS: &str = ".,'٫:/-";
 
-/// A digit sequence in ASCII and the separator before it, as one sign of each kind.
+/// A digit sequence, converted to ASCII, and the separator before it, with one sign for each kind
+/// of separator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub separator: char,

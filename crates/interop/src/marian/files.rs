@@ -160,7 +160,7 @@ impl Folder {
         Ok(Self { model, decoder, vocabularies, shortlist: shortlist.filter(is_binary) })
     }
 
-    /// The vocabularies, as the model of the shape `config` has them.
+    /// The vocabularies for a model with the sizes in `config`.
     pub fn vocabularies(
         &self,
         config: &TransformerConfig,

@@ -62,8 +62,8 @@ impl Content {
     }
 }
 
-/// The client of `request`, whose key is checked, and then what `read` makes of its content, a form
-/// of which may have `most` fields.
+/// Checks the key of `request`, and returns its client and the result of `read` for its content. A
+/// form may have at most `most` fields.
 ///
 /// # Errors
 /// If the body is of no known kind or compressed, if the key is wrong, and those of `read`.
