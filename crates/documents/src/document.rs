@@ -3,7 +3,7 @@
 use burnformer_glossary::Writing;
 use burnformer_text::is_invisible;
 
-use crate::block::{Block, State};
+use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
@@ -12,7 +12,7 @@ use crate::plurals::Categories;
 use crate::protect::find_atoms;
 use crate::sentences::{Next, accept, clean, layout, sentences};
 use crate::split::split;
-use crate::words::{Mark, Span, has_letters, mark};
+use crate::words::{Mark, has_letters, mark, overlaps};
 use crate::{PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -270,13 +270,8 @@ impl Reader<'_> {
         block.arms_mut().for_each(|arm| self.prepare(arm, depth + 1));
         split(block, self.language, self.fits);
         // Nothing in a message with tags can be told from its syntax.
-        let is_cut = |range: &Span| {
-            let next = messages.partition_point(|message| message.end <= range.start);
-            messages.get(next).is_some_and(|message| message.start < range.end)
-        };
-        for segment in block.segments.iter_mut().filter(|segment| is_cut(&segment.range)) {
-            segment.state = State::Kept;
-        }
+        let is_cut = |segment: &&mut Segment| overlaps(&messages, &segment.range);
+        block.segments.iter_mut().filter(is_cut).for_each(|segment| segment.state = State::Kept);
     }
 }
 

@@ -22,6 +22,9 @@ const FEWEST: usize = 8;
 const OF_PO: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or `msgconv -t UTF-8 -o NEW OLD` converts it";
 const OF_XML: &str = "name its encoding in its first line (<?xml version=\"1.0\" encoding=\"…\"?>), or `xmllint --encode UTF-8 OLD` converts it";
 
+/// The first bytes of files that are no texts, and sentences on what they are and what to do.
+const BINARY: &str = include_str!("binary.tsv");
+
 /// The names that PO, XML and HTML have for the encoding of a file.
 static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let name = r#"=\s*["']?\s*([\w.:+-]+)"#;
@@ -110,6 +113,9 @@ impl Charset {
     /// # Errors
     /// If the bytes are not of their encoding, or it could not write them back.
     pub(crate) fn decode(bytes: &[u8], format: Format) -> Result<(String, Self), BrokenFile> {
+        if let Some(fault) = binary(bytes) {
+            return Err(BrokenFile(fault.into()));
+        }
         let charset = Self::of(bytes, format).map_err(BrokenFile)?;
         let text = |bytes| charset.encoding.decode_without_bom_handling(bytes).0;
         let (whole, name) = (text(bytes), charset.name());
@@ -176,6 +182,16 @@ impl Charset {
 /// The characters of a file that says that it is ISO 8859; some are of Windows in truth.
 fn iso(bytes: &[u8]) -> Range {
     if bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f)) { Range::All } else { Range::Iso }
+}
+
+/// The sentence on a file that is no text.
+pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
+    let begins = |magic: &str| {
+        let bytes = bytes.iter().map(|&byte| Some(byte)).chain([None]);
+        magic.split(' ').zip(bytes).all(|(it, byte)| u8::from_str_radix(it, 16).ok() == byte)
+    };
+    let mut rows = BINARY.lines().filter_map(|row| row.split_once('\t'));
+    rows.find_map(|(magic, fault)| begins(magic).then_some(fault))
 }
 
 /// Returns whether `bytes` are UTF-8 with a few others among them.

@@ -12,10 +12,12 @@ pub(crate) enum Escape {
     Srt,
     /// The alternative text of an image in Markdown.
     Alternative,
-    /// An arm of a message of ICU. An apostrophe before a letter quotes nothing, and is doubled
-    /// only if the arm `doubles` others: some programs would show both.
+    /// A text with messages of ICU, or an arm of one, in which `#` is a number. An apostrophe
+    /// before a letter quotes nothing, and is doubled only if the text `doubles` others: some
+    /// programs would show both.
     Message {
         doubles: bool,
+        is_arm: bool,
     },
     /// The value of an attribute between quotes of this kind.
     Attribute(Option<char>),
@@ -123,11 +125,12 @@ impl Escape {
                     out.push(c);
                 }
             },
-            Self::Message { doubles } => match c {
+            Self::Message { doubles, is_arm } => match c {
                 '\'' if *doubles || after.is_some_and(|c| "{}#|'".contains(c)) => {
                     out.push_str("''");
                 }
-                '{' | '}' | '#' => out.extend(['\'', c, '\'']),
+                '{' | '}' => out.extend(['\'', c, '\'']),
+                '#' if *is_arm => out.push_str("'#'"),
                 _ => out.push(c),
             },
             Self::Html(entities) => entities.write(out, c, after),

@@ -9,41 +9,61 @@ use regex::Regex;
 use crate::block::{Atom, Block};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::format::{TAG, tagged};
+use crate::format::{TAG, messages, tagged};
 use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
-use crate::words::{Span, regex};
+use crate::words::{Span, overlaps, regex};
 
 /// Messages in messages deeper than this stay unchanged.
 pub(crate) const DEEPEST: usize = 8;
 
-/// The number of a plural, and a quoted text, whose signs mean nothing.
-static KEPT: LazyLock<Regex> = LazyLock::new(|| regex(r"#|'[{}#|][^']*(?:''[^']*)*'?"));
+/// An apostrophe and a quoted text, whose signs mean nothing. Around messages, an apostrophe that
+/// closes no quotation is one of the language; in an arm, there is the number of a plural, too.
+static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+    [r"''|'[{}][^']*(?:''[^']*)*'", r"''|#|'[{}#|][^']*(?:''[^']*)*'?"].map(regex)
+});
 
 /// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
 pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
     let target = target.filter(|_| depth < MULTIPLIED);
     for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
         let text = &block.text[atom.range.clone()];
-        let into = |(target, plural): (&Categories, _)| adapted(text, &[plural], target);
-        atom.message = target.zip(Plural::of_message(text)).map_or_else(|| text.to_owned(), into);
-        let all = arms(&atom.message).into_iter();
-        atom.arms = all.map(|[_, range]| (range.clone(), arm(&atom.message[range]))).collect();
+        let plurals = Vec::from_iter(Plural::of_message(text));
+        let into = |target| adapted(text, &plurals, target);
+        atom.message = target.map_or_else(|| text.to_owned(), into);
+        let message = &*atom.message;
+        // An offset makes another number of it.
+        let plural = plurals.first().filter(|_| !message.contains("offset"));
+        let sample = |name| target?.sample(name, plural?.is_ordinal);
+        let arm = |[name, range]: [Span; 2]| {
+            (range.clone(), body(&message[range], Some(sample(&message[name]))))
+        };
+        atom.arms = arms(message).into_iter().map(arm).collect();
     }
 }
 
-fn arm(text: &str) -> Block {
+/// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a
+/// number if one is known; else a text around messages.
+pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
+    let is_arm = arm.is_some();
+    let sample = arm.flatten().filter(|_| !text.contains(char::is_numeric));
     // The spaces around an element are one to the model, which cannot tell on whose side it stood.
     let space = if TAG.is_match(text) { Space::Collapse } else { Space::Keep };
     let (mut builder, mut at) = (Builder::new(space), 0);
     let plain = |builder: &mut Builder, text: &str| builder.text(&text.replace("''", "'"));
-    let kept: fn(&mut Builder, &str) = |builder, raw| builder.atom(raw, raw);
-    let tag: fn(&mut Builder, &str) = |builder, raw| tagged(raw, builder, Builder::text);
-    let message: fn(&mut Builder, &str) = |builder, raw| builder.text(raw);
-    let messages = parts(text).into_iter().map(|part| (part.range, message));
-    let messages = messages.filter(|(range, _)| text[range.clone()].starts_with('{'));
-    let mut spans: Vec<_> = KEPT.find_iter(text).map(|found| (found.range(), kept)).collect();
-    spans.extend(TAG.find_iter(text).map(|found| (found.range(), tag)));
-    spans.extend(messages);
+    let kept = |builder: &mut Builder, raw: &str| {
+        builder.atom(sample.filter(|_| raw == "#").unwrap_or(raw), raw);
+    };
+    let tag = |builder: &mut Builder, raw: &str| tagged(raw, builder, Builder::text);
+    let message = |builder: &mut Builder, raw: &str| builder.text(raw);
+    let braces = parts(text).into_iter().map(|part| part.range);
+    let braces = braces.filter(|range| text[range.clone()].starts_with('{'));
+    let around = if is_arm { Vec::new() } else { messages(text) };
+    let all = KEPT[usize::from(is_arm)].find_iter(text).map(|found| found.range());
+    let all = all.filter(|range| &text[range.clone()] != "''" && !overlaps(&around, range));
+    let add: [&dyn Fn(&mut Builder, &str); 3] = [&kept, &tag, &message];
+    let mut spans: Vec<_> = all.map(|range| (range, add[0])).collect();
+    spans.extend(TAG.find_iter(text).map(|found| (found.range(), add[1])));
+    spans.extend(braces.map(|range| (range, add[2])));
     spans.sort_by_key(|(range, _)| range.start);
     for (range, add) in spans {
         if range.start < at {
@@ -54,7 +74,7 @@ fn arm(text: &str) -> Block {
         add(&mut builder, &text[range]);
     }
     plain(&mut builder, &text[at..]);
-    builder.finish(Escape::Message { doubles: text.contains("''") })
+    builder.finish(Escape::Message { doubles: text.contains("''"), is_arm })
 }
 
 impl Atom {

@@ -29,6 +29,12 @@ impl Categories {
         let rule = |it: &'static str| it.split(' ').filter_map(|it| it.split_once(':')).collect();
         Some(Self([rules.0, rules.1].map(rule)))
     }
+
+    /// A number of the arm `name` of a plural, which is of ordinal numbers if `is_ordinal`.
+    pub(crate) fn sample<'s>(&self, name: &'s str, is_ordinal: bool) -> Option<&'s str> {
+        let first = || self.0[usize::from(is_ordinal)].get(name)?.split(',').next();
+        name.strip_prefix('=').or_else(first).filter(|number| !number.is_empty())
+    }
 }
 
 /// An arm of a plural.

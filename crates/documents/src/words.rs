@@ -61,6 +61,12 @@ pub(crate) fn is_within(all: &[Span], at: usize) -> bool {
     all.get(next).is_some_and(|range| range.start < at)
 }
 
+/// Returns whether one of `all`, which are sorted and disjoint, has bytes of `range`.
+pub(crate) fn overlaps(all: &[Span], range: &Span) -> bool {
+    let next = all.partition_point(|other| other.end <= range.start);
+    all.get(next).is_some_and(|other| other.start < range.end)
+}
+
 /// `range`, counted from `to` instead of `from`.
 pub(crate) fn moved(range: &Span, from: usize, to: usize) -> Span {
     range.start - from + to..range.end - from + to

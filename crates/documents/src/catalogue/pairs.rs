@@ -48,7 +48,7 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
 
 /// The texts of the table of strings `text`.
 pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
-    let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more";
+    let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more, and `plutil -convert json -o NEW.json FILE` makes JSON of a property list";
     pairs(text, &STRINGS, &Spelling::Json(false), fault)
 }
 

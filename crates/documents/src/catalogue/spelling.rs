@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::blank;
 use quick_xml::escape::partial_escape;
 use regex::Regex;
 
@@ -141,9 +140,9 @@ fn android(text: &str) -> String {
     begin.to_string() + &escaped(text, "'\"\\", |_| false)
 }
 
-/// The format of the text of a message. Tags in a plural of ICU belong to its arms.
+/// The format of the text of a message. Tags are those of ICU where it has a plural or a select.
 pub(crate) fn format_of(text: &str) -> Format {
-    let is_html = TAG.is_match(text) && TAG.is_match(&blank(text, &messages(text)));
+    let is_html = TAG.is_match(text) && messages(text).is_empty();
     if is_html { Format::Html } else { Format::Text }
 }
 

@@ -14,8 +14,9 @@ static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
 /// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
 /// the first two kinds.
-pub(crate) static TAG: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}"));
+pub(crate) static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"<(/?)([A-Za-z][\w:-]*|\d+)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
+});
 /// A line with its end, which may be a carriage return alone.
 static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));
 /// The dash before the words of a speaker.

@@ -10,15 +10,16 @@ use super::Piece;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{Span, has_letters, regex};
+use crate::message::body;
+use crate::words::{Span, has_letters, is_within, overlaps, regex};
 
 /// Indentation and marks of lists and quotations.
 static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let (mut pieces, mut start) = (Vec::new(), 0);
-    let mut messages = messages(text).into_iter().peekable();
+    let (mut pieces, mut start, all) = (Vec::new(), 0, messages(text));
+    let mut messages = all.iter().peekable();
     while start < text.len() {
         let mut end = line_end(text, start);
         while let Some(message) = messages.next_if(|message| message.start < end) {
@@ -28,9 +29,10 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         let words = start + PREFIX.find(line).map_or(0, |prefix| prefix.end());
         pieces.push(Piece::Verbatim(start..words));
         let mut at = words;
-        for cell in text[words..end].split_inclusive('\t') {
-            pieces.push(paragraph(text, at..at + cell.len()));
-            at += cell.len();
+        let tabs = text[words..end].match_indices('\t').map(|(tab, _)| words + tab + 1);
+        for next in tabs.chain([end]).filter(|&next| !is_within(&all, next)) {
+            pieces.push(paragraph(text, at..next, &all));
+            at = next;
         }
         start = end;
     }
@@ -51,12 +53,14 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
     all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
-fn paragraph(text: &str, range: Span) -> Piece {
+fn paragraph(text: &str, range: Span, all: &[Span]) -> Piece {
     let slice = &text[range.clone()];
     if !has_letters(slice) {
         return Piece::Verbatim(range);
     }
     let mut builder = Builder::new(Space::Keep);
     builder.text(slice);
-    Piece::Block(Box::new(Block { source: range, ..builder.finish(Escape::Plain) }))
+    let block =
+        if overlaps(all, &range) { body(slice, None) } else { builder.finish(Escape::Plain) };
+    Piece::Block(Box::new(Block { source: range, ..block }))
 }

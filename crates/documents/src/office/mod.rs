@@ -14,14 +14,12 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs, written};
-use crate::encoding::{BrokenFile, Charset};
+use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 
 /// The largest number of bytes of the XML of a document, which bounds what a hostile archive
 /// unpacks.
 const MOST_BYTES: u64 = 64 << 20;
-/// The first bytes of an encrypted document, and of one from before 2007.
-const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
 /// A document of an office program or an electronic book.
 #[derive(Clone, Debug)]
@@ -52,8 +50,7 @@ impl Office {
     /// If they are not an archive, are encrypted, would unpack to more than 64 MiB of XML, or their
     /// XML is broken.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
-        if archive.starts_with(&COMPOUND) {
-            let fault = "the document is encrypted or of a format from before 2007; save it without a password, and in the format that its name says";
+        if let Some(fault) = binary(&archive).filter(|_| !archive.starts_with(b"PK")) {
             return Err(BrokenFile(fault.into()));
         }
         let broken = |error| {

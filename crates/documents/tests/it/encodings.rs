@@ -258,3 +258,46 @@ fn a_memory_is_read_in_its_encoding_as_a_stream() {
         assert!(cut.unwrap_err().line > 4999, "{name}");
     }
 }
+
+/// Files of other kinds are named, with a way out, whatever the format is that they are given as.
+#[test]
+fn a_file_that_is_no_text_is_named_with_a_remedy() {
+    let kinds: [(&[u8], &str, &str); 15] = [
+        (b"bplist00\xd1\x01\x02QaQb", "property list", "plutil -convert json"),
+        (b"\xde\x12\x04\x95\0\0\0\0", ".mo", "msgunfmt"),
+        (b"\x95\x04\x12\xde\0\0\0\0", ".mo", "msgunfmt"),
+        (b"<\xb8d\x18\xca\xef\x9c\x95\xcd\x21", ".qm", "lconvert"),
+        (b"\x1f\x8b\x08\x08\0\0", "compressed", "gzip -dc"),
+        (b"BZh91AY&SY", "compressed", "bzip2 -dc"),
+        (b"\xfd7zXZ\0", "compressed", "xz -dc"),
+        (b"\x28\xb5\x2f\xfd\0", "compressed", "zstd -dc"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "before 2007", "save it"),
+        (b"SQLite format 3\0\x10\0", "SQLite", "write its texts"),
+        (b"%PDF-1.7\n%\xe2\xe3", "PDF", "pdftotext"),
+        (b"{\\rtf1\\ansi a}", "RTF", "soffice"),
+        (b"\x89PNG\r\n\x1a\n", "picture", "tesseract"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "picture", "tesseract"),
+        (b"PK\x03\x04\x14\0", "archive", "extension"),
+    ];
+    for (bytes, kind, remedy) in kinds {
+        for extension in WholeFile::extensions() {
+            let broken = WholeFile::read(bytes.to_vec(), extension).unwrap_err().to_string();
+            let is_whole = broken.contains(kind) && broken.contains(remedy);
+            assert!(
+                is_whole || bytes.starts_with(b"PK") && broken.contains("no whole"),
+                "{broken}"
+            );
+        }
+    }
+    let list =
+        b"<?xml version=\"1.0\"?>\n<plist><dict><key>a</key><string>B</string></dict></plist>";
+    let file = WholeFile::read(list.to_vec(), "strings").unwrap();
+    let read = Document::try_parse(&file.text, file.format, [None; 2], &|_| true);
+    assert!(read.unwrap_err().to_string().contains("plutil -convert json"));
+    // Texts that begin alike.
+    for text in
+        ["BZh is a name", "GIF87 and more", "PK stands for public key", "{\\rt f", "SQLite format"]
+    {
+        assert!(WholeFile::read(text.into(), "txt").is_ok(), "{text}");
+    }
+}

@@ -92,6 +92,18 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
     }
 }
 
+/// Digits and letters without a space between are a word, a number or a name.
+#[test]
+fn a_number_between_words_stays_whole() {
+    for words in SCRIPTS {
+        for at in 1..6 {
+            for (part, right) in ["3,5", "2024-04"].iter().flat_map(|it| SIGNS.map(|to| (it, to))) {
+                check(&words, at, part, Some(""), Some(right));
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -1,6 +1,8 @@
 //! Messages of ICU: the arms of plurals and selects are texts of their own.
 
-use crate::common::{identity, translate, translate_rounds, upper};
+use std::cell::RefCell;
+
+use crate::common::{identity, translate, translate_into, translate_rounds, upper};
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 
 /// Messages and what they become in capitals, each on its line: random ones, which `messageformat`
@@ -88,6 +90,67 @@ fn once(message: &str) -> String {
         out += if beside { "''" } else { "'" };
     }
     out + parts[parts.len() - 1]
+}
+
+#[test]
+fn an_apostrophe_before_a_placeholder_quotes_nothing() {
+    let french = |it: &PendingSentence| Translated {
+        text: it.text.replace("the ", "l'"),
+        links: Vec::new(),
+    };
+    let text = "{n, plural, one {the {x} of #} other {the '{'} few {the #}}";
+    let expected = "{n, plural, one {l''{x} of #} other {l'''{'} few {l''#}}";
+    assert_eq!(translate(text, Format::Text, &french), expected);
+}
+
+#[test]
+fn lines_of_a_message_may_be_indented_with_tabulators() {
+    let text = "a\tSee {n, plural,\n\tone {a file}\n\tother {#\tfiles}\n} now\tand\tit\n";
+    let expected = "A\tSEE {n, plural,\n\tone {A FILE}\n\tother {#\tFILES}\n} NOW\tAND\tIT\n";
+    assert_eq!(translate(text, Format::Text, &upper), expected);
+    assert_eq!(translate(text, Format::Text, &identity), text);
+}
+
+/// The model sees a number of the category, by CLDR, and the file has the sign again; where the
+/// number does not return, the sign does.
+#[test]
+fn an_arm_is_translated_with_a_number_of_its_category() {
+    let into = |message: &str, target: &str, model: &dyn Fn(&str) -> String| {
+        let seen = RefCell::new(Vec::new());
+        let model = |it: &PendingSentence| {
+            seen.borrow_mut().push(it.text.clone());
+            Translated { text: model(&it.text), links: Vec::new() }
+        };
+        (translate_into(message, Format::Text, Some(target), &model).0, seen.into_inner())
+    };
+    let message = "{n, plural, =0 {no # file} one {# file} other {# files}}";
+    let polish = |text: &str| match text {
+        "1 file" => "1 plik".to_owned(),
+        "2 files" => "2 pliki".into(),
+        "5 files" => "5 plików".into(),
+        other => other.replace("file", "plik"),
+    };
+    let (found, seen) = into(message, "pl", &polish);
+    assert_eq!(
+        found,
+        "{n, plural, =0 {no # plik} one {# plik} few {# pliki} many {# plików} other {# pliks}}"
+    );
+    assert_eq!(seen, ["no 0 file", "1 file", "2 files", "5 files", "# files"]);
+    let (_, seen) = into(message, "ar", &str::to_owned);
+    assert_eq!(seen[1..], ["1 file", "0 files", "2 files", "3 files", "11 files", "100 files"]);
+    let (_, seen) = into("{n, selectordinal, one {#st of 9} other {#th}}", "en", &str::to_owned);
+    assert_eq!(seen, ["#st of 9", "2th", "3th", "4th"]);
+    let (_, seen) = into("{n, plural, offset:1 other {# files}}", "de", &str::to_owned);
+    assert_eq!(seen, ["# files", "# files"]);
+    // A number that is lost, written as a word, doubled or another.
+    for lost in ["dwa pliki", "pliki", "2 2 pliki", "3 pliki", "22 pliki", ""] {
+        let model = |text: &str| if text.contains('2') { lost.into() } else { polish(text) };
+        let (found, seen) = into("{n, plural, other {# files}}", "pl", &model);
+        let few = found.split_once("few {").unwrap().1.split_once('}').unwrap().0;
+        assert_eq!(few.matches('#').count(), 1, "{found}");
+        assert!(!few.contains(char::is_numeric), "{found}");
+        assert!(seen.contains(&"files".to_owned()), "{seen:?}");
+    }
 }
 
 #[test]

@@ -167,6 +167,22 @@ proptest! {
     }
 }
 
+/// A declaration ends with the first `>`, be it one of a template.
+#[test]
+fn templates_in_declarations_hide_no_tag() {
+    for open in ["<![CDATA[", "<!x ", "<!DOCTYPE a ", "<!-- ", "<p>a ", "<p title=\"a ", "<? "] {
+        for template in ["<?php ?>", "<?= a ?>", "<% a %>", "{{ a }}", "{% a %}"] {
+            for rest in ["<a href=\"x>y\">b", ">c<b>d</b>", "]]><i>e</i>", "\">f"] {
+                let page = format!("{open}{template}{rest}");
+                for model in [identity, upper, reverse] {
+                    let after = translate(&page, Format::Html, &model);
+                    assert_eq!(markup(&page), markup(&after), "{page} => {after}");
+                }
+            }
+        }
+    }
+}
+
 /// Pieces of Markdown that are complete in themselves.
 fn markdown_document() -> impl Strategy<Value = String> {
     let words = "[a-z]{1,6}( [a-z]{1,6}){0,3}";

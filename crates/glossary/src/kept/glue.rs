@@ -14,7 +14,7 @@ const MOST_SIGNS: usize = 4;
 /// `part` with what belongs to it: a currency, a percentage, the full stop of an ordinal number,
 /// brackets and quotes, signs without a space between, and words that cannot stand alone.
 pub(super) fn glued(source: &str, part: Span) -> Span {
-    let mut range = part;
+    let mut range = in_brackets(source, with_signs(source, part));
     // Brackets around a part can be a part of a name: `f(5).x`.
     for _ in 0..3 {
         let wider = in_brackets(source, with_words(source, with_signs(source, range.clone())));

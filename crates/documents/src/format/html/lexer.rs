@@ -10,7 +10,8 @@ use regex::Regex;
 
 use super::tags::{self, Role, role};
 use crate::escape::Entities;
-use crate::words::{Span, regex};
+use crate::format::messages;
+use crate::words::{Span, is_within, regex};
 
 /// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
 /// name of HTML is.
@@ -86,13 +87,17 @@ pub(super) fn lex(text: &str) -> LexedText {
 fn templates(text: &str) -> Vec<Span> {
     const CLOSING: [(&str, &str); 6] =
         [("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("<%", "%>"), ("<?php", "?>"), ("<?=", "?>")];
-    static OPENING: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)"));
+    // A template in a declaration is not one: it ends with the first `>`.
+    static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)|<(?:!(?:-?[^-<>][^<>]*)?|\?[^<>]*)<[%?]")
+    });
     let mut all = Vec::new();
-    let (mut at, mut unclosed) = (0, [0; CLOSING.len()]);
+    let (mut at, mut unclosed, messages) = (0, [0; CLOSING.len()], messages(text));
     while let Some(found) = OPENING.find_at(text, at) {
         at = found.end();
         let kind = CLOSING.iter().position(|(opening, _)| *opening == found.as_str());
-        let Some(kind) = kind.filter(|&kind| unclosed[kind] <= at) else { continue };
+        let is_template = |&kind: &usize| unclosed[kind] <= at && !is_within(&messages, at);
+        let Some(kind) = kind.filter(is_template) else { continue };
         let rest = &text[at..];
         // Braces are closed in the same line.
         let end = if kind < 3 { rest.find('\n').unwrap_or(rest.len()) } else { rest.len() };
