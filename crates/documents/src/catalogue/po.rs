@@ -161,10 +161,14 @@ impl<'a> Reader<'a> {
             (true, true) => MessageState::Fuzzy,
             (true, false) => MessageState::Translated,
         };
+        // gettext reads no flags between the previous texts and the keywords.
+        let before = self.text[..entry.start].split_inclusive('\n').rev();
+        let previous = before.take_while(|line| line.trim_start().starts_with("#|"));
+        let at = entry.start - previous.map(str::len).sum::<usize>();
         let marks = match entry.flags {
             _ if entry.is_fuzzy => vec![],
             Some(at) => vec![(at..at, " fuzzy,".into())],
-            None => vec![(entry.start..entry.start, format!("#, fuzzy{}", self.newline))],
+            None => vec![(at..at, format!("#, fuzzy{}", self.newline))],
         };
         let (group, line) = (messages.len(), self.lines.number(entry.start));
         let message = |source: String, target: &str, range: Span, around: [String; 2]| {

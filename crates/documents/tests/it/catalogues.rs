@@ -60,6 +60,18 @@ fn messages_have_their_texts_contexts_and_states() {
 }
 
 #[test]
+fn a_flag_stands_before_the_previous_texts() {
+    for previous in ["", "#| msgid \"Old\"\n", "#| msgctxt \"b\"\n#| msgid \"\"\n#| \"Old\"\n"] {
+        let source = format!("#. note\n{previous}msgid \"New one\"\nmsgstr \"\"\n");
+        let expected =
+            format!("#. note\n#, fuzzy\n{previous}msgid \"New one\"\nmsgstr \"NEW ONE\"\n");
+        assert_eq!(translate(&source, Format::Po, &upper), expected);
+        let windows = source.replace('\n', "\r\n");
+        assert_eq!(translate(&windows, Format::Po, &upper), expected.replace('\n', "\r\n"));
+    }
+}
+
+#[test]
 fn a_plural_form_is_translated_from_the_number_that_it_counts() {
     let russian = "nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 ? 1 : 2;";
     for (rule, one, found) in [

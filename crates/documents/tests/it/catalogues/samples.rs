@@ -71,8 +71,8 @@ msgstr "Öffnen"
 msgid "Close"
 msgstr "Zu"
 
-#| msgid "One"
 #, fuzzy
+#| msgid "One"
 msgid "One file"
 msgid_plural "%d \"good\" files"
 msgstr[0] "ONE FILE"
