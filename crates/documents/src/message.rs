@@ -22,6 +22,9 @@ static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [r"''|'[{}][^']*(?:''[^']*)*'", r"''|#|'[{}#|][^']*(?:''[^']*)*'?"].map(regex)
 });
 
+/// Adds a part of a text.
+type Add<'a> = &'a dyn Fn(&mut Builder, &str);
+
 /// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
 pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
     let target = target.filter(|_| depth < MULTIPLIED);
@@ -60,7 +63,7 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     let around = if is_arm { Vec::new() } else { messages(text) };
     let all = KEPT[usize::from(is_arm)].find_iter(text).map(|found| found.range());
     let all = all.filter(|range| &text[range.clone()] != "''" && !overlaps(&around, range));
-    let add: [&dyn Fn(&mut Builder, &str); 3] = [&kept, &tag, &message];
+    let add: [Add<'_>; 3] = [&kept, &tag, &message];
     let mut spans: Vec<_> = all.map(|range| (range, add[0])).collect();
     spans.extend(TAG.find_iter(text).map(|found| (found.range(), add[1])));
     spans.extend(braces.map(|range| (range, add[2])));
