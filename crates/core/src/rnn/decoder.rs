@@ -1,10 +1,10 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{linear, masked_softmax};
+use burnformer_kernels::masked_softmax;
 
 use crate::mask::row_ids;
 use crate::rnn::RnnConfig;
-use crate::rnn::gru::{Gru, at};
+use crate::rnn::gru::{Gru, at, by_rows};
 use crate::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
 
 /// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the
@@ -115,15 +115,16 @@ impl RnnDecoder {
         let ([rows, len, d_model], weight) = (x.dims(), self.cell.weight_ih.val());
         let [gates, all] = weight.dims();
         let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
-        let of_context = weight.slice([0..gates, d_model..all]);
+        let of_context = by_rows(weight.slice([0..gates, d_model..all]));
         let inputs = self.cell.precision.linear(x, of_embedding, Some(self.cell.bias_ih.val()));
         let RnnCache { state, memory: RnnMemory { annotations, keys, padding, .. } } = cache;
         let [_, source_len, features] = annotations.dims();
+        let next = self.cell.recurrence();
         let step = |index| {
             let weights = self.attention.weights(state.clone(), keys.clone(), padding.clone());
             let context = weights.clone().matmul(annotations.clone()).reshape([rows, features]);
-            let input = at(&inputs, index) + linear(context.clone(), of_context.clone(), None);
-            *state = self.cell.step(input, state.clone());
+            let input = at(&inputs, index) + context.clone().matmul(of_context.clone());
+            *state = next(input, state.clone());
             let found = Tensor::cat(vec![state.clone(), context], 1);
             (found, weights.reshape([rows, source_len]))
         };

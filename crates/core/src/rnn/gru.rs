@@ -2,7 +2,6 @@ use crate::{Precision, RandomKey, init};
 use burn::module::{Module, Param};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::linear;
 
 /// The direction in which a unit reads a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +57,12 @@ impl Gru {
     ) -> Tensor<3> {
         let ([batch, len, _], [_, width]) = (x.dims(), self.weight_hh.dims());
         let mut state = Tensor::zeros([batch, width], &x.device());
+        let next = self.recurrence();
         let inputs = self.precision.linear(x, self.weight_ih.val(), Some(self.bias_ih.val()));
         let step = |step| {
             let index = if direction == Direction::Forward { step } else { len - 1 - step };
             let still = padding.clone().slice([0..batch, index..index + 1]).expand([batch, width]);
-            state = self.step(at(&inputs, index), state.clone()).mask_where(still, state.clone());
+            state = next(at(&inputs, index), state.clone()).mask_where(still, state.clone());
             state.clone()
         };
         let mut states: Vec<Tensor<2>> = (0..len).map(step).collect();
@@ -72,28 +72,31 @@ impl Gru {
         Tensor::stack(states, 1)
     }
 
-    /// The state after `state`: r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n +
-    /// r ∘ (U_n·h + b_n)), h' = (1 − z) ∘ n + z ∘ h, where x = W·input + b.
+    /// The step of the unit, from x = W·input + b, `[rows, 3·width]`, and the state h,
+    /// `[rows, width]`, to the next state: r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z),
+    /// n = tanh(x_n + r ∘ (U_n·h + b_n)), h' = (1 − z) ∘ n + z ∘ h.
     ///
-    /// # Shapes
-    /// `input`: x, `[rows, 3·width]`, `state`: h, `[rows, width]` → `[rows, width]`
-    pub fn step(&self, input: Tensor<2>, state: Tensor<2>) -> Tensor<2> {
-        let past = linear(state.clone(), self.weight_hh.val(), Some(self.bias_hh.val()));
-        Self::combine(input, past, state)
+    /// The weights U are transposed here, once for all steps.
+    pub fn recurrence(&self) -> impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2> + use<> {
+        let weight = by_rows(self.weight_hh.val());
+        let bias = self.bias_hh.val().unsqueeze::<2>();
+        move |input, state| {
+            let [rows, width] = state.dims();
+            let past = state.clone().matmul(weight.clone()) + bias.clone();
+            let gate =
+                |x: &Tensor<2>, n: usize| x.clone().slice([0..rows, n * width..(n + 1) * width]);
+            let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
+            let update = sigmoid(gate(&input, 1) + gate(&past, 1));
+            let new = (gate(&input, 2) + reset * gate(&past, 2)).tanh();
+            (state - new.clone()) * update + new
+        }
     }
+}
 
-    /// The state after `state`, by the gates of [`step`](Self::step), where `past` is U·h + b.
-    ///
-    /// # Shapes
-    /// `input`, `past`: `[rows, 3·width]`, `state`: `[rows, width]` → `[rows, width]`
-    pub fn combine(input: Tensor<2>, past: Tensor<2>, state: Tensor<2>) -> Tensor<2> {
-        let [rows, width] = state.dims();
-        let gate = |x: &Tensor<2>, n: usize| x.clone().slice([0..rows, n * width..(n + 1) * width]);
-        let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
-        let update = sigmoid(gate(&input, 1) + gate(&past, 1));
-        let new = (gate(&input, 2) + reset * gate(&past, 2)).tanh();
-        (state - new.clone()) * update + new
-    }
+/// The transposed `weight`, `[out, in]` → `[in, out]`, written row by row by the multiplication, so
+/// that no step has to arrange it.
+pub(super) fn by_rows(weight: Tensor<2>) -> Tensor<2> {
+    weight.transpose().mul_scalar(1.0)
 }
 
 /// The values of `x` at position `index`: `[rows, len, features]` → `[rows, features]`.

@@ -1,7 +1,7 @@
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Distribution, Tensor};
-use burnformer_core::rnn::Gru;
+use burnformer_core::rnn::{Direction, Gru};
 use burnformer_core::{
     AttentionInputs, Dropout, Mode, RandomKey, Window, WindowBlocks, window_attention,
 };
@@ -116,7 +116,11 @@ impl Layer {
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         match &self.weights {
             Weights::None => self.attend(x),
-            Weights::Gru(gru) => states(gru, x),
+            Weights::Gru(gru) => {
+                let [batch, len, _] = x.dims();
+                let padding = Tensor::full([batch, len], false, &x.device());
+                gru.forward(x, padding, Direction::Forward)
+            }
             Weights::Convolution(kernel) => convolve(x, kernel, 1),
             Weights::Separable(kernel, map) => {
                 linear(convolve(x, kernel, self.sizes.d), map.clone(), None)
@@ -166,22 +170,6 @@ fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> 
     Tensor::random(shape, Distribution::Normal(0.0, deviation), device)
 }
 
-/// The states of `gru` at all positions. [`Gru::forward`] arranges the weights of the state anew
-/// at every step, which takes longer than the step; here they are transposed once.
-fn states(gru: &Gru, x: Tensor<3>) -> Tensor<3> {
-    let [batch, len, width] = x.dims();
-    let inputs = linear(x, gru.weight_ih.val(), Some(gru.bias_ih.val()));
-    let weight = gru.weight_hh.val().transpose().mul_scalar(1.0);
-    let mut state = Tensor::<2>::zeros([batch, width], &inputs.device());
-    let step = |t| {
-        let input = inputs.clone().narrow(1, t, 1).squeeze_dim::<2>(1);
-        let past = state.clone().matmul(weight.clone()) + gru.bias_hh.val().unsqueeze();
-        state = Gru::combine(input, past, state.clone());
-        state.clone()
-    };
-    Tensor::stack((0..len).map(step).collect(), 1)
-}
-
 /// A convolution over positions in `groups`, with zeros beyond the ends.
 fn convolve(x: Tensor<3>, kernel: &Tensor<3>, groups: usize) -> Tensor<3> {
     let padding = kernel.dims()[2] / 2;
@@ -206,17 +194,6 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(layer(kind).forward(x.clone()).dims(), [2, 9, 64], "{kind:?}");
         }
-    }
-
-    #[test]
-    fn the_states_are_those_of_the_baselines_unit() {
-        let device = Device::default();
-        let gru = Gru::new(8, 8, RandomKey::new(2), &device);
-        let x = Tensor::random([2, 5, 8], Distribution::Normal(0.0, 1.0), &device);
-        let nothing = Tensor::full([2, 5], false, &device);
-        let expected = gru.forward(x.clone(), nothing, burnformer_core::rnn::Direction::Forward);
-        let apart = (states(&gru, x) - expected).abs().max().into_scalar::<f32>();
-        assert!(apart < 1e-5, "{apart}");
     }
 
     #[test]
