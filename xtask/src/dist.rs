@@ -16,7 +16,7 @@ const SHELLS: [(&str, &str); 3] =
 /// Texts of the repository that go with the program.
 const TEXTS: [&str; 4] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
 
-/// Makes the archive of the program, the wheel, the bill of materials and the checksums, with the
+/// Makes the archive of the program, the wheel and the checksums, with the
 /// devices that `--device` names, for this machine or for `--target`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let (what, rest) = Build::of(args);
@@ -46,8 +46,6 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
     }
     let dependencies = what.dependencies("burnformer")?;
     write(&folder.join("THIRD-PARTY.txt"), licences::texts(&dependencies).as_bytes())?;
-    let bill = licences::bill("burnformer", version, &dependencies);
-    write(&dist.join(format!("{name}.cdx.json")), bill.as_bytes())?;
     let archive = format!("{name}.tar.gz");
     let owner = ["--owner=0", "--group=0", "--sort=name"];
     succeeds(Command::new("tar").args(owner).args(["-czf", &archive, &name]).current_dir(&dist))?;

@@ -70,6 +70,7 @@ fn start<'a>(
 }
 
 /// The row of the model that each row continues, and its new token.
+#[derive(Default)]
 struct Plan {
     /// The sentences in the model's batch before the next step.
     sentences: usize,
@@ -84,14 +85,8 @@ struct Plan {
 
 impl Plan {
     fn first(sentences: usize, bos: u32) -> Self {
-        Self {
-            sentences,
-            width: 1,
-            rows: Vec::new(),
-            kept: Vec::new(),
-            tokens: vec![bos; sentences],
-            old_rows: sentences,
-        }
+        let (old_rows, tokens) = (sentences, vec![bos; sentences]);
+        Self { sentences, width: 1, tokens, old_rows, ..Self::default() }
     }
 
     /// Plans the step that follows after all `active` sentences have advanced.

@@ -108,10 +108,8 @@ impl<'a> BeamSearch<'a> {
     /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy
     /// search considers one.
     fn candidates(&self) -> usize {
-        match self.task.settings.width() {
-            1 => 1,
-            k => 2 * k,
-        }
+        let k = self.task.settings.width();
+        if k == 1 { 1 } else { 2 * k }
     }
 
     /// Collects the extensions of all live hypotheses that need to be considered, and the

@@ -57,13 +57,11 @@
 #[cfg(feature = "cpu")]
 mod apply;
 #[cfg(feature = "cpu")]
-#[cfg(feature = "cpu")]
 mod operand;
 mod target;
 
 #[cfg(feature = "cpu")]
 pub use apply::{FusedOp, Keep, apply, apply_with_aside};
-#[cfg(feature = "cpu")]
 #[cfg(feature = "cpu")]
 pub use operand::Operand;
 pub use target::{HasTarget, Target};
