@@ -2,29 +2,16 @@
 
 use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;
+use toml::Value;
 
 use super::data::{MIX, corpus_paths};
 use super::error::{ConfigFileError, Result};
 use super::model::ModelSettings;
 use super::train_config::TrainConfig;
 
-/// The values that a number may have: a test, and what the test asks for in words.
-type Range = (fn(f64) -> bool, &'static str);
-
-const NOT_NEGATIVE: Range = (|x| x >= 0.0 && x.is_finite(), "0 or more");
-const AT_LEAST_1: Range = (|x| x >= 1.0, "at least 1");
-const BELOW_1: Range = (|x| (0.0..1.0).contains(&x), "at least 0 and below 1");
-const SHARE: Range = (|x| (0.0..=1.0).contains(&x), "from 0 to 1");
-const POSITIVE: Range = (|x| x > 0.0 && x.is_finite(), "above 0");
-const SMALL: Range = (POSITIVE.0, "above 0, such as 1e-9");
-const BEAM: Range = (|x| (1.0..=1000.0).contains(&x), "between 1 (greedy) and 1000");
-const BUDGET: Range =
-    (|x| (1.0..=16_777_216.0).contains(&x), "from the longest sentence, such as 4096, to 16777216");
-const MULTIPLE: Range = (|x| (1.0..=512.0).contains(&x), "from 1, which pads no further, to 512");
-const RATIO: Range =
-    (|x| x == 0.0 || x >= 1.0 && x.is_finite(), "at least 1, or 0 to keep all pairs");
-const CLIP: Range = (NOT_NEGATIVE.0, "above 0, such as 1, or 0 for no clipping");
-const FALL: Range = (|x| x > 0.0 && x <= 1.0, "above 0 and at most 1");
+/// The ranges of numbers: for each key, the interval and its words in a message. `0|` adds 0 to an
+/// interval.
+const RANGES: &str = include_str!("ranges.tsv");
 
 type Check = Result<()>;
 
@@ -37,53 +24,52 @@ fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToStr
     good.then_some(()).ok_or_else(error)
 }
 
+/// The numbers at the dotted `path` in `value`, in all entries of lists.
+fn numbers(value: &Value, path: &str) -> Vec<f64> {
+    let (key, rest) = path.split_once('.').unwrap_or((path, ""));
+    match value {
+        Value::Integer(value) => vec![*value as f64],
+        Value::Float(value) => vec![*value],
+        Value::Array(all) => all.iter().flat_map(|value| numbers(value, path)).collect(),
+        Value::Table(table) => table.get(key).map_or(vec![], |value| numbers(value, rest)),
+        _ => vec![],
+    }
+}
+
+/// Returns whether `x` is in an interval such as `[0,1)`, or `0|[1,inf)`, which contains 0, too.
+fn is_in(interval: &str, x: f64) -> bool {
+    let bounds = interval.trim_start_matches("0|");
+    let limits = bounds[1..bounds.len() - 1].split(',').map(str::parse);
+    let limits: Vec<f64> = limits.map(|limit| limit.expect("a number")).collect();
+    let above = if bounds.starts_with('[') { x >= limits[0] } else { x > limits[0] };
+    let below = if bounds.ends_with(']') { x <= limits[1] } else { x < limits[1] };
+    above && below || x == 0.0 && bounds != interval
+}
+
 impl TrainConfig {
     /// Checks the range of every value, and values that must fit each other.
     ///
     /// # Errors
     /// A [`ConfigFileError`] that names the key and a remedy.
     pub fn validate(&self) -> Check {
-        for (key, value, (is_good, remedy)) in self.numbers() {
-            check(is_good(value), key, value, remedy)?;
-        }
+        self.validate_numbers()?;
         self.validate_data()?;
         self.validate_tokenizer()?;
         self.validate_model()
     }
 
-    /// The numbers with their keys and ranges.
-    fn numbers(&self) -> Vec<(&'static str, f64, Range)> {
-        let Self { data, training, schedule, optimizer, recovery, validation, .. } = self;
-        let mut numbers = vec![
-            ("data.max_source_len", data.max_source_len as f64, AT_LEAST_1),
-            ("data.max_target_len", data.max_target_len as f64, AT_LEAST_1),
-            ("data.max_length_ratio", data.max_length_ratio, RATIO),
-            ("training.budget", training.budget as f64, BUDGET),
-            ("training.multiple", training.multiple as f64, MULTIPLE),
-            ("training.accumulate", training.accumulate as f64, AT_LEAST_1),
-            ("training.label_smoothing", training.label_smoothing, BELOW_1),
-            ("training.max_minutes", training.max_minutes, NOT_NEGATIVE),
-            ("training.max_memory", training.max_memory, NOT_NEGATIVE),
-            ("training.log_every", training.log_every as f64, AT_LEAST_1),
-            ("recovery.rate", recovery.rate, FALL),
-            ("schedule.warmup", schedule.warmup as f64, AT_LEAST_1),
-            ("schedule.factor", schedule.factor, POSITIVE),
-            ("schedule.peak", schedule.peak, NOT_NEGATIVE),
-            ("schedule.cooldown", schedule.cooldown, SHARE),
-            ("optimizer.beta1", optimizer.beta1, BELOW_1),
-            ("optimizer.beta2", optimizer.beta2, BELOW_1),
-            ("optimizer.epsilon", optimizer.epsilon, SMALL),
-            ("optimizer.muon_factor", optimizer.muon_factor, POSITIVE),
-            ("optimizer.clip_norm", optimizer.clip_norm, CLIP),
-            ("validation.beam", validation.beam as f64, BEAM),
-            ("validation.test_beam", validation.test_beam as f64, BEAM),
-            ("validation.alpha", validation.alpha, NOT_NEGATIVE),
-            ("validation.test_alpha", validation.test_alpha, NOT_NEGATIVE),
-        ];
-        numbers.extend(data.mix.iter().map(|text| ("data.mix.weight", text.weight, POSITIVE)));
-        let alphas = validation.test_alphas.iter();
-        numbers.extend(alphas.map(|&alpha| ("validation.test_alphas", alpha, NOT_NEGATIVE)));
-        numbers
+    fn validate_numbers(&self) -> Check {
+        let all = Value::try_from(self).map_err(|error| {
+            let (location, message) = ("the configuration".into(), error.to_string());
+            ConfigFileError::Type { location, message }
+        })?;
+        for row in RANGES.lines() {
+            let [key, interval, remedy] = row.split('\t').collect::<Vec<_>>()[..] else { continue };
+            for value in numbers(&all, key) {
+                check(is_in(interval, value), key, value, remedy)?;
+            }
+        }
+        Ok(())
     }
 
     fn validate_data(&self) -> Check {
@@ -139,5 +125,30 @@ impl TrainConfig {
              data.max_target_len keep and its </s>"
         );
         check(good, "model.max_positions", max_positions, remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key without a number would never be checked.
+    #[test]
+    fn every_range_is_that_of_a_number_and_takes_what_its_words_say() {
+        let set =
+            ["data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]", "validation.test_alphas=[0.6,1]"];
+        let config = TrainConfig::resolve(None, None, &set.map(String::from)).unwrap();
+        let all = Value::try_from(&config).unwrap();
+        for row in RANGES.lines() {
+            let [key, interval, remedy] = row.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{row}")
+            };
+            assert!(!numbers(&all, key).is_empty(), "{key}");
+            assert!(!is_in(interval, f64::NAN) && !is_in(interval, f64::INFINITY), "{row}");
+            assert!(!is_in(interval, -1.0) && is_in(interval, 1.0) != remedy.ends_with("below 1"));
+            let takes_0 = ["0 or more", "or 0", "from 0", "at least 0"];
+            assert_eq!(is_in(interval, 0.0), takes_0.iter().any(|it| remedy.contains(it)), "{row}");
+        }
+        assert!(!is_in("0|[1,inf)", 0.5) && is_in("0|[1,inf)", 0.0) && !is_in("[0,1)", 1.0));
     }
 }
