@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::block::{Atom, Block};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::format::{TAG, messages, tagged};
+use crate::format::{TAG, tagged};
 use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
 use crate::words::{Span, overlaps, regex};
 
@@ -42,6 +42,15 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
         };
         atom.arms = arms(message).into_iter().map(arm).collect();
     }
+}
+
+/// The plurals and selects of ICU.
+pub(crate) fn messages(text: &str) -> Vec<Span> {
+    if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
+        return Vec::new();
+    }
+    let all = parts(text).into_iter().map(|part| part.range);
+    all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
 /// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use quick_xml::escape::partial_escape;
 use regex::Regex;
 
-use crate::format::{Format, messages};
+use crate::format::Format;
+use crate::message::messages;
 use crate::words::regex;
 
 /// A tag or a comment in the text of a message.

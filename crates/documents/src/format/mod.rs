@@ -14,7 +14,6 @@ use burnformer_glossary::changed;
 
 pub(crate) use self::pieces::Piece;
 pub(crate) use self::srt::{TAG, tagged};
-pub(crate) use self::text::messages;
 
 use crate::block::Block;
 use crate::escape::{ATTRIBUTE, Escape};

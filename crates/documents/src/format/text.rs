@@ -3,14 +3,13 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::{arms, parts};
 use regex::Regex;
 
 use super::Piece;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::message::body;
+use crate::message::{body, messages};
 use crate::words::{Span, has_letters, is_within, overlaps, regex};
 
 /// Indentation and marks of lists and quotations.
@@ -42,15 +41,6 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
 /// The end of the line in which the byte `at` is.
 fn line_end(text: &str, at: usize) -> usize {
     text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length + 1)
-}
-
-/// The plurals and selects of ICU.
-pub(crate) fn messages(text: &str) -> Vec<Span> {
-    if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
-        return Vec::new();
-    }
-    let all = parts(text).into_iter().map(|part| part.range);
-    all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
 fn paragraph(text: &str, range: Span, all: &[Span]) -> Piece {

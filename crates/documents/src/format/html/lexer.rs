@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::tags::{self, Role, role};
 use crate::escape::Entities;
-use crate::format::messages;
+use crate::message::messages;
 use crate::words::{Span, is_within, regex};
 
 /// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
