@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Area, DrawResult, Pen, SINK, ViewError, pixels, text};
-use crate::ticks::{self, Ticks};
+use crate::ticks::Ticks;
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,13 +54,7 @@ impl Axis {
 
     /// The range from `low` to `high` with its marks.
     fn marked(&self, (low, high): (f64, f64)) -> Ticks {
-        let marks = match self.scale {
-            Scale::Linear => ticks::linear(low, high, 6),
-            Scale::Log => {
-                ticks::logarithmic(low.exp(), high.exp()).into_iter().map(f64::ln).collect()
-            }
-        };
-        Ticks { range: low..high, marks, is_logarithmic: self.scale == Scale::Log }
+        Ticks { range: low..high, is_logarithmic: self.scale == Scale::Log }
     }
 }
 
@@ -245,6 +239,7 @@ impl Chart {
             .set_all_tick_mark_size(4)
             .label_style(text(LABEL_SIZE))
             .axis_desc_style(text(LABEL_SIZE))
+            .x_labels(6)
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
             .draw()?;
