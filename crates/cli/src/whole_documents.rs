@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use burnformer_data::corpus::open_bytes;
 use burnformer_documents::{Document, PendingSentence, Translated, WholeFile};
-use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translation, Translator};
+use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
 
 use crate::output::say;
 
@@ -63,7 +63,7 @@ fn translated(
 ) -> Result<Vec<Translated>, InferError> {
     let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
     let mut requests = translator.requests(&texts, options)?;
-    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
+    requests.iter_mut().for_each(|request| request.cancel = cancel.clone());
     let translations = translator.translate_requests(requests, options)?;
     let link = |(sentence, translation): (&PendingSentence, Translation)| {
         let links = match sentence.links && !cancel.is_cancelled() {

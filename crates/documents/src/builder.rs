@@ -61,7 +61,7 @@ impl Builder {
         }
     }
 
-    /// One space, whatever is before it, for a line break. Returns its place.
+    /// One space, whatever is before it, for a line break. Returns its offset.
     pub(crate) fn line_break(&mut self) -> usize {
         self.flush_space();
         self.text.push(' ');

@@ -8,8 +8,8 @@ use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, 
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, Piece, finish_block};
 use crate::message;
+use crate::placeables::find_atoms;
 use crate::plurals::Categories;
-use crate::protect::find_atoms;
 use crate::sentences::{Next, accept, clean, layout, sentences};
 use crate::split::split;
 use crate::words::{Mark, has_letters, mark, overlaps};

@@ -53,12 +53,12 @@ impl Ends {
         Self { language: language_factory(&code), code }
     }
 
-    /// Places at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and none
-    /// is within one of `atoms`.
+    /// Offsets at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and
+    /// none is within one of `atoms`.
     pub(crate) fn find(&self, text: &str, parts: &[Span], atoms: &[Span]) -> Vec<usize> {
         let end = |piece: &str| piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
         let pieces = parts.iter().flat_map(|part| self.language.segment(&text[part.clone()]));
-        // For each place, whether the splitter knows it, and the mark before it.
+        // For each offset, whether the splitter knows it, and the mark before it.
         let mut all: BTreeMap<usize, (bool, Option<_>)> =
             pieces.map(|piece| (end(piece), (true, None))).collect();
         for found in END.captures_iter(text) {

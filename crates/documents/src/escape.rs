@@ -40,7 +40,7 @@ pub(crate) struct Entities {
 #[derive(Clone, Debug)]
 pub(crate) struct Markdown {
     pub(crate) level: Level,
-    pub(crate) place: Position,
+    pub(crate) position: Position,
     /// If true, the block is a part of a paragraph, in whose other parts markup can end.
     pub(crate) is_part: bool,
     pub(crate) references: Arc<References>,
@@ -59,7 +59,7 @@ pub(crate) struct References {
 pub(crate) enum Level {
     /// Characters that divide cells of a table, and backslashes.
     Bare,
-    /// The characters that would begin markup in most places.
+    /// The characters that would begin markup in most positions.
     Light,
     /// Every character that can begin markup.
     Full,
@@ -97,7 +97,7 @@ impl Escape {
     /// Returns whether `c` stands in an atom as it is.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
         match self {
-            Self::Markdown(own) => own.level != Level::Full && c != '|',
+            Self::Markdown(rules) => rules.level != Level::Full && c != '|',
             _ => matches!(self, Self::Message { .. }),
         }
     }
@@ -139,8 +139,8 @@ impl Escape {
                 '\'' if *quote == Some('\'') => out.push_str("&#39;"),
                 _ => Entities::default().write(out, c, after),
             },
-            Self::Markdown(level) => {
-                if level.escapes(last, c, after) {
+            Self::Markdown(rules) => {
+                if rules.escapes(last, c, after) {
                     out.push('\\');
                 }
                 out.push(c);
@@ -173,7 +173,7 @@ impl Markdown {
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         let harmless = match c {
-            '|' if self.place == Position::TableCell => false,
+            '|' if self.position == Position::TableCell => false,
             '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
             _ if self.level == Level::Bare && !self.is_part => true,
             '`' => false,
@@ -182,8 +182,8 @@ impl Markdown {
             _ if self.level == Level::Light => !(self.is_part && "[]<~$".contains(c)),
             '[' | ']' | '<' | '>' | '~' | '&' | '$' => false,
             // Attributes and closing marks of headings.
-            '#' if self.place == Position::Heading => false,
-            '{' | '}' => !matches!(self.place, Position::Heading | Position::Underlined),
+            '#' if self.position == Position::Heading => false,
+            '{' | '}' => !matches!(self.position, Position::Heading | Position::Underlined),
             '!' => after.is_some_and(|c| c != '['),
             // These are markup only at the beginning of a line; a list, only after a number.
             '-' | '+' | '#' | '=' | ':' | '|' => before.is_some(),
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
-        let (level, place) = (Level::Light, Position::Paragraph);
-        let light = Markdown { level, place, is_part: false, references: Arc::default() };
+        let (level, position) = (Level::Light, Position::Paragraph);
+        let light = Markdown { level, position, is_part: false, references: Arc::default() };
         let light = Escape::Markdown(light);
         assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
     }

@@ -47,7 +47,7 @@
 //! assert_eq!(document.finish(), "<p class=x>Une maison <b>rouge</b>.</p>");
 //! ```
 
-mod align;
+mod alignment;
 mod block;
 mod builder;
 mod catalogue;
@@ -59,9 +59,9 @@ mod escape;
 mod format;
 mod message;
 mod office;
-mod place;
+mod placeables;
 mod plurals;
-mod protect;
+mod projection;
 mod render;
 mod sentences;
 mod split;

@@ -1,16 +1,16 @@
 //! Rendering of a block and the positions of its markup as text.
 
-use crate::align::Alignment;
+use crate::alignment::Alignment;
 use crate::block::{Atom, Block, Kind};
 use crate::escape::Escape;
-use crate::place::children;
+use crate::projection::children;
 use crate::words::{Mark, Span, is_unspaced, mark};
 
 /// The positions of a block's markup and atoms in its translation.
 pub(crate) struct Layout {
     pub(crate) alignment: Alignment,
-    /// For each node, its bytes.
-    pub(crate) places: Vec<Span>,
+    /// For each node, its bytes in the translation.
+    pub(crate) spans: Vec<Span>,
     /// Atoms with their bytes; sorted.
     pub(crate) atoms: Vec<(usize, Span)>,
 }
@@ -40,7 +40,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         is_verbatim: false,
     };
     let order = |all: &mut Vec<usize>| {
-        all.sort_by_key(|&node| (layout.places[node].start, layout.places[node].end, node));
+        all.sort_by_key(|&node| (layout.spans[node].start, layout.spans[node].end, node));
     };
     let (mut roots, mut below) = children(&block.nodes);
     order(&mut roots);
@@ -61,7 +61,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
             continue;
         };
         frame.children = rest;
-        let Span { start, end } = layout.places[child];
+        let Span { start, end } = layout.spans[child];
         writer.text(frame.at..start);
         frame.at = end;
         if writer.open(child) {
@@ -72,7 +72,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     writer.out
 }
 
-/// The places at which the translation is broken into the number of lines of the source: at spaces,
+/// The offsets that break the translation into the number of lines of the source: at spaces,
 /// between words that need none, and never within one of `atoms`, which are sorted ranges of the
 /// translation.
 pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<usize> {
@@ -87,21 +87,21 @@ pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span
     let spaces = target.match_indices(' ').map(|(at, _)| at);
     let between = alignment.units.iter().filter(|unit| unit.is_word).map(|unit| unit.range.start);
     let between = between.filter(|&at| target[..at].ends_with(is_unspaced));
-    let mut places: Vec<usize> =
+    let mut candidates: Vec<usize> =
         spaces.chain(between).filter(|at| *at > 0 && is_free(at)).collect();
-    places.sort_unstable();
+    candidates.sort_unstable();
     let ideals = block.lines.breaks.iter().map(|at| at * target.len() / block.text.len().max(1));
-    nearest(&places, ideals)
+    nearest(&candidates, ideals)
 }
 
-/// For each of `ideals` the nearest of `places` after those that are taken; both are sorted.
-fn nearest(places: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usize> {
+/// For each of `ideals` the nearest of `candidates` after those that are taken; both are sorted.
+fn nearest(candidates: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
-    let mut left = places;
+    let mut left = candidates;
     for ideal in ideals {
         let next = left.partition_point(|&at| at < ideal);
         let near = next.saturating_sub(1)..left.len().min(next + 1);
-        let Some(best) = near.min_by_key(|&place| left[place].abs_diff(ideal)) else { break };
+        let Some(best) = near.min_by_key(|&index| left[index].abs_diff(ideal)) else { break };
         chosen.push(left[best]);
         left = &left[best + 1..];
     }
@@ -115,7 +115,7 @@ struct Frame<'a> {
     children: &'a [usize],
     at: usize,
     end: usize,
-    /// The place at which its text begins.
+    /// The offset at which its text begins.
     text: usize,
 }
 
@@ -125,7 +125,7 @@ struct Writer<'a> {
     escape: &'a Escape,
     breaks: &'a [usize],
     out: Markup,
-    /// The place at which the line begins.
+    /// The offset at which the line begins.
     line: usize,
     /// If true, a line break must come before the next text.
     owes_line: bool,
@@ -158,7 +158,7 @@ impl Writer<'_> {
                 }
                 false
             }
-            Kind::Atom { raw } if self.layout.places[node].is_empty() => {
+            Kind::Atom { raw } if self.layout.spans[node].is_empty() => {
                 let end = self.block.nodes[node].range.end;
                 self.point(raw, at, self.block.text[end..].starts_with(char::is_whitespace));
                 false
@@ -226,20 +226,20 @@ impl Writer<'_> {
     /// Writes `range` of the translation, without the atoms that have nodes.
     fn text(&mut self, range: Span) {
         let atoms = &self.layout.atoms;
-        let first = atoms.partition_point(|(_, place)| place.start < range.start);
+        let first = atoms.partition_point(|(_, span)| span.start < range.start);
         let mut at = range.start;
-        for (atom, place) in &atoms[first..] {
-            if place.end > range.end {
+        for (atom, span) in &atoms[first..] {
+            if span.end > range.end {
                 break;
             }
-            self.characters(at..place.start);
-            at = place.end;
+            self.characters(at..span.start);
+            at = span.end;
             let Atom { node, written, .. } = &self.block.atoms[*atom];
             if let Some(written) = written {
                 self.message(written);
             } else if node.is_none() {
                 self.is_verbatim = true;
-                self.characters(place.clone());
+                self.characters(span.clone());
                 self.is_verbatim = false;
             } else if self.last.is_none_or(char::is_whitespace) {
                 let rest = &self.layout.alignment.target[at..range.end];

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use burnformer_glossary::Writing;
 
-use crate::align::{Alignment, Pair};
+use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
 use crate::escape::ATTRIBUTE;
-use crate::place::place;
-use crate::protect::{places, reduced, restore, tidied, with_amounts, without_atoms};
+use crate::placeables::{locate, reduced, restore, tidied, with_amounts, without_atoms};
+use crate::projection::project;
 use crate::render::Layout;
 use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
 use crate::{Link, PendingSentence, Translated};
@@ -74,7 +74,7 @@ pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>
 }
 
 fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
-    let atoms = places(block, range, &translated.text);
+    let atoms = locate(block, range, &translated.text);
     if atoms.is_none() && !block.atoms_in(range).is_empty() {
         return without_atoms(block, range);
     }
@@ -88,9 +88,9 @@ fn divide(block: &mut Block) {
     if block.nodes.iter().find(is_element).is_none() {
         return;
     }
-    let Layout { alignment, places, .. } = layout(block);
-    let is_empty = |place: &Span| alignment.target[place.clone()].trim().is_empty();
-    let empty = block.nodes.iter().zip(&places).filter(|(_, place)| is_empty(place));
+    let Layout { alignment, spans, .. } = layout(block);
+    let is_empty = |span: &Span| alignment.target[span.clone()].trim().is_empty();
+    let empty = block.nodes.iter().zip(&spans).filter(|(_, span)| is_empty(span));
     let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
     for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
@@ -177,7 +177,7 @@ fn with_stop_of(source: &str, translated: Translated) -> Translated {
     let instead = instead.map(String::from).unwrap_or_default();
     let (old, new) = (at + stop.len_utf8(), at + instead.len());
     text.replace_range(at..old, &instead);
-    let moved = |place: usize| if place < old { place.min(new) } else { place - old + new };
+    let moved = |offset: usize| if offset < old { offset.min(new) } else { offset - old + new };
     for Link { target, .. } in &mut links {
         *target = moved(target.start)..moved(target.end);
     }
@@ -210,15 +210,15 @@ pub(crate) fn layout(block: &Block) -> Layout {
         end = range.end;
     }
     alignment.gap(&block.text[end..]);
-    let places = place(block, &alignment, &atoms);
-    Layout { alignment, places, atoms }
+    let spans = project(block, &alignment, &atoms);
+    Layout { alignment, spans, atoms }
 }
 
 /// A sentence that is its own translation.
 fn kept(block: &Block, range: &Span) -> AtomText {
     let text = block.text[range.clone()].to_string();
-    let place = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
-    let atoms = block.atoms_in(range).map(place).collect();
+    let pair = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
+    let atoms = block.atoms_in(range).map(pair).collect();
     AtomText { translated: Translated { text, links: Vec::new() }, atoms }
 }
 

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
-use crate::protect::without_atoms;
+use crate::placeables::without_atoms;
 use crate::words::{Span, floor, has_letters, is_within, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
@@ -90,8 +90,8 @@ fn parts(text: &str) -> Vec<Span> {
     all
 }
 
-/// Places where a sentence can be cut, the best first. A cut is at the end of the match, or of its
-/// group if it has one.
+/// Positions where a sentence can be cut, the best first. A cut is at the end of the match, or of
+/// its group if it has one.
 static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
         r"[;:]\s|[；：]|\s[–—-]\s",
@@ -102,7 +102,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     .map(regex)
 });
 
-/// `sentence` in pieces that fit, cut in halves at the best places.
+/// `sentence` in pieces that fit, cut in halves at the best positions.
 fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
     let (mut done, mut todo) = (Vec::new(), vec![sentence]);
@@ -119,7 +119,7 @@ fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bo
     done
 }
 
-/// The place at which `range` is cut: the best kind of place in its middle half, else anywhere,
+/// The offset at which `range` is cut: the best kind of cut in its middle half, else anywhere,
 /// else within a word.
 fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let slice = &text[range.clone()];
@@ -127,8 +127,8 @@ fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let outside = |at: usize| range.start < at && at < range.end && !is_within(atoms, at);
     let nearest = |pattern: &Regex, reach: usize| {
         let ends = pattern.captures_iter(slice).filter_map(|found| {
-            let place = found.get(1).or_else(|| found.get(0))?;
-            Some(place.end())
+            let group = found.get(1).or_else(|| found.get(0))?;
+            Some(group.end())
         });
         let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
         near.min_by_key(|end| end.abs_diff(half)).map(|end| range.start + end)
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_places_to_cut_is_cut_anyway() {
+    fn text_without_positions_to_cut_is_cut_anyway() {
         let text = "長".repeat(100);
         let all = clauses(&text, 0..text.len(), &[], &|part| part.chars().count() <= 10);
         assert!(all.iter().all(|range| range.len() <= 30));

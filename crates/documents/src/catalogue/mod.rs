@@ -110,7 +110,7 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
         edits.push((slot.range.clone(), written));
         edits.extend(slot.marks.iter().cloned());
     }
-    // The marks of the forms of one message are the same; insertions at one place keep their order.
+    // The forms of one message have the same marks; insertions at one offset keep their order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     edits.dedup();
     changed(text, &edits)

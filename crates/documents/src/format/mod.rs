@@ -187,8 +187,8 @@ pub struct UnknownFormat(String);
 pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     match &block.escape {
-        Escape::Markdown(place) => {
-            markdown::finish(block, layout, place, &breaks).unwrap_or_else(|| source.into())
+        Escape::Markdown(rules) => {
+            markdown::finish(block, layout, rules, &breaks).unwrap_or_else(|| source.into())
         }
         Escape::Attribute(None) => {
             format!("\"{}\"", render(block, layout, &block.escape, &breaks).text)

@@ -69,8 +69,8 @@ impl OfficeKind {
     /// The names of a run, its properties and its text where text has runs; else text stands
     /// directly in paragraphs.
     pub(super) fn run(self, name: &str) -> Option<[&'static str; 3]> {
-        let own = if name.starts_with("a:") { "a:r a:rPr a:t" } else { self.entry(5) };
-        own.split(' ').collect::<Vec<_>>().try_into().ok()
+        let names = if name.starts_with("a:") { "a:r a:rPr a:t" } else { self.entry(5) };
+        names.split(' ').collect::<Vec<_>>().try_into().ok()
     }
 }
 

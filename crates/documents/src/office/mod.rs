@@ -1,4 +1,4 @@
-//! Office documents: archives of XML, whose paragraphs are translated in their places.
+//! Office documents: archives of XML, whose paragraphs are translated in their positions.
 //!
 //! A paragraph becomes a paragraph of HTML: its runs and links are elements, and pictures, fields,
 //! notes and everything else in it are points. The words of a bold run are therefore found in a

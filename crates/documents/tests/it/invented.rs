@@ -18,7 +18,7 @@ const SCRIPTS: [[&str; 5]; 10] = [
     ["집", "더큰", "나는", "변화", "산들"],
     ["บ้าน", "ใหญ่", "ฉัน", "เปลี่ยน", "เขา"],
 ];
-const OWN: [&str; 8] = ["", "", "%s", "%(count)d", "{name}", "{}", "{{ user }}", "${x}"];
+const PARTS: [&str; 8] = ["", "", "%s", "%(count)d", "{name}", "{}", "{{ user }}", "${x}"];
 const INVENTED: [&str; 12] = [
     "%s", "%d", "%(%s)s", "%(name)s", "%1$s", "%@", "{0}", "{count}", "{{ x }}", "${y}",
     "%setzung", "%{user}",
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn a_translation_has_the_placeholders_of_its_source_and_no_others(
         script in 0..10usize,
-        own in prop::collection::vec((prop::sample::select(&OWN[..]), 0..6usize), 0..3),
+        parts in prop::collection::vec((prop::sample::select(&PARTS[..]), 0..6usize), 0..3),
         invented in prop::sample::select(&INVENTED[..]),
         index in 0..6usize,
         side in 0..5usize,
@@ -68,7 +68,7 @@ proptest! {
         format in prop::sample::select(&[Format::Text, Format::Properties, Format::Android][..]),
     ) {
         let mut words = SCRIPTS[script].to_vec();
-        for (part, at) in own.into_iter().filter(|(part, _)| !part.is_empty()) {
+        for (part, at) in parts.into_iter().filter(|(part, _)| !part.is_empty()) {
             words.insert(at.min(words.len()), part);
         }
         let source = words.join(" ");

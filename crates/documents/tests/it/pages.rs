@@ -140,7 +140,7 @@ fn damaged(numbers: &mut Numbers, page: &str) -> String {
 }
 
 /// A node of a page as a browser sees it.
-struct Seen {
+struct PageNode {
     node: Handle,
     /// The elements around it and itself, the outermost first.
     path: Vec<String>,
@@ -176,11 +176,11 @@ const KEPT: [&str; 23] = [
 ];
 
 /// Every node of `page`.
-fn nodes(page: &str) -> Vec<Seen> {
+fn nodes(page: &str) -> Vec<PageNode> {
     let dom = parse_document(RcDom::default(), html5ever::ParseOpts::default()).one(page);
     let mut all = Vec::new();
-    let mut todo = vec![Seen { node: dom.document.clone(), path: Vec::new(), kept: false }];
-    while let Some(Seen { node, mut path, mut kept }) = todo.pop() {
+    let mut todo = vec![PageNode { node: dom.document.clone(), path: Vec::new(), kept: false }];
+    while let Some(PageNode { node, mut path, mut kept }) = todo.pop() {
         if let NodeData::Element { name, attrs, .. } = &node.data {
             let mut attributes: Vec<String> = attrs.borrow().iter().map(attribute).collect();
             attributes.sort_unstable();
@@ -189,9 +189,9 @@ fn nodes(page: &str) -> Vec<Seen> {
             path.push(format!("{} {attributes:?}", name.local));
         }
         for child in node.children.borrow().iter() {
-            todo.push(Seen { node: child.clone(), path: path.clone(), kept });
+            todo.push(PageNode { node: child.clone(), path: path.clone(), kept });
         }
-        all.push(Seen { node, path, kept });
+        all.push(PageNode { node, path, kept });
     }
     all
 }
@@ -207,17 +207,17 @@ fn attribute(attribute: &Attribute) -> String {
 /// Each element with its attributes and those of all its ancestors, sorted.
 pub fn tree(page: &str) -> Vec<String> {
     let nodes = nodes(page);
-    let elements = nodes.iter().filter(|seen| matches!(seen.node.data, NodeData::Element { .. }));
-    let mut all: Vec<String> = elements.map(|seen| seen.path.join(" > ")).collect();
+    let elements = nodes.iter().filter(|node| matches!(node.node.data, NodeData::Element { .. }));
+    let mut all: Vec<String> = elements.map(|node| node.path.join(" > ")).collect();
     all.sort_unstable();
     all
 }
 
 /// Comments, and the text of what must not be translated, sorted.
 pub fn untranslated(page: &str) -> Vec<String> {
-    let text = |seen: &Seen| match &seen.node.data {
+    let text = |node: &PageNode| match &node.node.data {
         NodeData::Comment { contents } => Some(contents.to_string()),
-        NodeData::Text { contents } if seen.kept => Some(contents.borrow().to_string()),
+        NodeData::Text { contents } if node.kept => Some(contents.borrow().to_string()),
         _ => None,
     };
     let mut all: Vec<String> = nodes(page).iter().filter_map(text).collect();
@@ -227,7 +227,7 @@ pub fn untranslated(page: &str) -> Vec<String> {
 
 /// The letters, digits and marks of the text of a page, without case, sorted.
 pub fn letters(page: &str) -> Vec<char> {
-    let text = |seen: &Seen| match &seen.node.data {
+    let text = |node: &PageNode| match &node.node.data {
         NodeData::Text { contents } => Some(contents.borrow().to_lowercase()),
         _ => None,
     };
@@ -239,8 +239,8 @@ pub fn letters(page: &str) -> Vec<char> {
 
 /// Letters of text that should have been translated.
 pub fn lower_case_text(page: &str) -> Vec<String> {
-    let text = |seen: &Seen| match &seen.node.data {
-        NodeData::Text { contents } if !seen.kept => Some(contents.borrow().to_string()),
+    let text = |node: &PageNode| match &node.node.data {
+        NodeData::Text { contents } if !node.kept => Some(contents.borrow().to_string()),
         _ => None,
     };
     let texts = nodes(page);

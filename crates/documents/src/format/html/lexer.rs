@@ -1,4 +1,4 @@
-//! HTML as tags and text with their places, by the tokeniser of the HTML standard (`html5gum`).
+//! HTML as tags and text with their ranges, by the tokeniser of the HTML standard (`html5gum`).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -54,7 +54,7 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
         }
     }
     all.retain(|(alt, _)| text[alt.end..].starts_with(']') && is_prose(&text[alt.clone()]));
-    let blocks = all.into_iter().map(|(alt, own)| (alt, own.finish(Escape::Alternative)));
+    let blocks = all.into_iter().map(|(alt, builder)| (alt, builder.finish(Escape::Alternative)));
     blocks.filter(|(_, block)| has_letters(&block.text)).collect()
 }
 
@@ -140,7 +140,7 @@ struct Parser<'a> {
     /// The end of the part that was read.
     end: usize,
     /// The positions of text in the containers that are open.
-    places: Vec<Position>,
+    positions: Vec<Position>,
     /// The number of open elements whose content is not read.
     skipped: usize,
     /// The end of the element of HTML that stays unchanged.
@@ -243,7 +243,7 @@ impl<'a> Parser<'a> {
             Tag::CodeBlock(_) | Tag::MetadataBlock(_) => self.skipped = 1,
             Tag::HtmlBlock => self.html = Some(HtmlBlock::new(range.start)),
             Tag::Paragraph => {}
-            _ => self.places.push(match tag {
+            _ => self.positions.push(match tag {
                 Tag::Item => Position::Item,
                 Tag::BlockQuote(_) => Position::Quote,
                 Tag::TableCell => Position::TableCell,
@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
             TagEnd::Paragraph => self.finish_block(),
             _ => {
                 self.finish_block();
-                self.places.pop();
+                self.positions.pop();
             }
         }
     }
@@ -349,9 +349,9 @@ impl<'a> Parser<'a> {
         let lines = take(&mut self.lines);
         self.line_end = None;
         let (level, references) = (Level::Bare, Arc::clone(&self.references));
-        let place = self.places.last().copied().unwrap_or(Position::Paragraph);
+        let position = self.positions.last().copied().unwrap_or(Position::Paragraph);
         let is_part = take(&mut self.is_part);
-        let escape = Escape::Markdown(Markdown { level, place, is_part, references });
+        let escape = Escape::Markdown(Markdown { level, position, is_part, references });
         self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });
     }
 }

@@ -4,7 +4,7 @@ use burnformer_text::visible_but;
 use pulldown_cmark::{Event, Parser as Events, Tag};
 
 use super::read::{options, read_again, without_marks};
-use crate::align::Alignment;
+use crate::alignment::Alignment;
 use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};
 use crate::format::pieces::Piece;
@@ -36,7 +36,7 @@ pub(in crate::format) fn finish(
     Some(render(block, layout, &escape, breaks).text.trim_matches(is_space).into())
 }
 
-/// Emphasis as HTML, for places where asterisks are none: beside letters, between punctuation.
+/// Emphasis as HTML, for positions where asterisks are none: beside letters, between punctuation.
 fn with_html_tags(block: &Block) -> Block {
     let mut block = block.clone();
     for node in &mut block.nodes {
@@ -54,8 +54,8 @@ fn with_html_tags(block: &Block) -> Block {
 }
 
 fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> bool {
-    let Escape::Markdown(Markdown { place, references, .. }) = escape else { return false };
-    let (before, newline, after) = place.around();
+    let Escape::Markdown(Markdown { position, references, .. }) = escape else { return false };
+    let (before, newline, after) = position.around();
     let written = render(&with_newline(block, newline), layout, escape, breaks);
     let page = format!("{before}{}{after}\n", written.text.trim_matches(is_space));
     let pieces = read_again(&page, references);
@@ -63,11 +63,11 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     else {
         return false;
     };
-    let same_place = matches!(&found.escape, Escape::Markdown(found) if found.place == *place);
+    let is_same = matches!(&found.escape, Escape::Markdown(found) if found.position == *position);
     let around = page[start.clone()].trim_end() == before.trim_end()
         && page[end.clone()].trim_end() == after;
     let shown = |outline: &str| visible_but(outline, char::is_control).into_owned();
-    same_place && around && shown(&outline(found)) == shown(&written.outline)
+    is_same && around && shown(&outline(found)) == shown(&written.outline)
 }
 
 /// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and
@@ -126,7 +126,7 @@ fn with_newline(block: &Block, newline: &str) -> Block {
 fn outline(block: &Block) -> String {
     let mut alignment = Alignment::default();
     alignment.gap(&block.text);
-    let places = block.nodes.iter().map(|node| node.range.clone()).collect();
+    let spans = block.nodes.iter().map(|node| node.range.clone()).collect();
     let atoms = block.atoms.iter().map(|atom| atom.range.clone()).enumerate().collect();
-    render(block, &Layout { alignment, places, atoms }, &Escape::Plain, &[]).outline
+    render(block, &Layout { alignment, spans, atoms }, &Escape::Plain, &[]).outline
 }

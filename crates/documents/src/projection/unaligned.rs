@@ -8,9 +8,9 @@ use crate::words::{Span, floor, has_words};
 const REACH: usize = 256;
 
 impl Family<'_> {
-    /// A place for an element whose words have no run: a word that it shares with others, the same
-    /// punctuation, white space.
-    pub(super) fn take_rest(&self, child: usize, used: &mut Used) {
+    /// Gives a span to an element whose words have no run: a word that it shares with others, the
+    /// same punctuation, white space.
+    pub(super) fn take_unaligned(&self, child: usize, used: &mut Used) {
         let source = &self.block.nodes[child].range;
         let text = &self.block.text[source.clone()];
         let range = match has_words(text) {
@@ -58,7 +58,7 @@ impl Family<'_> {
         (space > 0).then(|| at..at + floor(rest, space.min(source.len())))
     }
 
-    /// The place in the translation that corresponds to `at` in the source. With `space_after`,
+    /// The offset in the translation that corresponds to `at` in the source. With `space_after`,
     /// white space follows there that the text does not have.
     pub(super) fn position(&self, at: usize, space_after: bool) -> usize {
         let text = &self.block.text;
@@ -68,9 +68,9 @@ impl Family<'_> {
         position.clamp(self.window.start, self.window.end)
     }
 
-    /// The place of a point, or of an element without text. It is not within the part of another
+    /// The offset of a point, or of an element without text. It is not within the part of another
     /// element.
-    pub(super) fn empty_place(&self, child: usize, used: &Used) -> usize {
+    pub(super) fn empty_position(&self, child: usize, used: &Used) -> usize {
         let node = &self.block.nodes[child];
         let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
         let mut at = self.position(node.range.start, space_after);

@@ -89,7 +89,7 @@ impl Alignment {
         within(&self.units, |unit| &unit.range, range)
     }
 
-    /// The place in the translation that corresponds to `at` in `source`. `spaces` says whether
+    /// The offset in the translation that corresponds to `at` in `source`. `spaces` says whether
     /// white space is before and behind it.
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
         let next = self.sentences.partition_point(|(source, _)| source.end < at);
@@ -123,7 +123,7 @@ impl Alignment {
         if before { last().or_else(next) } else { next().or_else(last) }.unwrap_or(target.start)
     }
 
-    /// If a word of the source is cut before piece `behind`, the place of the cut: between its
+    /// If a word of the source is cut before piece `behind`, the offset of the cut: between its
     /// parts if they are parts of one word of the translation, else after the word.
     fn end_of_word(&self, behind: usize, pieces: &Span) -> Option<usize> {
         let last = behind

@@ -1,15 +1,15 @@
-//! The places of markup in a translation.
+//! Projection of markup: the span of each element in a translation, by the alignment of words.
 //!
 //! The children of an element (or of the whole block) share its part of the translation, its
 //! *window*: each gets the longest run of words that are aligned to its words in the source. A run
 //! may contain words that are aligned to nothing, and punctuation, but no words of other elements.
 //! Elements therefore stay within their parents and never cross, whatever the alignment is.
 
-mod rest;
+mod unaligned;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::align::Alignment;
+use crate::alignment::Alignment;
 use crate::block::{Block, Kind, Node};
 use crate::words::{Span, trim, within};
 
@@ -17,12 +17,12 @@ use crate::words::{Span, trim, within};
 /// 512.
 const DEEPEST: usize = 100;
 
-/// For each node of `block`, its bytes in the translation. `atoms` says where the atoms are there.
-pub(crate) fn place(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<Span> {
-    let mut places = vec![0..0; block.nodes.len()];
-    for (atom, place) in atoms {
+/// For each node of `block`, its bytes in the translation. `atoms` has those of the atoms.
+pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<Span> {
+    let mut spans = vec![0..0; block.nodes.len()];
+    for (atom, span) in atoms {
         if let Some(node) = block.atoms[*atom].node {
-            places[node] = place.clone();
+            spans[node] = span.clone();
         }
     }
     let mut depths = vec![0; block.nodes.len()];
@@ -34,18 +34,18 @@ pub(crate) fn place(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)
         window: 0..alignment.target.len(),
         children: &roots,
     };
-    whole.place(&mut places);
+    whole.project(&mut spans);
     for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
-        // A parent comes before its children; its place is known.
-        let (window, source) = (places[index].clone(), block.nodes[index].range.clone());
+        // A parent comes before its children; its span is known.
+        let (window, source) = (spans[index].clone(), block.nodes[index].range.clone());
         let family = Family { block, alignment, source, window, children };
         match depths[index] < DEEPEST {
-            true => family.place(&mut places),
-            false => family.place_unaligned(&mut places),
+            true => family.project(&mut spans),
+            false => family.project_unaligned(&mut spans),
         }
         children.iter().for_each(|&child| depths[child] = depths[index] + 1);
     }
-    places
+    spans
 }
 
 /// Nodes without a parent, and the children of each node.
@@ -70,10 +70,10 @@ struct Family<'a> {
 }
 
 impl Family<'_> {
-    fn place(&self, places: &mut [Span]) {
+    fn project(&self, spans: &mut [Span]) {
         let mut used = Used::default();
         for &child in self.children.iter().filter(|&&child| self.is_atom(child)) {
-            self.take(std::mem::take(&mut places[child]), child, &mut used);
+            self.take(std::mem::take(&mut spans[child]), child, &mut used);
         }
         self.take_sentences(&mut used);
         self.take_runs(&mut used);
@@ -83,46 +83,46 @@ impl Family<'_> {
                 && !self.is_atom(child)
                 && !used.nodes.contains(&child)
             {
-                self.take_rest(child, &mut used);
+                self.take_unaligned(child, &mut used);
             }
         }
         for (&start, &(end, child)) in &used.parts {
-            places[child] = start..end;
+            spans[child] = start..end;
         }
         for &child in self.children {
-            if places[child].is_empty() {
-                let at = self.empty_place(child, &used);
-                places[child] = at..at;
+            if spans[child].is_empty() {
+                let at = self.empty_position(child, &used);
+                spans[child] = at..at;
             }
         }
-        self.keep_unpaired(places);
+        self.keep_unpaired(spans);
     }
 
     /// End tags without a beginning keep their order, and what follows an element without an end is
     /// in it, as in the source.
-    fn keep_unpaired(&self, places: &mut [Span]) {
+    fn keep_unpaired(&self, spans: &mut [Span]) {
         let nodes = &self.block.nodes;
         let is_end = |child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"));
         let ends: Vec<usize> = self.children.iter().copied().filter(is_end).collect();
-        let mut sorted: Vec<usize> = ends.iter().map(|&child| places[child].start).collect();
+        let mut sorted: Vec<usize> = ends.iter().map(|&child| spans[child].start).collect();
         sorted.sort_unstable();
-        ends.iter().zip(sorted).for_each(|(&child, at)| places[child] = at..at);
+        ends.iter().zip(sorted).for_each(|(&child, at)| spans[child] = at..at);
         if let Some((&last, others)) = self.children.split_last()
             && matches!(&nodes[last].kind, Kind::Element { close, .. } if close.is_empty())
         {
-            let start = others.iter().map(|&child| places[child].end).max();
-            places[last] = start.map_or(places[last].start, |end| end.max(places[last].start))
-                ..self.window.end;
+            let start = others.iter().map(|&child| spans[child].end).max();
+            spans[last] =
+                start.map_or(spans[last].start, |end| end.max(spans[last].start))..self.window.end;
         }
     }
 
     /// Very deep markup: the first element gets the window.
-    fn place_unaligned(&self, places: &mut [Span]) {
+    fn project_unaligned(&self, spans: &mut [Span]) {
         let Span { start, end } = self.window;
         let mut at = start;
         for &child in self.children {
             let element = matches!(self.block.nodes[child].kind, Kind::Element { .. });
-            places[child] = if element { at..end } else { at..at };
+            spans[child] = if element { at..end } else { at..at };
             if element {
                 at = end;
             }

@@ -132,7 +132,7 @@ fn overlap(a: &Span, b: &Span) -> usize {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }
 
-/// Without links, words belong to those in the same place of the order. `words` are their first
+/// Without links, words belong to those at the same position of the order. `words` are their first
 /// pieces.
 fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<(usize, usize)>> {
     let count = units.iter().filter(|unit| unit.is_word).count();

@@ -6,7 +6,7 @@ use burnformer_glossary::{
 };
 
 use crate::Translated;
-use crate::align::{Alignment, Pair};
+use crate::alignment::{Alignment, Pair};
 use crate::block::{Atom, AtomText, Block, State};
 use crate::words::{Span, has_letters, moved};
 
@@ -38,9 +38,9 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) -
     messages
 }
 
-/// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often
+/// The spans of the atoms of `block.text[range]` in `translation`, if it has each of them as often
 /// as the source, and no other placeholder; sorted by these.
-pub(crate) fn places(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
+pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
     let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
     if !invented(source, translation, block.escape.signs()).is_empty() {
         return None;
@@ -52,10 +52,10 @@ pub(crate) fn places(block: &Block, range: &Span, translation: &str) -> Option<V
     let atoms: Vec<usize> = atoms.filter(is_verbatim).collect();
     let parts = atoms.iter().map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
     let parts: Vec<Span> = parts.collect();
-    let places = burnformer_glossary::positions(source, &parts, translation)?;
-    let mut places: Vec<_> = atoms.into_iter().zip(places).collect();
-    places.sort_by_key(|(_, place)| place.start);
-    Some(places)
+    let spans = burnformer_glossary::positions(source, &parts, translation)?;
+    let mut spans: Vec<_> = atoms.into_iter().zip(spans).collect();
+    spans.sort_by_key(|(_, span)| span.start);
+    Some(spans)
 }
 
 /// `translated` without the placeholders that `source`, a text of `block`, lacks; `source` if
@@ -91,10 +91,10 @@ pub(crate) fn restore(
     let Translated { text, links } = translated;
     let even = links.is_empty().then(|| even_links(&reduced.text, text));
     let (filled, parts) = (reduced.fill(text, even.as_ref().unwrap_or(links)), block.parts(range));
-    let places = block.atoms_in(range).zip(&parts);
-    let places = places.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
-    let mut atoms: Vec<_> = places.collect();
-    atoms.sort_by_key(|(_, place)| place.start);
+    let spans = block.atoms_in(range).zip(&parts);
+    let spans = spans.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
+    let mut atoms: Vec<_> = spans.collect();
+    atoms.sort_by_key(|(_, span)| span.start);
     let FilledCloze { text, links, .. } = filled;
     AtomText { translated: Translated { text, links }, atoms }
 }
