@@ -39,7 +39,7 @@ pub struct Detection {
 /// addresses and numbers do not count.
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let texts: Vec<String> = texts.into_iter().map(|text| prose(text, Format::Text)).collect();
-    let (found, sure) = Languages::new(codes).told(&texts.join("\n"))?;
+    let (found, sure) = Languages::new(codes).detect(&texts.join("\n"))?;
     (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
 }
 
@@ -127,7 +127,7 @@ impl<'a> Languages<'a> {
 
     /// The most probable language of `text`, and whether the detection is certain. The result is
     /// one of these languages unless the text is certainly in another.
-    pub fn told(&self, text: &str) -> Option<(Detection, bool)> {
+    pub fn detect(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();
         // The language of a short text cannot be found among all languages, but often among a few.
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_is_told_among_those_of_the_models() {
+    fn a_language_is_found_among_those_of_the_models() {
         let codes = ["de", "en", "fr"];
         for (text, code) in [
             ("Der alte Mann wohnt am Meer und fischt jeden Tag.", "de"),
@@ -223,7 +223,7 @@ mod tests {
         ] {
             let words = prose(&text, format);
             assert!(words.starts_with("Der alte") || words.starts_with("Mit"), "{words}");
-            let (found, sure) = Languages::new(&["de", "en"]).told(&words).unwrap();
+            let (found, sure) = Languages::new(&["de", "en"]).detect(&words).unwrap();
             assert!(found.language == "de" && sure, "{text}: {words}: {found:?}");
         }
         for text in [

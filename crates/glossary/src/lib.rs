@@ -28,19 +28,19 @@ mod error;
 mod file;
 mod finder;
 mod glossary;
-mod kept;
 mod memory;
+mod placeables;
 mod words;
 
 pub use entry::Entry;
 pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
-pub use kept::{
+pub use memory::{MemoryMatch, TranslationMemory};
+pub use placeables::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
     may_have_parts, parts, positions,
 };
-pub use memory::{MemoryMatch, TranslationMemory};
 pub use words::{Mark, Span, floor, is_in_word, is_unspaced, mark, past};
 
 /// The largest number of characters of a term.

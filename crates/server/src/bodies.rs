@@ -16,7 +16,7 @@ use crate::api::Shared;
 use crate::api::body::key_of_head;
 use crate::api::error::{ApiError, Result};
 use crate::connections::Connection;
-use crate::sender::{Room, Sender, Share, client};
+use crate::sender::{Budget, Permit, Sender, client};
 
 /// Paths that are answered at once, by the thread of the connections.
 const STATE: [&str; 2] = ["/health", "/ready"];
@@ -39,8 +39,8 @@ const PROGRESS: usize = 1 << 10;
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
 /// Room for the bodies of all requests, each of up to `most` bytes, and for large answers.
-pub(crate) fn room(most: usize) -> Arc<Room> {
-    Room::new(most.saturating_mul(4).max(ALL_BODIES))
+pub(crate) fn budget(most: usize) -> Arc<Budget> {
+    Budget::new(most.saturating_mul(4).max(ALL_BODIES))
 }
 
 /// Answers a request after its body is read; the state of the server is answered without it.
@@ -71,14 +71,14 @@ async fn whole_request(
         }
         known => known.unwrap_or(Sender::Address(address)),
     };
-    let room = service.bodies.share(&sender);
-    let whole = whole(body, limits.body, room, || connection.waits(Some((Instant::now(), true))));
-    let (body, room) = match timeout(limits.time, whole).await {
+    let permit = service.bodies.permit(&sender);
+    let whole = whole(body, limits.body, permit, || connection.waits(Some((Instant::now(), true))));
+    let (body, permit) = match timeout(limits.time, whole).await {
         Ok(Ok(whole)) => whole,
         Ok(Err(error)) => return error.into_response(),
         Err(_) => return ApiError::too_late(limits.time).into_response(),
     };
-    let mut turn = service.requests.share(&sender);
+    let mut turn = service.requests.permit(&sender);
     if parts.uri.path() != METRICS && !turn.grow(1) {
         tracing::warn!("too many requests at the same time: refused one");
         return ApiError::too_many().into_response();
@@ -86,30 +86,30 @@ async fn whole_request(
     connection.waits(None);
     parts.extensions.insert(sender.clone());
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    drop((room, turn));
+    drop((permit, turn));
     connection.waits(Some((Instant::now(), false)));
-    kept(response, service.bodies.share(&sender))
+    kept(response, service.bodies.permit(&sender))
 }
 
-/// `response`, whose bytes have `room` until the client has taken them, since it may be slow.
-fn kept(mut response: Response, mut room: Share) -> Response {
+/// `response`, whose bytes have a `permit` until the client has taken them, since it may be slow.
+fn kept(mut response: Response, mut permit: Permit) -> Response {
     let size = response.body().size_hint().lower() as usize;
     if size <= SMALL_BODY {
         return response;
-    } else if !room.grow(size) {
+    } else if !permit.grow(size) {
         return ApiError::too_many().into_response();
     }
     response.headers_mut().insert(header::CONTENT_LENGTH, size.into());
     response.map(|body| {
         let keep = move |part| {
-            let _ = &room;
+            let _ = &permit;
             part
         };
         Body::from_stream(body.into_data_stream().map(keep))
     })
 }
 
-/// All bytes of `body`, and the `room` that they take beyond the first few. It calls `progress`
+/// All bytes of `body`, and the `permit` that they take beyond the first few. It calls `progress`
 /// while they come.
 ///
 /// # Errors
@@ -117,9 +117,9 @@ fn kept(mut response: Response, mut room: Share) -> Response {
 async fn whole(
     body: Body,
     most: usize,
-    mut room: Share,
+    mut permit: Permit,
     progress: impl Fn(),
-) -> Result<(Vec<u8>, Share)> {
+) -> Result<(Vec<u8>, Permit)> {
     if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
         return Err(ApiError::too_large("body", "the body is too large"));
     }
@@ -129,7 +129,7 @@ async fn whole(
         let broken = |_| ApiError::body("the body cannot be read", "send it whole");
         let chunk = match timeout(LONGEST_STALL, stream.next()).await {
             Ok(Some(chunk)) => chunk.map_err(broken)?,
-            Ok(None) => return Ok((bytes, room)),
+            Ok(None) => return Ok((bytes, permit)),
             Err(_) => Default::default(),
         };
         if bytes.len() + chunk.len() > most {
@@ -141,11 +141,11 @@ async fn whole(
             progress();
             (noted, at) = (bytes.len(), Instant::now());
         }
-        let more = bytes.len().saturating_sub(SMALL_BODY + room.amount);
-        if timeout(LONGEST_STALL, room.wait(more)).await.is_err() {
+        let more = bytes.len().saturating_sub(SMALL_BODY + permit.amount);
+        if timeout(LONGEST_STALL, permit.wait(more)).await.is_err() {
             return Err(ApiError::too_many());
         }
-        if room.amount > 0 && room.is_short() && at.elapsed() > LONGEST_STALL {
+        if permit.amount > 0 && permit.is_short() && at.elapsed() > LONGEST_STALL {
             return Err(ApiError::too_late(LONGEST_STALL));
         }
     }
@@ -184,15 +184,15 @@ mod tests {
         Body::from_stream(stream::unfold(0, part))
     }
 
-    async fn has_come(sender: &str, body: Body, room: &Arc<Room>) -> bool {
+    async fn has_come(sender: &str, body: Body, budget: &Arc<Budget>) -> bool {
         let sender = Sender::Key(sender.into());
-        whole(body, 1 << 20, room.share(&sender), || ()).await.is_ok()
+        whole(body, 1 << 20, budget.permit(&sender), || ()).await.is_ok()
     }
 
     #[tokio::test]
     async fn a_body_keeps_its_room_by_coming_in_proportion_to_it() {
-        let (large, short) = (Room::new(1 << 20), Room::new(180 << 10));
-        let mut others = short.share(&Sender::Key("two".into()));
+        let (large, short) = (Budget::new(1 << 20), Budget::new(180 << 10));
+        let mut others = short.permit(&Sender::Key("two".into()));
         assert!(others.grow(40 << 10));
         let all = tokio::join!(
             has_come("one", slow(100 << 10, 1 << 10), &large),
@@ -204,14 +204,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_answer_has_room_until_it_is_taken() {
-        let room = Room::new(100_000);
-        let share = || room.share(&Sender::Key("one".into()));
+        let budget = Budget::new(100_000);
+        let permit = || budget.permit(&Sender::Key("one".into()));
         let answer = || "a".repeat(40_000).into_response();
-        let first = kept(answer(), share());
+        let first = kept(answer(), permit());
         assert_eq!(first.headers()[header::CONTENT_LENGTH], "40000");
-        assert_eq!(kept(answer(), share()).status(), 503);
-        assert_eq!(kept("small".into_response(), share()).status(), 200);
+        assert_eq!(kept(answer(), permit()).status(), 503);
+        assert_eq!(kept("small".into_response(), permit()).status(), 200);
         drop(first);
-        assert_eq!(kept(answer(), share()).status(), 200);
+        assert_eq!(kept(answer(), permit()).status(), 200);
     }
 }

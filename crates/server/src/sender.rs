@@ -1,4 +1,4 @@
-//! The senders of requests, their keys, and the room that they share.
+//! The senders of requests, their keys, and the budgets that they share.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -60,50 +60,50 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(bare.parse().ok().or_else(with_port)?.to_canonical())
 }
 
-/// Returns whether a sender who holds `held` of a room, of which `free` is left, may take `more`:
-/// not more than it leaves to the others. So one sender has half of a room at most, and each of
+/// Returns whether a sender who holds `held` of a budget, of which `free` is left, may take `more`:
+/// not more than it leaves to the others. So one sender has half of it at most, and each of
 /// several as much as is left for the next.
 pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
     held + more <= free
 }
 
 /// A bounded amount (bytes or requests) that senders share.
-pub(crate) struct Room {
+pub(crate) struct Budget {
     most: usize,
     taken: Mutex<HashMap<Sender, usize>>,
 }
 
-/// A part of a [`Room`], which is free again when it is dropped.
-pub(crate) struct Share {
-    room: Arc<Room>,
+/// A part of a [`Budget`], which is free again when it is dropped.
+pub(crate) struct Permit {
+    budget: Arc<Budget>,
     pub sender: Sender,
     pub amount: usize,
 }
 
-/// The time after which a waiting sender looks for room again.
+/// The time after which a waiting sender tries again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-impl Room {
+impl Budget {
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, taken: Mutex::default() })
     }
 
-    /// An empty share of `sender`, which can grow.
-    pub fn share(self: &Arc<Self>, sender: &Sender) -> Share {
-        Share { room: self.clone(), sender: sender.clone(), amount: 0 }
+    /// An empty permit of `sender`, which can grow.
+    pub fn permit(self: &Arc<Self>, sender: &Sender) -> Permit {
+        Permit { budget: self.clone(), sender: sender.clone(), amount: 0 }
     }
 }
 
-impl Share {
-    /// Returns whether less than half of the room is left.
+impl Permit {
+    /// Returns whether less than half of the budget is left.
     pub fn is_short(&self) -> bool {
-        2 * locked(&self.room.taken).values().sum::<usize>() > self.room.most
+        2 * locked(&self.budget.taken).values().sum::<usize>() > self.budget.most
     }
 
     /// Takes `more` if there is room, and returns whether there was.
     pub fn grow(&mut self, more: usize) -> bool {
-        let mut taken = locked(&self.room.taken);
-        let free = self.room.most - taken.values().sum::<usize>();
+        let mut taken = locked(&self.budget.taken);
+        let free = self.budget.most - taken.values().sum::<usize>();
         let held = taken.get(&self.sender).copied().unwrap_or_default();
         let grows = may_take(held, more, free);
         if grows && more > 0 {
@@ -121,9 +121,9 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = locked(&self.room.taken);
+        let mut taken = locked(&self.budget.taken);
         if let Some(held) = taken.get_mut(&self.sender) {
             *held -= self.amount;
             if *held == 0 {
@@ -166,24 +166,26 @@ mod tests {
         Sender::Address([10, 0, 0, number].into())
     }
 
-    fn take(room: &Arc<Room>, sender: &Sender, amount: usize) -> Option<Share> {
-        let mut share = room.share(sender);
-        share.grow(amount).then_some(share)
+    fn take(budget: &Arc<Budget>, sender: &Sender, amount: usize) -> Option<Permit> {
+        let mut permit = budget.permit(sender);
+        permit.grow(amount).then_some(permit)
     }
 
     #[test]
     fn every_sender_leaves_room_to_the_next() {
-        let room = Room::new(1000);
+        let budget = Budget::new(1000);
         let fill = |number| {
             let sender = sender(number);
-            std::iter::from_fn(|| take(&room, &sender, 1)).collect::<Vec<_>>()
+            std::iter::from_fn(|| take(&budget, &sender, 1)).collect::<Vec<_>>()
         };
         let all: Vec<_> = (0..5).map(fill).collect();
         let sizes: Vec<usize> = all.iter().map(Vec::len).collect();
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
-        assert!(room.taken.lock().unwrap().is_empty(), "what nobody has any more is free");
-        assert!(take(&room, &sender(1), 1000).is_some() && take(&room, &sender(1), 1001).is_none());
+        assert!(budget.taken.lock().unwrap().is_empty(), "what nobody has any more is free");
+        assert!(
+            take(&budget, &sender(1), 1000).is_some() && take(&budget, &sender(1), 1001).is_none()
+        );
     }
 
     /// The client of a connection from `peer` with these headers.

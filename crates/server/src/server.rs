@@ -20,7 +20,7 @@ use crate::cache::Cache;
 use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::sender::{Keys, Room};
+use crate::sender::{Budget, Keys};
 use crate::settings::ServerSettings;
 use crate::store::{FETCHED, MOST_STORED, Store, USED};
 use crate::{bodies, connections};
@@ -51,9 +51,9 @@ impl Server {
             limits,
             files: Store::new(MOST_STORED, FETCHED),
             glossaries: Store::new(MOST_STORED, USED),
-            bodies: bodies::room(limits.body),
-            work: Room::new(ALL_WORK),
-            requests: Room::new(connections::most()),
+            bodies: bodies::budget(limits.body),
+            work: Budget::new(ALL_WORK),
+            requests: Budget::new(connections::most()),
             prefix: prefix(&settings.prefix)?,
             proxies: settings.proxies,
             about: settings.about,

@@ -10,7 +10,7 @@ use lru::LruCache;
 
 use crate::language::LanguagePair;
 use crate::lock::locked;
-use crate::sender::{Room, Sender, Share};
+use crate::sender::{Budget, Permit, Sender};
 
 /// The largest number of bytes of translated files that are kept, and of glossaries.
 pub(crate) const MOST_STORED: usize = 64 << 20;
@@ -54,7 +54,7 @@ pub(crate) enum FileState {
 /// are removed to make room for its newer ones. Values of other senders are removed only after a
 /// while; until then, a value without room is refused.
 pub(crate) struct Store<T> {
-    room: Arc<Room>,
+    budget: Arc<Budget>,
     /// The time for which a value is kept, and the time for which it is not removed for the values
     /// of other senders.
     times: [Duration; 2],
@@ -68,7 +68,7 @@ struct Inner<T> {
 }
 
 struct Entry<T> {
-    room: Share,
+    permit: Permit,
     since: Instant,
     value: T,
 }
@@ -77,7 +77,8 @@ impl<T: Clone> Store<T> {
     /// Room for values of `most` bytes together.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         let (values, random) = (LruCache::unbounded(), RandomState::default());
-        Self { room: Room::new(most), times, inner: Mutex::new(Inner { values, random, count: 0 }) }
+        let inner = Mutex::new(Inner { values, random, count: 0 });
+        Self { budget: Budget::new(most), times, inner }
     }
 
     /// A new identifier, of 32 hexadecimal digits.
@@ -99,12 +100,12 @@ impl<T: Clone> Store<T> {
     pub fn put(&self, sender: &Sender, id: &str, value: T, bytes: usize) -> bool {
         let mut inner = locked(&self.inner);
         inner.values.pop(id);
-        let mut room = self.room.share(sender);
+        let mut permit = self.budget.permit(sender);
         // An estimate for the parts besides the text.
-        while !room.grow(bytes + 512) {
+        while !permit.grow(bytes + 512) {
             let is = |of_sender: bool, longest| {
                 let is_out = |stored: &Entry<T>| {
-                    (of_sender && stored.room.sender == *sender)
+                    (of_sender && stored.permit.sender == *sender)
                         || stored.since.elapsed() >= longest
                 };
                 let mut from_oldest = inner.values.iter().rev();
@@ -114,7 +115,7 @@ impl<T: Clone> Store<T> {
             let Some(out) = is(true, kept).or_else(|| is(false, safe)) else { return false };
             inner.values.pop(&out);
         }
-        inner.values.put(id.into(), Entry { room, since: Instant::now(), value });
+        inner.values.put(id.into(), Entry { permit, since: Instant::now(), value });
         true
     }
 
@@ -128,7 +129,7 @@ impl<T: Clone> Store<T> {
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
         let inner = locked(&self.inner);
-        let of_sender = inner.values.iter().filter(|(_, stored)| stored.room.sender == *sender);
+        let of_sender = inner.values.iter().filter(|(_, stored)| stored.permit.sender == *sender);
         of_sender.map(|(id, stored)| (id.clone(), stored.value.clone())).collect()
     }
 

@@ -15,7 +15,7 @@ use crate::lock::locked;
 use crate::queue::Queue;
 
 /// The parts that translate the sentences of a request: the queue of its model, and its glossaries.
-pub(crate) struct Path<'a> {
+pub(crate) struct Pipeline<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
     pub choice: Choice,
@@ -63,15 +63,15 @@ impl Client {
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<Vec<Translations>> {
         let translated = async {
-            let _room = self.room(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
+            let _permit = self.permit(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
             let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
             for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {
                 let indices = (0..all.len()).filter(|&index| pairs[index] == *pair);
                 let (indices, texts): (Vec<usize>, Vec<String>) =
                     indices.map(|index| (index, all[index].concat())).unzip();
-                let path = self.path(pair, choice, glossaries.clone()).await?;
-                let found = path.translate(texts, format).await?;
+                let pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
+                let found = pipeline.translate(texts, format).await?;
                 indices.into_iter().zip(found).for_each(|(index, found)| all[index] = found);
             }
             Ok(all)
@@ -81,21 +81,21 @@ impl Client {
 
     /// The queue of the model for `pair`, the search settings `choice`, and the glossaries: those
     /// of the request take precedence over that of the model.
-    pub async fn path(
+    pub async fn pipeline(
         &self,
         pair: &LanguagePair,
         choice: Choice,
         of_request: Vec<Arc<Glossary>>,
-    ) -> Result<Path<'_>> {
+    ) -> Result<Pipeline<'_>> {
         let glossaries = of_request.into_iter().chain(self.models.glossary(pair)).collect();
         let (pair, last) = (pair.clone(), Mutex::default());
-        let path = Path { client: self, pair, choice, glossaries, last };
-        path.queue().await?;
-        Ok(path)
+        let pipeline = Pipeline { client: self, pair, choice, glossaries, last };
+        pipeline.queue().await?;
+        Ok(pipeline)
     }
 }
 
-impl Path<'_> {
+impl Pipeline<'_> {
     /// The queue of the model, which is loaded again if it was unloaded for another one.
     ///
     /// # Errors

@@ -54,8 +54,8 @@ impl File<'_> {
         let (source, target) = (child("source")?, child("target"));
         let (source_text, spelling) = content(&text[source.inner.clone()]);
         let target_text = target.map_or(String::new(), |it| content(&text[it.inner.clone()]).0);
-        let behind = child("seg-source").unwrap_or(source);
-        let slot = Slot { group: index, ..self.slot(unit, [source, behind], target, spelling) };
+        let previous = child("seg-source").unwrap_or(source);
+        let slot = Slot { group: index, ..self.slot(unit, [source, previous], target, spelling) };
         let state = target.filter(|_| !self.is_second).unwrap_or(unit).attribute(text, "state");
         let state = match state.unwrap_or_default().as_str() {
             _ if self.is_kept(index) => MessageState::Kept,
@@ -74,15 +74,15 @@ impl File<'_> {
     /// Returns whether element `index` or one around it says that it is not translated.
     fn is_kept(&self, index: usize) -> bool {
         let parents = std::iter::successors(Some(index), |&index| self.all[index].parent);
-        let mut told = parents.filter_map(|it| self.all[it].attribute(self.text, "translate"));
-        told.next().as_deref() == Some("no")
+        let mut values = parents.filter_map(|it| self.all[it].attribute(self.text, "translate"));
+        values.next().as_deref() == Some("no")
     }
 
-    /// The slot of a translation: what is within `target`, or a new element after `behind`.
+    /// The slot of a translation: what is within `target`, or a new element after `previous`.
     fn slot(
         &self,
         unit: &Element,
-        [source, behind]: [&Element; 2],
+        [source, previous]: [&Element; 2],
         target: Option<&Element>,
         spelling: Spelling,
     ) -> Slot {
@@ -94,7 +94,7 @@ impl File<'_> {
                 (target.outer.clone(), "", format!("{tag}>"))
             }
             None => {
-                let (before, at) = (&text[..behind.outer.start], behind.outer.end);
+                let (before, at) = (&text[..previous.outer.start], previous.outer.end);
                 (at..at, &before[before.trim_end().len()..], format!("<{name}>"))
             }
         };

@@ -220,9 +220,9 @@ impl<'a> BeamSearch<'a> {
 
     /// Returns the reason why the extension of this `rank` ends; `None` if it does not end.
     fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
-        let closed = extension.token == self.task.special.eos;
+        let is_eos = extension.token == self.task.special.eos;
         let at_limit = self.task.rule() == BeamRule::Transformers && self.step >= self.task.limit;
-        match (closed, at_limit && rank < self.task.settings.width()) {
+        match (is_eos, at_limit && rank < self.task.settings.width()) {
             (true, _) => Some(FinishReason::EndOfSentence),
             (false, true) => Some(FinishReason::Limit),
             (false, false) => None,

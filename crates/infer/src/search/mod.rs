@@ -9,7 +9,7 @@ mod task;
 mod terms;
 
 pub use request::{Cancel, Request};
-pub(crate) use request::{check, check_lengths, check_pairs, closed, closed_len};
+pub(crate) use request::{check, check_lengths, check_pairs, len_with_eos, with_eos};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;
@@ -149,7 +149,7 @@ impl Searcher<'_> {
     ) -> Result<()> {
         let Self { model, settings, .. } = *self;
         let eos = model.special().eos;
-        let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
+        let sources: Vec<Vec<u32>> = requests.iter().map(|it| it.source_with_eos(eos)).collect();
         let threads = model.parallelism();
         let mut parts = self.batches(indices, &sources);
         if let Some(threads) = threads {

@@ -87,8 +87,8 @@ impl Request {
     }
 
     /// The ids of the source, ending with `</s>`.
-    pub(crate) fn closed(&self, eos: u32) -> Vec<u32> {
-        closed(&self.source, eos)
+    pub(crate) fn source_with_eos(&self, eos: u32) -> Vec<u32> {
+        with_eos(&self.source, eos)
     }
 
     /// Returns whether the source holds no token but `</s>`.
@@ -100,7 +100,7 @@ impl Request {
     /// the tokens that its terms need.
     pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
         let positions = model.max_positions();
-        let limit = settings.limit(closed_len(&self.source, model.special().eos), positions);
+        let limit = settings.limit(len_with_eos(&self.source, model.special().eos), positions);
         match self.terms.tokens() {
             0 => limit,
             needed => {
@@ -137,7 +137,7 @@ pub(crate) fn check(
         settings::check((*id as usize) < vocab, "suppress", id, remedy)?;
     }
     let check = |request: &Request| {
-        check_text(model, "source", &request.closed(model.special().eos))?;
+        check_text(model, "source", &request.source_with_eos(model.special().eos))?;
         check_prefix(model, request, settings)?;
         check_terms(model, request, settings)?;
         check_ids(model, "target", request.shortlist.as_deref().unwrap_or_default())
@@ -155,7 +155,7 @@ fn check_prefix(
     if let Some(&id) = request.prefix.iter().find(|&&id| is_reserved(model, id)) {
         return Err(SentenceError::PrefixToken(id));
     }
-    let source_len = request.closed(model.special().eos).len();
+    let source_len = len_with_eos(&request.source, model.special().eos);
     let limit = settings.limit(source_len, model.max_positions());
     match request.prefix.len() {
         length if length > limit => Err(SentenceError::PrefixTooLong { length, limit }),
@@ -214,13 +214,13 @@ fn check_terms(
 }
 
 /// `ids` ending with `</s>`, which is added if it is missing.
-pub(crate) fn closed(ids: &[u32], eos: u32) -> Vec<u32> {
+pub(crate) fn with_eos(ids: &[u32], eos: u32) -> Vec<u32> {
     let open = ids.last() != Some(&eos);
     ids.iter().copied().chain(open.then_some(eos)).collect()
 }
 
 /// The number of tokens of `ids`, including the `</s>` that may be missing.
-pub(crate) fn closed_len(ids: &[u32], eos: u32) -> usize {
+pub(crate) fn len_with_eos(ids: &[u32], eos: u32) -> usize {
     ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     eos: u32,
     limit: usize,
 ) -> Result<()> {
-    let check = |ids: T| check_length(side, closed_len(ids.as_ref(), eos), limit);
+    let check = |ids: T| check_length(side, len_with_eos(ids.as_ref(), eos), limit);
     (1..).zip(texts).try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
 }
 
@@ -290,11 +290,11 @@ mod tests {
 
     #[test]
     fn an_open_sentence_is_closed_and_a_closed_one_left_alone() {
-        assert_eq!(closed(&[5, 6], 2), [5, 6, 2]);
-        assert_eq!(closed(&[5, 2], 2), [5, 2]);
-        assert_eq!(closed(&[], 2), [2]);
+        assert_eq!(with_eos(&[5, 6], 2), [5, 6, 2]);
+        assert_eq!(with_eos(&[5, 2], 2), [5, 2]);
+        assert_eq!(with_eos(&[], 2), [2]);
         for ids in [&[5, 6][..], &[5, 2], &[]] {
-            assert_eq!(closed_len(ids, 2), closed(ids, 2).len());
+            assert_eq!(len_with_eos(ids, 2), with_eos(ids, 2).len());
         }
     }
 }

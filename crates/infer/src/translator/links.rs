@@ -12,7 +12,7 @@ use super::options::LONGEST_SENTENCE;
 use crate::attention::{Attention, HeadWeights, MOST_LINKED, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
-use crate::search::{check_lengths, check_pairs, closed};
+use crate::search::{check_lengths, check_pairs, with_eos};
 
 impl Translator {
     /// The attention weights of every layer and head while the model predicts `target` as the
@@ -32,7 +32,7 @@ impl Translator {
         let SpecialIds { bos, eos, .. } = self.model.special();
         check_lengths("source", [source], eos, LONGEST_SENTENCE)?;
         check_lengths("target", [target], eos, LONGEST_SENTENCE)?;
-        let (sources, targets) = ([closed(source, eos)], [closed(target, eos)]);
+        let (sources, targets) = ([with_eos(source, eos)], [with_eos(target, eos)]);
         check_pairs(&*self.model, &sources, &targets)?;
         let ([source], [target]) = (sources, targets);
         let weights = self.model.attention(&source, &target).ok_or(InferError::NoAttention)?;

@@ -16,7 +16,7 @@ use crate::doubt::doubts;
 use crate::error::{InferError, Result};
 use crate::hypothesis::Hypothesis;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
-use crate::search::{WordEdges, closed_len};
+use crate::search::{WordEdges, len_with_eos};
 use crate::settings::SearchSettings;
 
 /// A model with its tokenisers. It translates text and scores translations.
@@ -159,7 +159,7 @@ impl Translator {
     /// The length of the longest translation of `source` (ids, with or without their `</s>`) that
     /// `options` and the model allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
-        let source_len = closed_len(source, self.model.special().eos);
+        let source_len = len_with_eos(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));
         options.search.limit(source_len, self.model.max_positions())
     }

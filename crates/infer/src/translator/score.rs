@@ -5,7 +5,7 @@ use super::options::TranslateOptions;
 use crate::batching::Batching;
 use crate::error::{InferError, Result, SentenceError, until_error};
 use crate::model::StepModel;
-use crate::search::{check_lengths, check_pairs, closed};
+use crate::search::{check_lengths, check_pairs, with_eos};
 use crate::settings::LengthPenalty;
 
 impl Translator {
@@ -111,7 +111,7 @@ pub fn force_score(
 ) -> Result<Vec<TargetScore>> {
     batching.validate()?;
     let eos = model.special().eos;
-    let close = |all: &[Vec<u32>]| all.iter().map(|ids| closed(ids, eos)).collect::<Vec<_>>();
+    let close = |all: &[Vec<u32>]| all.iter().map(|ids| with_eos(ids, eos)).collect::<Vec<_>>();
     let (sources, targets) = (close(sources), close(targets));
     check_pairs(model, &sources, &targets)?;
     let lengths = sources.iter().zip(&targets).map(|(s, t)| s.len().max(t.len()));

@@ -115,8 +115,8 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
     let after_sign = SIGNS.iter().map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
     let mut sequences = vec![alone.clone()];
-    sequences.extend(behind(tokenizer, WORD, &after_word));
-    sequences.extend(after_sign.filter_map(|(sign, ids)| behind(tokenizer, sign, &ids)));
+    sequences.extend(without_first(tokenizer, WORD, &after_word));
+    sequences.extend(after_sign.filter_map(|(sign, ids)| without_first(tokenizer, sign, &ids)));
     let mut phrases: Vec<Phrase> = Vec::new();
     for phrase in sequences.into_iter().filter_map(|tokens| phrase(tokenizer, text, tokens)) {
         if !phrases.contains(&phrase) {
@@ -133,7 +133,7 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
 }
 
 /// The rest of `ids` after the tokens of `first`, with which their text begins.
-fn behind(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
+fn without_first(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
     let count = (1..ids.len()).find(|&count| tokenizer.decode(&ids[..count]) == first)?;
     Some(ids[count..].to_vec())
 }

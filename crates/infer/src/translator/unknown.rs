@@ -3,7 +3,7 @@
 use super::load::Translator;
 use crate::attention::{HeadWeights, strongest};
 use crate::hypothesis::Hypothesis;
-use crate::search::{Request, closed};
+use crate::search::{Request, with_eos};
 
 impl Translator {
     /// The texts of the unknown tokens of the source of `request`.
@@ -38,7 +38,7 @@ impl Translator {
 
     fn copies(&self, request: &Request, tokens: &[u32], unk: u32) -> Vec<String> {
         let eos = self.model.special().eos;
-        let (source, target) = (closed(&request.source, eos), closed(tokens, eos));
+        let (source, target) = (with_eos(&request.source, eos), with_eos(tokens, eos));
         let weights = self.model.attention(&source, &target);
         let weights =
             weights.and_then(|weights| weights.cross.last().map(|heads| HeadWeights::mean(heads)));

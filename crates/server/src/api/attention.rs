@@ -68,8 +68,8 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
     client.check_texts("sentence", 1, texts)?;
     let pair = client.pair(&source, &target)?;
     let weights = async {
-        let path = client.path(&pair, Choice::default(), Vec::new()).await?;
-        let engine = path.queue().await?.engine().clone();
+        let pipeline = client.pipeline(&pair, Choice::default(), Vec::new()).await?;
+        let engine = pipeline.queue().await?.engine().clone();
         let look = async |translation: String| {
             let (engine, sentence) = (engine.clone(), sentence.clone());
             let look = move |_: &Cancel| engine.attention(&sentence, &translation);

@@ -19,7 +19,7 @@ use super::form::check_count;
 use super::{Client, Service, Shared};
 use crate::compute::compute;
 use crate::language::LanguagePair;
-use crate::sender::Share;
+use crate::sender::Permit;
 use crate::store::{FileState, StoredFile};
 
 /// The answer to `/translate_file`.
@@ -75,7 +75,7 @@ pub(super) struct Upload {
     name: String,
     file: WholeFile,
     /// Room for what the file unpacks to, among the bodies of requests.
-    room: Option<Share>,
+    permit: Option<Permit>,
 }
 
 /// The file of a form, and its other fields.
@@ -91,7 +91,7 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     let name = part.file_name;
     let broken = |error: BrokenFile| ApiError::bad("file", error.to_string(), "a whole file");
     let file = WholeFile::read(part.bytes.into(), extension(&name)).map_err(broken)?;
-    Ok((Upload { name, file, room: None }, read_form(parts, MOST_FIELDS, true)?))
+    Ok((Upload { name, file, permit: None }, read_form(parts, MOST_FIELDS, true)?))
 }
 
 impl Upload {
@@ -106,11 +106,11 @@ impl Upload {
         target: &str,
     ) -> Result<Vec<LanguagePair>> {
         client.check_texts("file", 1, [&*self.file.text])?;
-        let mut room = client.bodies.share(&client.sender);
-        if !room.grow(self.file.size()) {
+        let mut permit = client.bodies.permit(&client.sender);
+        if !permit.grow(self.file.size()) {
             return Err(ApiError::too_many());
         }
-        self.room = Some(room);
+        self.permit = Some(permit);
         let texts = std::slice::from_ref(&self.file.text);
         Ok(client.sourced(source, target, texts, self.file.format).await?.0)
     }
@@ -167,9 +167,9 @@ fn origin(headers: &HeaderMap) -> String {
 /// The beginning of every path as the client sees it: a proxy that adds one says so in
 /// `X-Forwarded-Prefix`.
 pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a str {
-    let told = headers.get("x-forwarded-prefix").and_then(|value| value.to_str().ok());
-    let told = told.map(|text| text.trim_end_matches('/'));
-    told.filter(|text| text.is_empty() || is_prefix(text)).unwrap_or(&service.prefix)
+    let prefix = headers.get("x-forwarded-prefix").and_then(|value| value.to_str().ok());
+    let prefix = prefix.map(|text| text.trim_end_matches('/'));
+    prefix.filter(|text| text.is_empty() || is_prefix(text)).unwrap_or(&service.prefix)
 }
 
 /// Returns whether `text` is the beginning of a path, and nothing that a URL could misunderstand.

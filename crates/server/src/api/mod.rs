@@ -27,7 +27,7 @@ use crate::cache::Cache;
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::sender::{Keys, Room, Sender, Share};
+use crate::sender::{Budget, Keys, Permit, Sender};
 use crate::settings::Limits;
 use crate::store::{Store, StoredFile, StoredGlossary};
 
@@ -44,11 +44,11 @@ pub(crate) struct Service {
     pub files: Store<StoredFile>,
     pub glossaries: Store<StoredGlossary>,
     /// Room for the bytes of bodies and of large answers.
-    pub bodies: Arc<Room>,
+    pub bodies: Arc<Budget>,
     /// Room for the memory of work on texts.
-    pub work: Arc<Room>,
+    pub work: Arc<Budget>,
     /// Room for requests that were received completely and are not answered.
-    pub requests: Arc<Room>,
+    pub requests: Arc<Budget>,
     /// The beginning of every path as clients see it, unless a proxy tells it.
     pub prefix: String,
     /// The trusted proxies.
@@ -73,7 +73,7 @@ impl Deref for Client {
     }
 }
 
-/// The memory in bytes of all requests whose texts are being worked on, as [`Client::room`]
+/// The memory in bytes of all requests whose texts are being worked on, as [`Client::permit`]
 /// estimates it.
 pub(crate) const ALL_WORK: usize = 192 << 20;
 
@@ -85,17 +85,21 @@ const BYTES_PER_END: usize = 384;
 impl Client {
     /// Waits for room for work on `texts` with `ranks` translations each. Small work needs no room,
     /// so that it never waits for large work.
-    pub async fn room<'a>(&self, texts: impl IntoIterator<Item = &'a str>, ranks: usize) -> Share {
-        let mut room = self.work.share(&self.sender);
+    pub async fn permit<'a>(
+        &self,
+        texts: impl IntoIterator<Item = &'a str>,
+        ranks: usize,
+    ) -> Permit {
+        let mut permit = self.work.permit(&self.sender);
         let bytes = |text: &str| {
             let ends = text.bytes().filter(|byte| b"\n.!?<".contains(byte)).count();
             BYTES_PER_BYTE * text.len() + BYTES_PER_END * (ends + 1)
         };
         let bytes = texts.into_iter().map(bytes).sum::<usize>().saturating_mul(ranks + 1);
         if bytes > ALL_WORK / 1024 {
-            room.wait(bytes.min(ALL_WORK / 4)).await;
+            permit.wait(bytes.min(ALL_WORK / 4)).await;
         }
-        room
+        permit
     }
 }
 

@@ -92,7 +92,7 @@ impl Client {
             let guess = |text: &String| {
                 waits.or_end();
                 let words = prose(text, format);
-                let (found, sure) = known.told(&words).unzip();
+                let (found, sure) = known.detect(&words).unzip();
                 let is_open = sure != Some(true) && !words.is_empty();
                 let ranked = if is_open { known.ranked(&words, MOST_ASKED) } else { Vec::new() };
                 let others = into.iter().filter(|code| is_open && !ranked.contains(&&***code));
@@ -149,8 +149,8 @@ impl Client {
                 let prefix = if is_said { text.clone() } else { String::new() };
                 Work { text, prefix, ..Work::default() }
             };
-            let path = self.path(pair, choice, Vec::new()).await?;
-            let all = path.sentences(indices.iter().map(work).collect()).await?;
+            let pipeline = self.pipeline(pair, choice, Vec::new()).await?;
+            let all = pipeline.sentences(indices.iter().map(work).collect()).await?;
             for ((index, code), found) in indices.into_iter().zip(all) {
                 let stays = if Some(code) == target { STAYS } else { 0.0 };
                 scores[index].extend(found.first().map(|best| (best.score - stays, code)));

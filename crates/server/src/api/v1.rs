@@ -204,9 +204,9 @@ pub(crate) async fn sentences(
     let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
     let scored = async {
         let texts = sentences.iter().flat_map(SentenceRequest::parts);
-        let _room = client.room(texts, choice.n_best).await;
-        let path = client.path(&pair, choice, vec![glossary]).await?;
-        let (glossaries, mut left) = (path.glossaries.clone(), client.limits.characters);
+        let _permit = client.permit(texts, choice.n_best).await;
+        let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
+        let (glossaries, mut left) = (pipeline.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
@@ -216,7 +216,7 @@ pub(crate) async fn sentences(
             waited.map(work).collect::<Result<Vec<Work>, _>>()
         };
         let work = compute(&client.sender, size, work).await??;
-        let all = path.sentences(work.clone()).await?;
+        let all = pipeline.sentences(work.clone()).await?;
         Ok(compute(&client.sender, size, move |_| work.iter().zip(all).map(scored).collect())
             .await?)
     };

@@ -9,9 +9,9 @@ mod model;
 mod peers;
 mod presets;
 pub mod reference;
+mod requirements;
 mod train_config;
 mod training;
-mod validate;
 mod validation;
 
 pub(crate) use data::MIX;

@@ -9,7 +9,7 @@ use super::Learner;
 use super::message::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
-use super::validation::look_after;
+use super::validate::look_after;
 use crate::advice::{Adviser, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::{Result, TrainError};

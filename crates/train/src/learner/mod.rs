@@ -14,7 +14,7 @@ mod pending;
 mod rehearsal;
 mod save;
 mod setup;
-mod validation;
+mod validate;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

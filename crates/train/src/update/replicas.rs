@@ -118,7 +118,7 @@ impl Replicas {
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
             let batches = share_of(device).map(|(index, batch)| (index, batch.clone())).collect();
-            replica.ask(Share { model: model.clone(), batches, objective });
+            replica.ask(Job { model: model.clone(), batches, objective });
         }
         let device = &self.first;
         let over = || GradientSums::over(model, share_of(0), objective, device);
@@ -129,7 +129,7 @@ impl Replicas {
 }
 
 /// The work of one device in an update.
-struct Share {
+struct Job {
     /// The weights, on the first device.
     model: Model,
     /// The batches, each with its number in the update.
@@ -140,7 +140,7 @@ struct Share {
 /// A device with its own thread, which lives as long as the run: on a GPU, each thread has its own
 /// stream with its own memory.
 struct Replica {
-    shares: Sender<Share>,
+    jobs: Sender<Job>,
     sums: Receiver<thread::Result<GradientSums>>,
 }
 
@@ -148,12 +148,12 @@ impl Replica {
     /// Starts replica number `index` (from 1) of a run on `device`. Its sums go to `first`.
     fn start(index: usize, device: &Device, first: &Device) -> Self {
         let (device, first) = (device.clone().autodiff(), first.clone().inner());
-        let (shares, asked) = channel::<Share>();
+        let (jobs, asked) = channel::<Job>();
         let (answers, sums) = channel();
         let serve = move || {
             // Ends with the run, which then asks no more, or no more listens.
-            for share in asked {
-                let sums = catch_unwind(AssertUnwindSafe(|| share.sums(&device, &first)));
+            for job in asked {
+                let sums = catch_unwind(AssertUnwindSafe(|| job.sums(&device, &first)));
                 if answers.send(sums).is_err() {
                     break;
                 }
@@ -162,11 +162,11 @@ impl Replica {
         if let Err(error) = Builder::new().name(format!("device {index}")).spawn(serve) {
             panic!("no thread for device {index}: {error}");
         }
-        Self { shares, sums }
+        Self { jobs, sums }
     }
 
-    fn ask(&self, share: Share) {
-        self.shares.send(share).expect("a device's thread lives as long as the run");
+    fn ask(&self, job: Job) {
+        self.jobs.send(job).expect("a device's thread lives as long as the run");
     }
 
     fn answer(&self) -> GradientSums {
@@ -175,7 +175,7 @@ impl Replica {
     }
 }
 
-impl Share {
+impl Job {
     /// The sums over these batches, computed on `device` and moved to `first`.
     fn sums(self, device: &Device, first: &Device) -> GradientSums {
         // A separate graph even where the weights are shared: Burn's autodiff would join two graphs

@@ -34,7 +34,7 @@ impl AfterTerm {
     ) -> Vec<Hypothesis> {
         let prefix = self.request.prefix.len();
         let tokens = [&self.request.prefix[..], &self.rest].concat();
-        let source = self.request.closed(model.special().eos);
+        let source = self.request.source_with_eos(model.special().eos);
         let scored = model.force(&[&source], &[&tokens]).remove(0);
         let total =
             |log_probs: &[f32]| log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum::<f64>();
@@ -79,7 +79,7 @@ pub(crate) fn after_term(
         return None;
     }
     let fixed = fixed.max(request.prefix.len());
-    let source = request.closed(eos);
+    let source = request.source_with_eos(eos);
     let words = Words::new(model, terms, &source, tokens, fixed);
     let replaced = |&term: &usize| (words.replaced(terms.spans.get(term)), term);
     let (word, term) = missing.iter().map(replaced).min_by_key(|(word, _)| word.start)?;
@@ -124,9 +124,9 @@ impl Words {
         tokens: &[u32],
         first: usize,
     ) -> Self {
-        let closed = [tokens, &[model.special().eos]].concat();
-        let is_short = source.len().max(closed.len()) <= MOST_LINKED;
-        let weights = is_short.then(|| model.cross_attention(source, &closed)).flatten();
+        let target = [tokens, &[model.special().eos]].concat();
+        let is_short = source.len().max(target.len()) <= MOST_LINKED;
+        let weights = is_short.then(|| model.cross_attention(source, &target)).flatten();
         let closing = terms.edges.as_deref().map_or(&[][..], |edges| &edges.closing);
         let is_closing = |id: &&u32| closing.contains(id) && !terms.continues(**id);
         let signs = tokens[first..].iter().rev().take_while(is_closing).count();
@@ -198,7 +198,7 @@ fn likeliest<'a>(
         return phrases.first().copied();
     }
     let eos = model.special().eos;
-    let source = request.closed(eos);
+    let source = request.source_with_eos(eos);
     let target = |phrase: &&Phrase| [prefix, &phrase.tokens, &[eos]].concat();
     let targets: Vec<Vec<u32>> = phrases.iter().map(target).collect();
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();

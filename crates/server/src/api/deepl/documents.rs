@@ -65,7 +65,7 @@ pub(crate) async fn deepl_document(
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let id = client.files.new_id();
     let answer = json!({"document_id": id, "document_key": client.files.secret(&id)});
-    let mut turn = client.requests.share(&client.sender);
+    let mut turn = client.requests.permit(&client.sender);
     if !turn.grow(1) {
         return Err(ApiError::too_many());
     }

@@ -265,14 +265,14 @@ fn word_around(text: &str, range: Span) -> (bool, Span) {
         0 => capitals_before(&text[..range.start]),
         before => before,
     };
-    let behind: String = text[range.end..].chars().take_while(in_word).take(MOST_LETTERS).collect();
-    let is_unit = behind.chars().any(|c| c.is_ascii_digit())
-        || behind.len() <= 2
-            && !text[range.end + behind.len()..].starts_with(is_in_word)
-            && !ENDINGS.contains(&&*behind.to_lowercase());
-    let letters = before > 0 || is_unit && !behind.is_empty();
-    let behind = if is_unit { behind.len() } else { 0 };
-    (letters, range.start - before..range.end + behind)
+    let suffix: String = text[range.end..].chars().take_while(in_word).take(MOST_LETTERS).collect();
+    let is_unit = suffix.chars().any(|c| c.is_ascii_digit())
+        || suffix.len() <= 2
+            && !text[range.end + suffix.len()..].starts_with(is_in_word)
+            && !ENDINGS.contains(&&*suffix.to_lowercase());
+    let letters = before > 0 || is_unit && !suffix.is_empty();
+    let suffix = if is_unit { suffix.len() } else { 0 };
+    (letters, range.start - before..range.end + suffix)
 }
 
 /// Bytes of the capitals and the hyphen at the end of `before`, as in COVID-19.

@@ -223,16 +223,16 @@ impl Writing {
 /// The changes after which a word that multiplies a number in `source`, and stands so in
 /// `translation`, has the name of the language into which it is translated.
 fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<(Span, String)> {
-    let behind = |text: &str, run: &Span| {
+    let scale_after = |text: &str, run: &Span| {
         let (word, powers) = scale_word(&text[run.end..]);
         (!powers.is_empty()).then_some((run.end + word.start..run.end + word.end, powers))
     };
     let known: HashSet<&str> = runs(source, true)
         .into_iter()
-        .filter_map(|(run, _)| behind(source, &run).map(|(word, _)| &source[word]))
+        .filter_map(|(run, _)| scale_after(source, &run).map(|(word, _)| &source[word]))
         .collect();
     let change = |(run, _): (Span, _)| {
-        let (word, powers) = behind(translation, &run)?;
+        let (word, powers) = scale_after(translation, &run)?;
         let new = scale_name(&powers, &translation[run], languages)?;
         let is_copied = known.contains(&translation[word.clone()]);
         (is_copied && translation[word.clone()] != *new).then_some((word, new))

@@ -1,8 +1,8 @@
-//! The parts of a sentence that its translation has to keep: addresses, placeholders, code, and the
-//! values of numbers.
+//! Placeables: the parts of a sentence that its translation has to keep, which are addresses,
+//! placeholders, code, and the values of numbers.
 
+mod cloze;
 mod compare;
-mod gaps;
 mod glue;
 mod invented;
 mod number;
@@ -12,7 +12,7 @@ mod scan;
 mod words;
 mod writing;
 
-pub use gaps::{Cloze, FilledCloze, Link};
+pub use cloze::{Cloze, FilledCloze, Link};
 pub use invented::invented;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
