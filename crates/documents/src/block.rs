@@ -1,5 +1,7 @@
 //! A block: text that belongs together, its markup, its sentences.
 
+use std::collections::BTreeSet;
+
 use burnformer_glossary::PartKind;
 
 use crate::Translated;
@@ -143,13 +145,9 @@ impl Block {
         atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()
     }
 
-    /// The offsets in the text at which markup begins or ends, sorted. Atoms are not markup.
-    pub(crate) fn borders(&self) -> Vec<usize> {
+    /// The offsets in the text at which markup begins or ends. Atoms are not markup.
+    pub(crate) fn borders(&self) -> BTreeSet<usize> {
         let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, Kind::Atom { .. }));
-        let ends = nodes.flat_map(|node| [node.range.start, node.range.end]);
-        let mut all: Vec<usize> = ends.collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        nodes.flat_map(|node| [node.range.start, node.range.end]).collect()
     }
 }

@@ -195,12 +195,11 @@ impl Builder {
         }
         for index in 0..self.nodes.len() {
             // Parents come before their children; their own parents are known already.
-            self.nodes[index].parent = match self.nodes[index].parent {
-                Some(parent) if matches!(self.nodes[parent].kind, Kind::Point { .. }) => {
-                    self.nodes[parent].parent
-                }
-                parent => parent,
-            };
+            if let Some(parent) = self.nodes[index].parent
+                && matches!(self.nodes[parent].kind, Kind::Point { .. })
+            {
+                self.nodes[index].parent = self.nodes[parent].parent;
+            }
         }
         let Self { text, nodes, atoms, .. } = self;
         let (segments, lines) = (Vec::new(), Lines::default());

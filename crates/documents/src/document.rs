@@ -128,7 +128,7 @@ impl Document {
 
     /// The blocks that are not those of its messages.
     fn text_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        let blocks = self.pieces.iter_mut().flat_map(|piece| match piece {
+        let blocks = self.pieces.iter_mut().filter_map(|piece| match piece {
             Piece::Block(block) => Some(&mut **block),
             Piece::Verbatim(_) => None,
         });
@@ -136,7 +136,10 @@ impl Document {
     }
 
     fn text_blocks(&self) -> impl Iterator<Item = &Block> {
-        let blocks = self.pieces.iter().filter_map(Piece::block);
+        let blocks = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Block(block) => Some(&**block),
+            Piece::Verbatim(_) => None,
+        });
         self.attributes.iter().map(|(_, block)| block).chain(blocks)
     }
 

@@ -1,5 +1,8 @@
-//! The parts of a text that must not be translated: addresses, placeholders, code, numbers.
-//! Sentences without them, and their return into the translation.
+//! Placeables, the parts of a text that must not be translated: addresses, placeholders, code,
+//! numbers. They are found as the atoms of a block, taken out of sentences, and put back into their
+//! translations.
+
+use std::collections::BTreeSet;
 
 use burnformer_glossary::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, changed, invented, parts,
@@ -12,7 +15,11 @@ use crate::words::{Span, has_letters, moved};
 
 /// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Parts that
 /// a border of markup cuts are left out; returns the messages of ICU among them.
-pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) -> Vec<Span> {
+pub(crate) fn find_atoms(
+    text: &str,
+    borders: &BTreeSet<usize>,
+    atoms: &mut Vec<Atom>,
+) -> Vec<Span> {
     let (known, mut messages) = (atoms.len(), Vec::new());
     for Part { mut range, kind } in parts(text) {
         let known = |range: &Span| {
@@ -26,8 +33,7 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) -
             range.start = end;
         }
         let taken = known(&range).is_some();
-        let border = borders.partition_point(|&border| border <= range.start);
-        let cut = borders.get(border).is_some_and(|&border| border < range.end);
+        let cut = borders.range(range.clone()).any(|&border| border > range.start);
         if cut && !arms(&text[range.clone()]).is_empty() {
             messages.push(range);
         } else if !taken && !cut {
@@ -122,6 +128,13 @@ pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Wri
 fn even_links(source: &str, target: &str) -> Vec<Link> {
     let mut alignment = Alignment::default();
     let (range, whole) = (0..source.len(), (&[][..], &[][..]));
-    alignment.sentence(&Pair { source, range, target, links: &[], whole, borders: &[] });
+    alignment.sentence(&Pair {
+        source,
+        range,
+        target,
+        links: &[],
+        whole,
+        borders: &BTreeSet::new(),
+    });
     alignment.links()
 }

@@ -4,7 +4,7 @@ use crate::alignment::Alignment;
 use crate::block::{Atom, Block, Kind};
 use crate::escape::Escape;
 use crate::projection::children;
-use crate::words::{Mark, Span, is_unspaced, mark};
+use crate::words::{Mark, Span, is_unspaced, is_within, mark};
 
 /// The positions of a block's markup and atoms in its translation.
 pub(crate) struct Layout {
@@ -77,18 +77,15 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
 /// translation.
 pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<usize> {
     let target = &alignment.target;
-    let is_free = |at: &usize| {
-        let next = atoms.partition_point(|(_, atom)| atom.end <= *at);
-        atoms.get(next).is_none_or(|(_, atom)| *at <= atom.start)
-    };
     if block.lines.breaks.is_empty() || *target == block.text {
         return block.lines.breaks.clone();
     }
+    let atoms: Vec<Span> = atoms.iter().map(|(_, span)| span.clone()).collect();
     let spaces = target.match_indices(' ').map(|(at, _)| at);
     let between = alignment.units.iter().filter(|unit| unit.is_word).map(|unit| unit.range.start);
     let between = between.filter(|&at| target[..at].ends_with(is_unspaced));
     let mut candidates: Vec<usize> =
-        spaces.chain(between).filter(|at| *at > 0 && is_free(at)).collect();
+        spaces.chain(between).filter(|&at| at > 0 && !is_within(&atoms, at)).collect();
     candidates.sort_unstable();
     let ideals = block.lines.breaks.iter().map(|at| at * target.len() / block.text.len().max(1));
     nearest(&candidates, ideals)

@@ -33,13 +33,12 @@ pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
 }
 
 /// Returns whether markup begins or ends between the first and the last word of `range`.
-fn divides_words(block: &Block, range: &Span, borders: &[usize]) -> bool {
+fn divides_words(block: &Block, range: &Span, borders: &BTreeSet<usize>) -> bool {
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
     let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
     let (Some(first), Some(last)) = (first, last) else { return false };
-    let next = borders.partition_point(|&border| border <= first);
-    borders.get(next).is_some_and(|&border| border <= last)
+    borders.range(first..=last).any(|&border| border > first)
 }
 
 /// Takes the translations of the pending sentences of `block` from `next`.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use burnformer_glossary::blank;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
@@ -126,10 +126,8 @@ fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let half = slice.len() / 2;
     let outside = |at: usize| range.start < at && at < range.end && !is_within(atoms, at);
     let nearest = |pattern: &Regex, reach: usize| {
-        let ends = pattern.captures_iter(slice).filter_map(|found| {
-            let group = found.get(1).or_else(|| found.get(0))?;
-            Some(group.end())
-        });
+        let end = |found: Captures<'_>| Some(found.get(1).or(found.get(0))?.end());
+        let ends = pattern.captures_iter(slice).filter_map(end);
         let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
         near.min_by_key(|end| end.abs_diff(half)).map(|end| range.start + end)
     };

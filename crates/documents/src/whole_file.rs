@@ -55,12 +55,10 @@ impl WholeFile {
 
     /// The bytes of the file with `translated`, the translation of its text, in its encoding.
     pub fn write(&self, translated: String) -> Vec<u8> {
-        match &self.office {
-            Some(office) => office.write(&translated),
-            None => match self.charset {
-                Some(charset) => charset.encode(translated),
-                None => translated.into_bytes(),
-            },
+        match (&self.office, self.charset) {
+            (Some(office), _) => office.write(&translated),
+            (None, Some(charset)) => charset.encode(translated),
+            (None, None) => translated.into_bytes(),
         }
     }
 

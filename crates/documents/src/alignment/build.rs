@@ -36,11 +36,7 @@ impl Alignment {
                 continue;
             }
             let mut start = token.range.start;
-            let inside = pair.borders.partition_point(|&border| border <= start);
-            for &border in &pair.borders[inside..] {
-                if border >= token.range.end {
-                    break;
-                }
+            for &border in pair.borders.range(start + 1..token.range.end) {
                 self.pieces.push(WordPart { range: start..border, word: number, units: None });
                 start = border;
             }

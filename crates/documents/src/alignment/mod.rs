@@ -3,6 +3,8 @@
 
 mod build;
 
+use std::collections::BTreeSet;
+
 use burnformer_glossary::past;
 
 use crate::Link;
@@ -50,8 +52,8 @@ pub(crate) struct Pair<'a> {
     pub(crate) links: &'a [Link],
     /// Parts of `source` and of `target` that are one word each.
     pub(crate) whole: (&'a [Span], &'a [Span]),
-    /// The offsets at which markup cuts words of `source`; sorted.
-    pub(crate) borders: &'a [usize],
+    /// The offsets at which markup cuts words of `source`.
+    pub(crate) borders: &'a BTreeSet<usize>,
 }
 
 impl Alignment {
@@ -106,9 +108,9 @@ impl Alignment {
             return target.end;
         }
         let pieces = self.pieces_in(range);
-        let behind =
+        let next_piece =
             pieces.start + self.pieces[pieces.clone()].partition_point(|p| p.range.end <= at);
-        if let Some(end) = self.end_of_word(behind, &pieces) {
+        if let Some(end) = self.end_of_word(next_piece, &pieces) {
             return end;
         }
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -118,22 +120,21 @@ impl Alignment {
         let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
         let sentence = &self.sentences[next];
-        let last = || self.after_piece(source, at, pieces.start..behind, sentence);
-        let next = || self.before_piece(source, at, behind..pieces.end, target);
+        let last = || self.after_piece(source, at, pieces.start..next_piece, sentence);
+        let next = || self.before_piece(source, at, next_piece..pieces.end, target);
         if before { last().or_else(next) } else { next().or_else(last) }.unwrap_or(target.start)
     }
 
-    /// If a word of the source is cut before piece `behind`, the offset of the cut: between its
+    /// If a word of the source is cut before `piece`, the offset of the cut: between its
     /// parts if they are parts of one word of the translation, else after the word.
-    fn end_of_word(&self, behind: usize, pieces: &Span) -> Option<usize> {
-        let last = behind
-            .checked_sub(1)
-            .filter(|last| pieces.contains(last) && pieces.contains(&behind))?;
-        if self.pieces[last].word != self.pieces[behind].word {
+    fn end_of_word(&self, piece: usize, pieces: &Span) -> Option<usize> {
+        let last =
+            piece.checked_sub(1).filter(|last| pieces.contains(last) && pieces.contains(&piece))?;
+        if self.pieces[last].word != self.pieces[piece].word {
             return None;
         }
         let unit = |piece: usize| Some(self.pieces[piece].units?.1);
-        let unit = unit(last).or_else(|| self.word_of(behind).filter_map(unit).next_back())?;
+        let unit = unit(last).or_else(|| self.word_of(piece).filter_map(unit).next_back())?;
         Some(self.units[unit].range.end)
     }
 
@@ -163,8 +164,8 @@ impl Alignment {
             None if pieces.is_empty() => (source.start, target.start),
             None => return None,
         };
-        let behind = aligned.map_or(pieces.start, |(piece, _)| piece + 1);
-        let word = self.pieces.get(behind).map_or(usize::MAX, |piece| piece.range.start);
+        let next = aligned.map_or(pieces.start, |(piece, _)| piece + 1);
+        let word = self.pieces.get(next).map_or(usize::MAX, |piece| piece.range.start);
         let marks = text.get(start..at.min(word)).unwrap_or_default();
         Some(end + past(self.target[end..target.end].chars(), marks.chars()))
     }
@@ -201,7 +202,7 @@ mod tests {
 
     fn aligned(source: &str, target: &str, links: &[Link], borders: &[usize]) -> Alignment {
         let mut alignment = Alignment::default();
-        let range = 0..source.len();
+        let (range, borders) = (0..source.len(), &borders.iter().copied().collect());
         alignment.sentence(&Pair { source, range, target, links, whole: (&[], &[]), borders });
         alignment
     }

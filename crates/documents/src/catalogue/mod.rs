@@ -59,15 +59,13 @@ impl Catalogue {
         let other = found.iter().zip(languages).find_map(|(found, asked)| {
             Some((found.as_ref()?, asked?)).filter(|(found, asked)| !is_same(found, asked))
         });
-        match other {
-            None => Ok(Self { messages, languages: found }),
-            Some((found, asked)) => {
-                let fault = format!(
-                    "the catalogue is in {found:?} and not in {asked:?}; name one of these languages, in this direction"
-                );
-                Err(BrokenCatalogue { line: 1, fault })
-            }
+        if let Some((found, asked)) = other {
+            let fault = format!(
+                "the catalogue is in {found:?} and not in {asked:?}; name one of these languages, in this direction"
+            );
+            return Err(BrokenCatalogue { line: 1, fault });
         }
+        Ok(Self { messages, languages: found })
     }
 }
 

@@ -69,8 +69,6 @@ fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
             }
         }
     }
-    pieces.block = Some((start, builder));
-    let lines = Lines { breaks, newline: newline.into() };
-    let finish = |builder: Builder| Block { lines, ..builder.finish(Escape::Plain) };
-    pieces.finish_block(start + text.len(), finish);
+    let (lines, source) = (Lines { breaks, newline: newline.into() }, start..start + text.len());
+    pieces.add(Block { source, lines, ..builder.finish(Escape::Plain) });
 }

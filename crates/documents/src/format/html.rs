@@ -82,12 +82,8 @@ pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
 
 /// Returns whether the tag `raw` divides text into blocks.
 pub(super) fn divides(raw: &str) -> bool {
-    match lex(raw).tokens.as_slice() {
-        [Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }] => {
-            role(name) == Role::Block
-        }
-        _ => false,
-    }
+    let tokens = lex(raw).tokens;
+    tokens.len() == 1 && tokens[0].role() == Some(Role::Block)
 }
 
 struct Parser<'a> {
@@ -196,26 +192,24 @@ impl Parser<'_> {
         let last = self.lexed.tokens.len() - 1;
         match (self.lexed.partner[index], role) {
             (Some(end), _) => Some(end),
-            (None, Role::Hidden | Role::Preformatted) => Some(last),
             (None, Role::Block) if self.lexed.closes_itself(index) => {
                 Some(self.lexed.next_block(index) - 1)
             }
-            (None, Role::Block) => Some(last),
+            (None, Role::Block | Role::Hidden | Role::Preformatted) => Some(last),
             (None, _) => None,
         }
     }
 
     /// The element of tokens `index..=end` stays unchanged.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
-        let closed = self.lexed.partner[index].is_some();
-        let inline = closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
+        let is_closed = self.lexed.partner[index].is_some();
+        let inline = is_closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
+        let start = self.lexed.tokens[index].range.start;
         if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
-            let start = self.lexed.tokens[index].range.start;
             self.finish_block(start);
             self.regions.push((end, false));
             return index + 1;
         }
-        let start = self.lexed.tokens[index].range.start;
         let raw = &self.text[start..self.lexed.tokens[end].range.end];
         let content = match role {
             Role::Hidden => String::new(),
@@ -262,16 +256,15 @@ impl Parser<'_> {
 fn content(text: &str, tokens: &[Token]) -> String {
     let mut all = String::new();
     for Token { range, kind } in tokens {
-        // The code of a tag in XLIFF or TMX is not part of a sentence.
-        if matches!(kind, TokenKind::Start { name, .. } if ["bpt", "ept", "it", "ut"].contains(&&**name))
-        {
-            return String::new();
-        }
-        if matches!(kind, TokenKind::Text) {
-            all.push_str(&lexer::decode(&text[range.clone()]));
-        }
-        if matches!(kind, TokenKind::Start { name, .. } if name == "br") {
-            all.push(' ');
+        match kind {
+            TokenKind::Text => all.push_str(&lexer::decode(&text[range.clone()])),
+            TokenKind::Start { name, .. } => match name.as_str() {
+                // The code of a tag in XLIFF or TMX is not part of a sentence.
+                "bpt" | "ept" | "it" | "ut" => return String::new(),
+                "br" => all.push(' '),
+                _ => {}
+            },
+            _ => {}
         }
         if all.len() > LONGEST_CODE {
             return String::new();

@@ -186,18 +186,15 @@ pub struct UnknownFormat(String);
 /// `source` is the block in the document.
 pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
+    let text = || render(block, layout, &block.escape, &breaks).text;
+    let newline = &block.lines.newline;
     match &block.escape {
         Escape::Markdown(rules) => {
             markdown::finish(block, layout, rules, &breaks).unwrap_or_else(|| source.into())
         }
-        Escape::Attribute(None) => {
-            format!("\"{}\"", render(block, layout, &block.escape, &breaks).text)
-        }
-        escape @ Escape::Html(_) if !block.lines.newline.is_empty() => {
-            let written = render(block, layout, escape, &breaks).text;
-            markdown::html_lines(&written, source, &block.lines.newline)
-        }
-        escape => render(block, layout, escape, &breaks).text,
+        Escape::Html(_) if !newline.is_empty() => markdown::html_lines(&text(), source, newline),
+        Escape::Attribute(None) => format!("\"{}\"", text()),
+        _ => text(),
     }
 }
 

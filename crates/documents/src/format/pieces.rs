@@ -12,16 +12,6 @@ pub(crate) enum Piece {
     Block(Box<Block>),
 }
 
-impl Piece {
-    /// The block that it is, if it is one.
-    pub(crate) fn block(&self) -> Option<&Block> {
-        match self {
-            Self::Verbatim(_) => None,
-            Self::Block(block) => Some(block),
-        }
-    }
-}
-
 /// The pieces of a document that was read so far.
 #[derive(Default)]
 pub(super) struct Pieces {
@@ -40,10 +30,15 @@ impl Pieces {
         &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
     }
 
-    /// Ends the block at `end`. A block without letters stays unchanged.
+    /// Ends the block that is being read at `end`.
     pub(super) fn finish_block(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
         let Some((start, builder)) = self.block.take() else { return };
-        let block = Block { source: start..end, ..finish(builder) };
+        self.add(Block { source: start..end, ..finish(builder) });
+    }
+
+    /// Adds a `block` that is behind all others. One without letters stays unchanged.
+    pub(super) fn add(&mut self, block: Block) {
+        let Span { start, end } = block.source;
         if self.has_all_blocks || has_letters(&block.text) {
             self.all.push(Piece::Verbatim(self.written..start));
             self.all.push(Piece::Block(Box::new(block)));

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Piece;
+use super::pieces::{Piece, Pieces};
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{Span, has_letters, regex};
+use crate::words::{Span, regex};
 
 static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         let number = text[lines[line].clone()].trim().bytes().all(|c| c.is_ascii_digit());
         !(is_blank(line) || is_time(line) || number && is_time(line + 1))
     };
-    let mut pieces = Vec::new();
+    let mut pieces = Pieces::default();
     let (mut line, mut in_cue) = (0, false);
     while line < lines.len() {
         in_cue = is_time(line) || in_cue && !(webvtt && is_blank(line));
@@ -50,16 +50,15 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         }
         if first < line {
             subtitle(text, &lines[first..line], &mut pieces);
-            continue;
+        } else {
+            line += 1;
         }
-        pieces.push(Piece::Verbatim(lines[line].clone()));
-        line += 1;
     }
-    pieces
+    pieces.finish(text.len())
 }
 
 /// The lines of one subtitle. The words of each speaker of a dialogue are a block.
-fn subtitle(text: &str, lines: &[Span], pieces: &mut Vec<Piece>) {
+fn subtitle(text: &str, lines: &[Span], pieces: &mut Pieces) {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
@@ -74,13 +73,7 @@ fn subtitle(text: &str, lines: &[Span], pieces: &mut Vec<Piece>) {
     {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
-        if has_letters(&TAG.replace_all(&text[first..end], "")) {
-            let block = Block { source: first..end, ..block(text, lines) };
-            pieces.push(Piece::Block(Box::new(block)));
-            pieces.push(Piece::Verbatim(end..last));
-        } else {
-            pieces.push(Piece::Verbatim(first..last));
-        }
+        pieces.add(Block { source: first..end, ..block(text, lines) });
     }
 }
 

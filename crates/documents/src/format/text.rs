@@ -5,37 +5,35 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Piece;
+use super::pieces::{Piece, Pieces};
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::message::{body, messages};
-use crate::words::{Span, has_letters, is_within, overlaps, regex};
+use crate::words::{Span, is_within, overlaps, regex};
 
 /// Indentation and marks of lists and quotations.
 static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let (mut pieces, mut start, all) = (Vec::new(), 0, messages(text));
+    let (mut pieces, mut start, all) = (Pieces::default(), 0, messages(text));
     let mut messages = all.iter().peekable();
     while start < text.len() {
         let mut end = line_end(text, start);
         while let Some(message) = messages.next_if(|message| message.start < end) {
             end = end.max(line_end(text, message.end - 1));
         }
-        let line = &text[start..end];
-        let words = start + PREFIX.find(line).map_or(0, |prefix| prefix.end());
-        pieces.push(Piece::Verbatim(start..words));
+        let words = start + PREFIX.find(&text[start..end]).map_or(0, |prefix| prefix.end());
         let mut at = words;
         let tabs = text[words..end].match_indices('\t').map(|(tab, _)| words + tab + 1);
         for next in tabs.chain([end]).filter(|&next| !is_within(&all, next)) {
-            pieces.push(paragraph(text, at..next, &all));
+            pieces.add(paragraph(text, at..next, &all));
             at = next;
         }
         start = end;
     }
-    pieces
+    pieces.finish(text.len())
 }
 
 /// The end of the line in which the byte `at` is.
@@ -43,14 +41,11 @@ fn line_end(text: &str, at: usize) -> usize {
     text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length + 1)
 }
 
-fn paragraph(text: &str, range: Span, all: &[Span]) -> Piece {
+fn paragraph(text: &str, range: Span, all: &[Span]) -> Block {
     let slice = &text[range.clone()];
-    if !has_letters(slice) {
-        return Piece::Verbatim(range);
-    }
     let mut builder = Builder::new(Space::Keep);
     builder.text(slice);
     let block =
         if overlaps(all, &range) { body(slice, None) } else { builder.finish(Escape::Plain) };
-    Piece::Block(Box::new(Block { source: range, ..block }))
+    Block { source: range, ..block }
 }

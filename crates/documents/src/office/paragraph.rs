@@ -1,9 +1,12 @@
 //! Paragraphs of XML as HTML, and back.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::kind::{OfficeKind, breaks, is_kept, is_void};
-use crate::words::Span;
+use crate::words::{Span, regex};
 use crate::xml::{Element, elements};
 
 /// A paragraph with words.
@@ -30,6 +33,9 @@ struct Mark {
     /// If true, text is written within `open` and `close`, and nothing else is.
     is_run: bool,
 }
+
+/// A tag of a translated paragraph, or the text up to the next.
+static PIECE: LazyLock<Regex> = LazyLock::new(|| regex("<[^>]*>?|[^<]+"));
 
 /// A piece of a paragraph: text as its XML writes it, or the number of a mark.
 enum Item {
@@ -278,25 +284,19 @@ impl Writer<'_> {
     }
 
     fn paragraph(&self, Paragraph { marks, base, .. }: &Paragraph, html: &str, out: &mut String) {
-        let (mut open, mut rest) = (Vec::<usize>::new(), html);
+        let mut open = Vec::<usize>::new();
         let text = |text: &str, open: &[usize], out: &mut String| {
             let run = open.iter().rev().copied().find(|&mark| marks[mark].is_run).or(*base);
             let [before, after] = run.map_or(["", ""], |run| [&marks[run].open, &marks[run].close]);
             out.extend([before, text, after]);
         };
-        while !rest.is_empty() {
-            let end = match rest.find('<') {
-                Some(0) => rest.find('>').map_or(rest.len(), |at| at + 1),
-                end => end.unwrap_or(rest.len()),
-            };
-            let (piece, behind) = rest.split_at(end);
-            rest = behind;
+        for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
             let number = piece.split_once(" id=").map(|(_, number)| number.trim_end_matches('>'));
             let mark = number.and_then(|number| number.parse().ok()).unwrap_or_default();
             match piece {
                 "</i>" => {
-                    let closed = open.pop().map(|mark| &marks[mark]).filter(|mark| !mark.is_run);
-                    out.extend(closed.map(|mark| mark.close.as_str()));
+                    let mark = open.pop().map(|mark| &marks[mark]).filter(|mark| !mark.is_run);
+                    out.extend(mark.map(|mark| mark.close.as_str()));
                 }
                 "<br>" => text("\n", &open, out),
                 _ if piece.starts_with("<i ") => {

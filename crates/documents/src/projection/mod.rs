@@ -9,7 +9,7 @@ mod unaligned;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alignment::Alignment;
+use crate::alignment::{Alignment, Unit};
 use crate::block::{Block, Kind, Node};
 use crate::words::{Span, trim, within};
 
@@ -27,14 +27,8 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
     }
     let mut depths = vec![0; block.nodes.len()];
     let (roots, children) = children(&block.nodes);
-    let whole = Family {
-        block,
-        alignment,
-        source: 0..block.text.len(),
-        window: 0..alignment.target.len(),
-        children: &roots,
-    };
-    whole.project(&mut spans);
+    let (window, source) = (0..alignment.target.len(), 0..block.text.len());
+    Family { block, alignment, source, window, children: &roots }.project(&mut spans);
     for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
         // A parent comes before its children; its span is known.
         let (window, source) = (spans[index].clone(), block.nodes[index].range.clone());
@@ -69,7 +63,7 @@ struct Family<'a> {
     children: &'a [usize],
 }
 
-impl Family<'_> {
+impl<'a> Family<'a> {
     fn project(&self, spans: &mut [Span]) {
         let mut used = Used::default();
         for &child in self.children.iter().filter(|&&child| self.is_atom(child)) {
@@ -79,10 +73,7 @@ impl Family<'_> {
         self.take_runs(&mut used);
         let mut used = self.with_marks(&used);
         for &child in self.children {
-            if self.is_element_with_text(child)
-                && !self.is_atom(child)
-                && !used.nodes.contains(&child)
-            {
+            if self.has_text(child) && !self.is_atom(child) && !used.nodes.contains(&child) {
                 self.take_unaligned(child, &mut used);
             }
         }
@@ -133,7 +124,7 @@ impl Family<'_> {
         matches!(self.block.nodes[child].kind, Kind::Atom { .. })
     }
 
-    fn is_element_with_text(&self, child: usize) -> bool {
+    fn has_text(&self, child: usize) -> bool {
         !self.block.nodes[child].range.is_empty()
     }
 
@@ -160,43 +151,28 @@ impl Family<'_> {
         }
     }
 
-    /// The longest run of each other element.
+    /// The longest run of each other element: units that are aligned to its words and to no others.
     fn take_runs(&self, used: &mut Used) {
-        let elements: Vec<usize> = self
-            .children
-            .iter()
-            .copied()
-            .filter(|&child| self.is_element_with_text(child))
-            .collect();
-        let mut best: BTreeMap<usize, Run> = BTreeMap::new();
-        let mut keep = |run: Run| match best.get_mut(&run.child) {
-            Some(known) if known.bytes >= run.bytes => {}
-            Some(known) => *known = run,
-            None => _ = best.insert(run.child, run),
-        };
+        let elements = self.children.iter().copied().filter(|&child| self.has_text(child));
+        let elements: Vec<usize> = elements.collect();
         let only = self.only_child_with_words(&elements);
-        let mut current: Option<Run> = None;
-        for index in self.alignment.units_in(&self.window) {
-            let unit = &self.alignment.units[index];
-            if !unit.is_word || unit.piece.is_none() && only.is_none() {
-                continue;
+        let units = &self.alignment.units[self.alignment.units_in(&self.window)];
+        let counts = |unit: &&Unit| unit.is_word && (unit.piece.is_some() || only.is_some());
+        let owned = |unit: &'a Unit| (only.or_else(|| self.owner(&elements, unit.piece?)), unit);
+        let units: Vec<(Option<usize>, &Unit)> = units.iter().filter(counts).map(owned).collect();
+        // By child, the bytes of its words and its range.
+        let mut longest: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
+        for run in units.chunk_by(|(owner, _), (next, _)| owner == next) {
+            let ((Some(child), first), (_, last)) = (run[0], run[run.len() - 1]) else { continue };
+            let bytes = run.iter().map(|(_, unit)| unit.range.len()).sum();
+            let known = longest.entry(child).or_default();
+            if known.0 < bytes {
+                *known = (bytes, first.range.start..last.range.end);
             }
-            let owner = only.or_else(|| self.owner(&elements, unit.piece?));
-            if let Some(run) = current.as_mut().filter(|run| Some(run.child) == owner) {
-                run.units.end = index + 1;
-                run.bytes += unit.range.len();
-                continue;
-            }
-            current.take().into_iter().for_each(&mut keep);
-            let bytes = unit.range.len();
-            current = owner.map(|child| Run { child, units: index..index + 1, bytes });
         }
-        current.into_iter().for_each(&mut keep);
-        for run in best.into_values() {
-            if !used.nodes.contains(&run.child) && !self.is_atom(run.child) {
-                let units = &self.alignment.units[run.units];
-                let range = units[0].range.start..units[units.len() - 1].range.end;
-                self.take(range, run.child, used);
+        for (child, (_, range)) in longest {
+            if !used.nodes.contains(&child) && !self.is_atom(child) {
+                self.take(range, child, used);
             }
         }
     }
@@ -264,13 +240,6 @@ impl Family<'_> {
         }
         run
     }
-}
-
-/// Consecutive units of one child.
-struct Run {
-    child: usize,
-    units: Span,
-    bytes: usize,
 }
 
 /// Parts of the window that markup has already.

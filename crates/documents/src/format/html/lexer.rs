@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter;
 use std::sync::LazyLock;
 
 use burnformer_glossary::changed;
@@ -22,6 +23,16 @@ const LETTERS: &[u8; 10] = b"cefgjkvwxz";
 pub(super) struct Token {
     pub(super) range: Span,
     pub(super) kind: TokenKind,
+}
+
+impl Token {
+    /// The role of the element of a tag.
+    pub(super) fn role(&self) -> Option<Role> {
+        match &self.kind {
+            TokenKind::Start { name, .. } | TokenKind::End { name } => Some(role(name)),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -189,24 +200,16 @@ fn is_foreign(name: &str) -> bool {
 
 impl LexedText {
     fn new(tokens: Vec<Token>, templates: Vec<Span>, masked: String) -> Self {
-        let is_block = |token: &Token| match &token.kind {
-            TokenKind::Start { name, .. } | TokenKind::End { name } => {
-                matches!(role(name), Role::Block | Role::Preformatted)
-            }
-            _ => false,
-        };
+        let is_block =
+            |token: &Token| matches!(token.role(), Some(Role::Block | Role::Preformatted));
         let is_translated =
             |token: &Token| matches!(token.kind, TokenKind::Start { translate: Some(true), .. });
         let counts = |test: &dyn Fn(&Token) -> bool| {
-            let mut count = 0;
-            let before = |token: &Token| {
-                let before = count;
-                count += usize::from(test(token));
-                before
+            let add = |count: &mut usize, token: &Token| {
+                *count += usize::from(test(token));
+                Some(*count)
             };
-            let mut all: Vec<usize> = tokens.iter().map(before).collect();
-            all.push(count);
-            all
+            iter::once(0).chain(tokens.iter().scan(0, add)).collect()
         };
         let (blocks, translated) = (counts(&is_block), counts(&is_translated));
         Self { partner: partners(&tokens), tokens, templates, masked, blocks, translated }
