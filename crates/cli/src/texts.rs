@@ -8,7 +8,9 @@ use std::thread;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use burnformer_data::DataError;
-use burnformer_data::corpus::{MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe};
+use burnformer_data::corpus::{
+    COMPRESSED, MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe,
+};
 use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts};
@@ -185,7 +187,8 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
             Ok(0) => return Ok(file),
             Ok(count) => {
                 let bytes = &buffer[..count];
-                if *has_lines.get_or_insert_with(|| !is_compressed(bytes)) {
+                let is_compressed = || COMPRESSED.iter().any(|magic| bytes.starts_with(magic));
+                if *has_lines.get_or_insert_with(|| !is_compressed()) {
                     #[cfg(unix)]
                     check_ends(from)?;
                     let last = bytes.iter().rposition(|byte| b"\r\n".contains(byte));
@@ -203,11 +206,6 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
             Err(cause) => return Err(unreadable(cause).into()),
         }
     }
-}
-
-/// Returns whether a text begins as gzip or zstd does.
-fn is_compressed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
 /// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal

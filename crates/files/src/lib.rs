@@ -5,16 +5,13 @@
 //! the old content or the new, even after a power cut. The file has the permissions of any new file
 //! of the user: `rw-rw-rw-` without the bits that the umask removes.
 //!
-//! Every crate of the workspace that replaces a file uses this crate, in one of three ways:
+//! Every crate of the workspace that replaces a file uses this crate. Several processes may write to
+//! the same folder, and those that replace one path may run on several machines.
 //!
-//! - [`write()`] and [`write_with`] are for folders that only one process writes, such as the
-//!   folder of a run. They use the name `NAME.partial`. The next attempt therefore overwrites the
-//!   file that a killed process left.
-//! - [`Temporary::beside`] is for one path that several processes may write, on several machines
-//!   too.
-//! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a
-//!   cache. Each file has a different name. The next process that is alone in the folder
-//!   [removes](remove_leftovers) the files that killed processes left.
+//! - [`write()`], [`write_with`] and [`Temporary::beside`] write beside their path. The next process
+//!   that replaces the same path removes the file that a killed process left.
+//! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
+//!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
 //!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
@@ -24,13 +21,13 @@
 
 mod temporary;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-pub use temporary::{Readers, Temporary, remove_leftovers, write_shared};
+pub use temporary::{Readers, Temporary, remove_leftovers};
 
 /// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that
 /// form.
@@ -45,8 +42,7 @@ macro_rules! debug_as_message {
     };
 }
 
-/// Replaces the file at `path` by one with the content `bytes`. Only one process may write to the
-/// folder.
+/// Replaces the file at `path` by one with the content `bytes`.
 ///
 /// # Errors
 /// Errors of the operating system. The old file is then unchanged.
@@ -54,24 +50,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces the file at `path` by one that `fill` writes. Only one process may write to the folder.
+/// Replaces the file at `path` by one that `fill` writes.
 ///
 /// # Errors
 /// The error of `fill`, and errors of the operating system. The old file is then unchanged.
-pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let partial = path.with_added_extension("partial");
-    // A file left by a killed process would keep its permissions.
-    let _ = fs::remove_file(&partial);
-    let filled = File::create(&partial).and_then(|mut file| {
-        fill(&mut file)?;
-        file.sync_all()
-    });
-    let replaced = filled.and_then(|()| patiently(|| fs::rename(&partial, path)));
-    if replaced.is_err() {
-        // On a full disk, the half-written file would take space that everything else needs.
-        let _ = fs::remove_file(&partial);
-    }
-    replaced.and_then(|()| sync_folder_of(path))
+pub fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut Temporary) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = Temporary::beside(path)?;
+    fill(&mut file)?;
+    file.publish(path)
 }
 
 /// Opens the file at `path` to read and write it, and makes it if it is not there.
@@ -118,13 +107,15 @@ pub fn folder_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn a_file_is_replaced_and_nothing_is_left_beside_it() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("settings.json");
-        fs::write(home.path().join("settings.json.partial"), "what a kill left").unwrap();
+        fs::write(home.path().join(".settings.json.a1b2c3.partial"), "what a kill left").unwrap();
         for content in ["one", "two"] {
             write(&path, content.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
@@ -137,7 +128,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
         fs::write(&path, "kept").unwrap();
-        let full = |file: &mut File| {
+        let full = |file: &mut Temporary| {
             file.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
@@ -156,17 +147,15 @@ mod tests {
         use std::os::windows::fs::OpenOptionsExt;
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
-        for publish in [write, write_shared] {
-            fs::write(&path, "old").unwrap();
-            let open = File::options().read(true).share_mode(0).open(&path).unwrap();
-            let scanner = thread::spawn(move || {
-                thread::sleep(Duration::from_millis(300));
-                drop(open);
-            });
-            publish(&path, b"new").unwrap();
-            scanner.join().unwrap();
-            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        }
+        fs::write(&path, "old").unwrap();
+        let open = File::options().read(true).share_mode(0).open(&path).unwrap();
+        let scanner = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            drop(open);
+        });
+        write(&path, b"new").unwrap();
+        scanner.join().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[test]

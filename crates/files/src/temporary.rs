@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -116,23 +116,6 @@ impl Write for Temporary {
     }
 }
 
-impl Seek for Temporary {
-    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.file.seek(position)
-    }
-}
-
-/// Replaces the file at `path` by one with the content `bytes`. Other processes may do so at the
-/// same time.
-///
-/// # Errors
-/// Errors of the operating system. The old file is then unchanged.
-pub fn write_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = Temporary::new(folder_of(path), Readers::Umask)?;
-    file.write_all(bytes)?;
-    file.publish(path)
-}
-
 /// Removes the temporary files that killed processes left in `folder`. If a living process has
 /// temporary files there, nothing is removed; a later call will do it. Files that cannot be removed
 /// stay.
@@ -213,7 +196,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
         for content in ["one", "two"] {
-            write_shared(&path, content.as_bytes()).unwrap();
+            let mut file = Temporary::new(home.path(), Readers::Umask).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            file.publish(&path).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         drop(Temporary::new(home.path(), Readers::Owner).unwrap());
@@ -269,11 +254,14 @@ mod tests {
                 let folder = home.path();
                 scope.spawn(move || {
                     for round in 0..50 {
-                        write_shared(&folder.join(format!("{thread}-{round}")), b"text").unwrap();
+                        crate::write(&folder.join(format!("{thread}-{round}")), b"text").unwrap();
+                        let number = format!("{:02}", thread + round);
+                        crate::write(&folder.join("all"), number.as_bytes()).unwrap();
                     }
                 });
             }
         });
-        assert_eq!(names(home.path()).len(), 400);
+        assert_eq!(names(home.path()).len(), 401);
+        assert_eq!(fs::read_to_string(home.path().join("all")).unwrap().len(), 2);
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use burnformer_files::{Readers, Temporary, write, write_shared};
+use burnformer_files::{Readers, Temporary, write};
 
 /// Names the folder in which the child process writes.
 const FOLDER: &str = "BURNFORMER_UMASK_FOLDER";
@@ -32,6 +32,7 @@ fn the_umask_decides_who_may_read() {
 
 fn make_files(folder: &Path) {
     write(&folder.join("written"), b"text").unwrap();
-    write_shared(&folder.join("published"), b"text").unwrap();
-    Temporary::new(folder, Readers::Owner).unwrap().publish(&folder.join("own")).unwrap();
+    for (name, readers) in [("published", Readers::Umask), ("own", Readers::Owner)] {
+        Temporary::new(folder, readers).unwrap().publish(&folder.join(name)).unwrap();
+    }
 }

@@ -91,7 +91,7 @@ pub fn fetch(
         let path = folder.join("refs").join(revision);
         if fs::read_to_string(&path).ok().is_none_or(|commit| commit.trim() != info.sha) {
             fs::create_dir_all(burnformer_files::folder_of(&path))
-                .and_then(|()| burnformer_files::write_shared(&path, info.sha.as_bytes()))
+                .and_then(|()| burnformer_files::write(&path, info.sha.as_bytes()))
                 .map_err(|cause| HubError::io(&path, cause))?;
         }
     }

@@ -72,7 +72,7 @@ fn tested(gpu: &Found) -> Option<Verdict> {
                 // Without the note the next start tests again.
                 let _ = path.parent().map(std::fs::create_dir_all);
                 let verdict = serde_json::to_vec(&verdict).unwrap_or_default();
-                let _ = burnformer_files::write_shared(&path, &verdict);
+                let _ = burnformer_files::write(&path, &verdict);
             }
             Some(verdict)
         }

@@ -15,5 +15,5 @@ fn unpack(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(burnformer_files::folder_of(path))?;
-    burnformer_files::write_shared(path, bytes)
+    burnformer_files::write(path, bytes)
 }

@@ -2,11 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_files::Temporary;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -70,10 +69,8 @@ pub(super) fn trusted(path: &Path) -> Result<Value> {
 
 /// Writes the stamp of the output at `path`, whose hash is `digest` and which is `made_from` this.
 pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::Result<()> {
-    let path = stamp_of(path);
-    let mut file = Temporary::beside(&path)?;
-    writeln!(file, "{}", json!({ "output": digest, "made from": made_from }))?;
-    file.publish(&path)
+    let stamp = json!({ "output": digest, "made from": made_from });
+    burnformer_files::write(&stamp_of(path), format!("{stamp}\n").as_bytes())
 }
 
 /// SHA-256 of the file at `path`.

@@ -1,6 +1,6 @@
 //! Builds a cache file. Memory holds a chunk of the text, whatever the size of the corpus.
 
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use burnformer_files::Temporary;
@@ -117,8 +117,10 @@ impl Writer {
 
     /// Appends the offset of each sentence and that of the end.
     fn write_offsets(&mut self) -> io::Result<()> {
-        self.lengths.rewind()?;
-        let mut lengths = BufReader::with_capacity(1 << 18, self.lengths.get_ref().handle()?);
+        self.lengths.flush()?;
+        let mut lengths = self.lengths.get_ref().handle()?;
+        lengths.rewind()?;
+        let mut lengths = BufReader::with_capacity(1 << 18, lengths);
         let (mut offset, mut length) = (0_u64, [0; 4]);
         for sentence in 0..=self.sentences {
             self.body.update(offset.to_le_bytes());
@@ -140,7 +142,7 @@ impl Writer {
         self.body.update(serde_json::to_vec(report)?);
         header.body_hash = hex(&self.body.finalize());
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
-        file.seek(SeekFrom::Start(0))?;
+        file.handle()?.rewind()?;
         file.write_all(&header.to_bytes())?;
         Ok(file)
     }

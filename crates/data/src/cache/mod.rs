@@ -43,7 +43,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
 /// Replaces the file at `path`, which holds either the old content or the new at any moment. Other
 /// processes may do so at the same time.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    burnformer_files::write_shared(path, bytes).map_err(unwritable(path))
+    burnformer_files::write(path, bytes).map_err(unwritable(path))
 }
 
 /// A temporary file in the folder of `path`, which can later be renamed to `path`.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
-pub use open::{is_pipe, open_bytes, repeated_pipe};
+pub use open::{COMPRESSED, is_pipe, open_bytes, repeated_pipe};
 pub use parallel::{LinePair, ParallelReader, check_line_counts};
 
 /// The policy for a line that is not valid UTF-8.

@@ -13,8 +13,8 @@ use super::compressed::{GzipReader, ZstdReader};
 use super::is_standard_input;
 use crate::error::{DataError, Result};
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The first bytes of a text that gzip compressed, and of one that zstd compressed.
+pub const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 const BUFFER: usize = 1 << 16;
 
 /// An open text, and whether it is decompressed while it is read.
@@ -48,7 +48,7 @@ pub fn open_bytes(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 /// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<OpenText> {
     let head = read_head(&mut raw).map_err(|cause| DataError::Unreadable(path.into(), cause))?;
-    let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
+    let [gzip, zstd] = COMPRESSED.map(|magic| head.starts_with(magic));
     check_name(path, &head, gzip, zstd)?;
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let reader: Box<dyn BufRead + Send> = if gzip {
@@ -65,7 +65,7 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
 /// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {
-        [&GZIP[..], &ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
+        COMPRESSED.iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
     };
     let (mut head, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     while is_undecided(&head) {
