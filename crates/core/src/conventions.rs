@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Conventions {
     /// The layout of the sines and cosines of fixed positions.
     pub sinusoids: Sinusoids,

@@ -12,7 +12,7 @@ use crate::hash::key_of;
 
 /// The rules by which pairs are dropped. Lengths are in tokens, without `</s>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct CleaningSettings {
     /// Length of the longest source sentence that is kept.
     pub max_source_len: usize,

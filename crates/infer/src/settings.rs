@@ -20,7 +20,7 @@ const MOST_FACTOR: f64 = 1000.0;
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
 /// more than the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SearchSettings {
     /// The number of live hypotheses per sentence, from 1, which is greedy search, to 1,000. More
     /// find more probable translations and take more time; beyond 5 or so BLEU seldom rises.
@@ -110,7 +110,7 @@ pub enum AtLimit {
 
 /// The distribution from which tokens are drawn. Scores remain those of the model's distribution.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Sampling {
     /// The number by which logits are divided before the softmax; above 0. Below 1 it sharpens the
     /// distribution, above 1 it flattens it.

@@ -7,7 +7,7 @@ use crate::tokenizer::SpecialIds;
 
 /// The limits on the size of a batch, and the order of batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SamplerSettings {
     /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at
     /// most this number.

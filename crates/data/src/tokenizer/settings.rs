@@ -8,7 +8,7 @@ use crate::special;
 
 /// The settings for training a tokeniser. [`Default`] is a joint 8,000-token BPE.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TokenizerSettings {
     /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least
     /// 261. The trained vocabulary has exactly this size, or training it fails: see

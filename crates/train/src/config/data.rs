@@ -10,7 +10,7 @@ use super::error::{ConfigFileError, Result};
 
 /// The corpora, and which of their sentence pairs are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct DataSettings {
     /// The text to learn from: two texts (source, target) or one TSV text of `source<TAB>target`;
     /// plain, gzip or zstd. Each is a file, a text inside the program
@@ -57,7 +57,7 @@ pub struct DataSettings {
 
 /// A text to learn from besides `data.train`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct MixedText {
     /// The text, named like `data.train`.
     pub train: Vec<PathBuf>,

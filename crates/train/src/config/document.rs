@@ -145,26 +145,14 @@ pub(super) fn typed<'de>(
 ) -> Result<TrainConfig> {
     serde_path_to_error::deserialize(values).map_err(|error| {
         let (key, error) = (error.path().to_string(), error.into_inner());
+        // Serde's errors have the expected type in their text alone, by Rust's name.
         let message =
-            NAMES_OF_TYPES.iter().fold(error.message().to_owned(), |message, (name, words)| {
-                message.replace(name, words)
+            ["usize", "u64", "u32"].iter().fold(error.message().to_owned(), |text, name| {
+                text.replace(&format!("expected {name}"), "expected a whole number, 0 or more,")
             });
-        let table = message.split_once("expected struct ");
-        let table = table.map(|(value, _)| format!("{value}expected a table"));
-        let message = table.unwrap_or(message);
+        let message = message.replace("expected f64", "expected a number");
         // A path of no keys is a dot.
         let message = if key == "." { message } else { format!("{message} in {key}") };
         ConfigFileError::Type { location: at(error.span()), message }
     })
 }
-
-/// Rust's names of types in the words of users. Serde's errors have the expected type in their text
-/// alone.
-const NAMES_OF_TYPES: [(&str, &str); 4] = [
-    ("expected usize", WHOLE),
-    ("expected u64", WHOLE),
-    ("expected u32", WHOLE),
-    ("expected f64", "expected a number"),
-];
-
-const WHOLE: &str = "expected a whole number, 0 or more,";

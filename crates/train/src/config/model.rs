@@ -48,7 +48,7 @@ impl Architecture {
 
 /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RnnSizes {
     /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1
     /// to 65,536.
@@ -65,7 +65,7 @@ impl Default for RnnSizes {
 
 /// The shape of the model, without what the tokeniser decides.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ModelSettings {
     /// The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`,
     /// `model.sharing` and the section `model.rnn`, and refuses the other keys of `model`, which it

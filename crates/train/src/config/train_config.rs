@@ -17,7 +17,7 @@ use crate::optimizer::settings::{OptimizerSettings, ScheduleSettings};
 /// The doc comments of these structs are the configuration reference that users read, in the guide
 /// and from `burnformer config`: see [`reference`](mod@super::reference).
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TrainConfig {
     /// The corpora, and which of their sentence pairs are kept. A corpus is two files, source and
     /// target, whose lines are translations of each other, or one TSV file of `source<TAB>target`
@@ -45,7 +45,7 @@ pub struct TrainConfig {
 
 /// The tokeniser: trained on the corpus, or loaded from files.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TokenizerSection {
     /// Existing `tokenizer.json` files to use instead of training one: one file for both sides, or
     /// two (source, target). With an empty list a tokeniser is trained by the settings of
@@ -57,7 +57,7 @@ pub struct TokenizerSection {
 
 /// The answer of a run to a loss or a gradient that is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RecoverySettings {
     /// An update whose loss or gradient is not finite is skipped; after this many skipped updates
     /// in a row the run goes back to its last checkpoint. 0 and 1 go back at once.
@@ -79,7 +79,7 @@ impl Default for RecoverySettings {
 /// The states of the run that are kept on disk, and the number of them that are averaged at the
 /// end.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct CheckpointSettings {
     /// The number of updates between two checkpoints, from which a run can be resumed and averaged;
     /// 0 writes only the last one. A checkpoint holds the weights, and two numbers of the optimiser

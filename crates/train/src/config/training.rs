@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Length of the run, size and randomness of an update.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TrainingSettings {
     /// The model directory that the run starts from, to fine-tune its model: weights, tokenisers
     /// and the section `model` come from it, and only the rates of dropout may be set otherwise. A

@@ -75,7 +75,7 @@ fn nan() -> f64 {
 
 /// The measurement of the model on text that it does not learn from.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,

@@ -17,7 +17,7 @@ pub enum Algorithm {
 
 /// The constants of the optimiser. Those of Adam have the paper's values (§5.3).
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct OptimizerSettings {
     /// The rule that moves the parameters: `adam` for all of them, as in the paper, or `muon` for
     /// the matrices of the encoder and the decoder and Adam for the rest. Muon steps along the
@@ -71,7 +71,7 @@ pub enum ScheduleShape {
 /// The learning rate over a run: the paper's (§5.3) is a linear warm-up, then the inverse square
 /// root of the step.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ScheduleSettings {
     /// The highest learning rate of the run, such as 1e-4 to fine-tune a model; 0 takes the
     /// paper's, which is `factor` · d_model^−½ · warmup^−½. Where it is set, `factor` has no
