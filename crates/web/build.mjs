@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 /** The modules, and the feature of the crate that each has. */
-const MODULES = { burnformer_documents: "documents", burnformer_web: "translator", burnformer_paper: "paper" };
+const MODULES = { burnformer_documents: "documents", burnformer_web: "translator", burnformer_paper: "paper", burnformer_gpu: "gpu" };
 // Vector instructions, and random numbers from the page.
 const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
 

@@ -5,11 +5,11 @@
 //! the old content or the new, even after a power cut. The file has the permissions of any new file
 //! of the user: `rw-rw-rw-` without the bits that the umask removes.
 //!
-//! Every crate of the workspace that replaces a file uses this crate. Several processes may write to
-//! the same folder, and those that replace one path may run on several machines.
+//! Every crate of the workspace that replaces a file uses this crate. Several processes may write
+//! to the same folder, and those that replace one path may run on several machines.
 //!
-//! - [`write()`], [`write_with`] and [`Temporary::beside`] write beside their path. The next process
-//!   that replaces the same path removes the file that a killed process left.
+//! - [`write()`], [`write_with`] and [`Temporary::beside`] write beside their path. The next
+//!   process that replaces the same path removes the file that a killed process left.
 //! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
 //!

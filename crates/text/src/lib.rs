@@ -115,8 +115,8 @@ fn joins(c: char) -> bool {
     is_of_script && (c.is_alphabetic() || is_combining_mark(c))
 }
 
-/// The time now in UTC, as `2026-01-31T23:59:59Z` (RFC 3339), so that logs of different machines can
-/// be compared; the start of 1970 if the clock of the machine shows an earlier time.
+/// The time now in UTC, as `2026-01-31T23:59:59Z` (RFC 3339), so that logs of different machines
+/// can be compared; the start of 1970 if the clock of the machine shows an earlier time.
 pub fn time_stamp() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now().max(UNIX_EPOCH)).to_string()
 }

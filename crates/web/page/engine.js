@@ -3,9 +3,10 @@
 export class Engine {
   #waiting = new Map();
   #count = 0;
-  #worker = new Worker(new URL("./paper-worker.js", import.meta.url), { type: "module" });
+  #worker;
 
-  constructor() {
+  constructor(file = "paper-worker.js") {
+    this.#worker = new Worker(new URL(file, import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data: { id, result, error } }) => {
       const { resolve, reject } = this.#waiting.get(id);
       this.#waiting.delete(id);
@@ -30,5 +31,9 @@ export class Engine {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ id, method, argument });
     });
+  }
+
+  end() {
+    this.#worker.terminate();
   }
 }

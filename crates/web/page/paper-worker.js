@@ -26,14 +26,14 @@ const methods = {
     lesson = null;
     lesson = new Lesson(JSON.stringify(choices));
   },
-  update: (count) => JSON.parse(lesson.update(count)),
+  update: async (count) => JSON.parse(await lesson.update(count)),
   judge: () => JSON.parse(lesson.judge()),
 };
 
 onmessage = async ({ data: { id, method, argument } }) => {
   try {
     await ready;
-    postMessage({ id, result: methods[method](argument) });
+    postMessage({ id, result: await methods[method](argument) });
   } catch (error) {
     postMessage({ id, error: String(error?.message ?? error) });
   }

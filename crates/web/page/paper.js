@@ -1,6 +1,7 @@
-// The paper's page: two parts, each with a worker of its own.
+// The paper's page: parts, each with a worker of its own.
 
 import { Engine } from "./engine.js";
+import { gpu } from "./gpu.js";
 import { see } from "./see.js";
 import { train } from "./train.js";
 import { write } from "./words.js";
@@ -11,4 +12,5 @@ const MODELS = ["de-en", "en-de"];
 write();
 navigator.serviceWorker?.register("offline.js").catch(() => {});
 train(new Engine());
+gpu();
 see(new Engine(), MODELS);

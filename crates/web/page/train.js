@@ -49,7 +49,7 @@ async function pairsOf() {
 }
 
 /** The choices of the reader, as the module takes them. */
-function choices() {
+export function choices() {
   const vocab = FIRST + task.words.length;
   const [d, heads, layers] = ["d_model", "heads", "layers"].map(valueOf);
   const isOn = (id) => $(id).checked;

@@ -1,6 +1,9 @@
 //! The paper, trained: a small Transformer that learns to write sequences backwards, or to
 //! translate a text.
 
+#[cfg(feature = "gpu")]
+mod gpu;
+
 use burn::tensor::Device;
 use burnformer_core::{
     Model, ModelConfig, Parameters, PositionalEncodingConfig, RandomKey, TargetSublayer,
@@ -8,7 +11,9 @@ use burnformer_core::{
 };
 use burnformer_data::Batch;
 use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
-use burnformer_train::{Optimizer, OptimizerSettings, Recipe, Replicas, ScheduleSettings, Updater};
+use burnformer_train::{
+    Optimizer, OptimizerSettings, PendingStatistics, Recipe, Replicas, ScheduleSettings, Updater,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -67,12 +72,22 @@ impl Lesson {
     /// A choice that is missing, unknown or wrong.
     #[wasm_bindgen(constructor)]
     pub fn new(choices: &str) -> Result<Lesson, JsError> {
-        said(Self::begin(choices))
+        said(Self::begin(choices, Device::flex().autodiff()))
     }
 
     /// Makes `count` updates, at most 1,000, and returns the statistics of each in JSON.
-    pub fn update(&mut self, count: usize) -> String {
-        Value::from_iter((0..count.min(1000)).map(|_| self.update_once())).to_string()
+    ///
+    /// # Errors
+    /// If the graphics card is lost.
+    pub async fn update(&mut self, count: usize) -> Result<String, JsError> {
+        let first = self.step + 1;
+        let (rates, pending): (Vec<_>, Vec<_>) = (0..count.min(1000)).map(|_| self.send()).unzip();
+        let read = self.updater.read_async(&pending).await?;
+        let updates = (first..).zip(rates).zip(read).map(|((step, rate), read)| {
+            let [loss, nll] = [read.loss, read.nll].map(|sum| sum / read.tokens as f64);
+            json!({"step": step, "rate": rate, "loss": loss, "nll": nll, "tokens": read.tokens})
+        });
+        Ok(Value::from_iter(updates).to_string())
     }
 
     /// Judges the model by further sequences, and returns in JSON the share that it writes without
@@ -86,17 +101,16 @@ impl Lesson {
 }
 
 impl Lesson {
-    fn begin(choices: &str) -> Result<Self> {
+    fn begin(choices: &str, device: Device) -> Result<Self> {
         let choices: Choices = serde_json::from_str(choices)?;
         choices.check()?;
-        let device = Device::flex().autodiff();
         let model = choices.changed(choices.model.init(choices.seed, &device)?, &device);
         let Choices { seed, label_smoothing, .. } = choices;
         let recipe = Recipe { seed, label_smoothing, clip_norm: 0.0 };
         let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
         Ok(Self {
             updater: Updater::new(optimizer, recipe, None, &device),
-            replicas: Replicas::new(&[Device::flex()]),
+            replicas: Replicas::new(&[device]),
             config: choices.model.clone().into(),
             model,
             choices,
@@ -104,17 +118,15 @@ impl Lesson {
         })
     }
 
-    fn update_once(&mut self) -> Value {
+    /// Makes an update, at the rate that is returned.
+    fn send(&mut self) -> (f64, PendingStatistics) {
         self.step += 1;
         let rate = self.choices.schedule.rate(self.step, self.config.d_model(), 0.0);
-        let pairs = self.choices.pairs(self.step, self.choices.batch);
-        let batches = [Batch::new((0..pairs.len() as u32).collect(), &pairs)];
+        let batches = [self.choices.batch(self.step, self.choices.batch)];
         let (old, step) = (self.model.clone(), self.step);
         let (model, pending, _) = self.updater.update(old, &batches, step, rate, &self.replicas);
         self.model = model;
-        let read = self.updater.read(&[pending])[0];
-        let [loss, nll] = [read.loss, read.nll].map(|sum| sum / read.tokens as f64);
-        json!({"step": self.step, "rate": rate, "loss": loss, "nll": nll, "norm": read.norm})
+        (rate, pending)
     }
 
     fn judged(&self) -> Result<Value> {
@@ -192,6 +204,12 @@ impl Choices {
         model.into()
     }
 
+    /// The sequences of an update as it sees them.
+    fn batch(&self, step: u64, count: u64) -> Batch {
+        let pairs = self.pairs(step, count);
+        Batch::new((0..pairs.len() as u32).collect(), &pairs)
+    }
+
     /// The sequences of an update, from 1: each with itself backwards, or pairs of the text. Those
     /// of update 0 judge the model.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
@@ -233,9 +251,17 @@ mod tests {
         all
     }
 
+    fn begun(changed: &Value) -> Result<Lesson> {
+        Lesson::begin(&choices(changed).to_string(), Device::flex().autodiff())
+    }
+
+    fn updated(lesson: &mut Lesson, count: usize) -> String {
+        pollster::block_on(lesson.update(count)).unwrap_or_else(|_| panic!("an update failed"))
+    }
+
     fn lesson(changed: Value, updates: usize) -> (Lesson, f64) {
-        let mut lesson = Lesson::begin(&choices(&changed).to_string()).unwrap();
-        let statistics: Value = serde_json::from_str(&lesson.update(updates)).unwrap();
+        let mut lesson = begun(&changed).unwrap();
+        let statistics: Value = serde_json::from_str(&updated(&mut lesson, updates)).unwrap();
         let last = &statistics[updates - 1];
         assert_eq!(last["step"], updates);
         let nll = last["nll"].as_f64().unwrap();
@@ -327,8 +353,8 @@ mod tests {
     /// The losses of fifty updates, which the package is compared with.
     #[test]
     fn losses_are_those_that_were_written_down() {
-        let mut lesson = Lesson::begin(&choices(&json!({})).to_string()).unwrap();
-        let found: Vec<Value> = serde_json::from_str(&lesson.update(50)).unwrap();
+        let mut lesson = begun(&json!({})).unwrap();
+        let found: Vec<Value> = serde_json::from_str(&updated(&mut lesson, 50)).unwrap();
         let found: Vec<f64> = found.iter().map(|it| it["loss"].as_f64().unwrap()).collect();
         let written: Vec<f64> = serde_json::from_str(include_str!("../tests/losses.json")).unwrap();
         assert_eq!(found.len(), written.len());
@@ -352,7 +378,7 @@ mod tests {
             (json!({"d_ff": 65536}), "too large"),
             (json!({"encoder_layers": 1024, "batch": 1000}), "too large"),
         ] {
-            let error = Lesson::begin(&choices(&changed).to_string()).err().unwrap().to_string();
+            let error = begun(&changed).err().unwrap().to_string();
             assert!(error.contains(name), "{changed}: {error}");
         }
     }

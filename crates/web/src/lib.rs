@@ -32,6 +32,15 @@ pub use translator::{Files, Model};
 #[cfg(target_family = "wasm")]
 #[wasm_bindgen(start)]
 fn start() {
+    // The constructors of the crates that make shaders. Without this call the linker has every
+    // function that the page calls run all of them again.
+    #[cfg(feature = "gpu")]
+    unsafe extern "C" {
+        // SAFETY: it is called once, before any other function of the module.
+        safe fn __wasm_call_ctors();
+    }
+    #[cfg(feature = "gpu")]
+    __wasm_call_ctors();
     std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&panic.to_string())));
 }
 

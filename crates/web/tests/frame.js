@@ -6,8 +6,8 @@ const frame = document.createElement("iframe");
 const page = () => frame.contentDocument;
 const at = (id) => page().getElementById(id);
 
-async function until(what, condition) {
-  for (let i = 0; i < 1200; i++) {
+async function until(what, condition, tries = 1200) {
+  for (let i = 0; i < tries; i++) {
     try {
       if (condition()) return;
     } catch {

@@ -181,3 +181,13 @@ test("Chromium: the pages can be installed", { skip }, async () => {
     assert.deepEqual(await installability(chromium, page), { installabilityErrors: [] });
   }
 });
+
+test("Chromium: a graphics card computes as the processor does", { skip }, async (t) => {
+  // A card made of software, where there is no other.
+  const opening = (profile) => [...BROWSERS.Chromium.opening(profile, false), "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+  const [status, ...lines] = await told(chromium, opening, "gpu-steps.js");
+  if (status.startsWith("This browser gives no graphics card")) return t.skip(status);
+  lines.forEach((line) => t.diagnostic(line));
+  assert.match(status, /^The card computes as the processor does/, lines.join("\n"));
+  assert.deepEqual(lines.slice(-6), ["390: fits", "768: fits", "1440: fits", "1920: fits", "without a label: ", "too faint: "]);
+});

@@ -66,21 +66,21 @@ test("a question or a model that is wrong is an error with a sentence, and the n
   assert.match(JSON.parse(seen.see("Haus", question())).text, /./);
 });
 
-test("the losses of fifty updates are the program's", (t) => {
+test("the losses of fifty updates are the program's", async (t) => {
   const written = JSON.parse(readFileSync(new URL("losses.json", import.meta.url), "utf8"));
-  const found = JSON.parse(new Lesson(choices()).update(50)).map(({ loss }) => loss);
+  const found = JSON.parse(await new Lesson(choices()).update(50)).map(({ loss }) => loss);
   assert.equal(found.length, written.length);
   const apart = Math.max(...found.map((loss, i) => Math.abs(loss - written[i])));
   t.diagnostic(`largest difference ${apart.toExponential(1)}`);
   assert.ok(apart < 2e-3, `${apart}`);
 });
 
-test("digits are reversed", (t) => {
+test("digits are reversed", async (t) => {
   const [lesson, start] = [new Lesson(choices()), performance.now()];
   const most = Number(process.env.BURNFORMER_UPDATES ?? 400);
   let judged = { right: 0 };
   while (judged.right < 0.99 && (judged.step ?? 0) < most) {
-    lesson.update(50);
+    await lesson.update(50);
     judged = JSON.parse(lesson.judge());
   }
   t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right}`);

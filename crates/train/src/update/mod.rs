@@ -6,7 +6,7 @@ mod recipe;
 mod replicas;
 mod statistics;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, ExecutionError, Tensor};
 use burnformer_core::Model;
 use burnformer_data::Batch;
 use burnformer_kernels::is_fused_on;
@@ -81,12 +81,26 @@ impl Updater {
 
     /// The statistics of the updates `pending`, in their order. These must be all updates since the
     /// last call.
+    ///
+    /// # Panics
+    /// If the device is lost.
     pub fn read(&mut self, pending: &[PendingStatistics]) -> Vec<UpdateStatistics> {
-        let statistics = PendingStatistics::read(pending);
+        pollster::block_on(self.read_async(pending)).expect("a device that answers")
+    }
+
+    /// [`read`](Self::read) for a thread that cannot wait, as that of a web page.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub async fn read_async(
+        &mut self,
+        pending: &[PendingStatistics],
+    ) -> Result<Vec<UpdateStatistics>, ExecutionError> {
+        let statistics = PendingStatistics::read(pending).await?;
         let made = pending.iter().zip(&statistics);
         let steps = made.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
         self.optimizer.settle(steps.count() as u64);
-        statistics
+        Ok(statistics)
     }
 
     fn step(

@@ -1,6 +1,6 @@
 //! The statistics of an update. On a GPU, the host reads them only from time to time.
 
-use burn::tensor::Tensor;
+use burn::tensor::{ExecutionError, Tensor};
 use burnformer_data::Batch;
 
 /// The statistics of one update.
@@ -49,11 +49,15 @@ impl PendingStatistics {
     }
 
     /// The statistics of each of `pending`. Those on the device are read in one transfer.
-    pub(crate) fn read(pending: &[Self]) -> Vec<UpdateStatistics> {
-        let there: Vec<_> = pending.iter().filter_map(Self::numbers).collect();
+    pub(super) async fn read(pending: &[Self]) -> Result<Vec<UpdateStatistics>, ExecutionError> {
+        let there = pending.iter().filter_map(|pending| match pending {
+            Self::Known(_) => None,
+            Self::OnDevice { numbers, .. } => Some(numbers.clone()),
+        });
+        let there: Vec<_> = there.collect();
         let numbers = match there.is_empty() {
             true => Vec::new(),
-            false => Tensor::cat(there, 0).into_data().iter::<f64>().collect(),
+            false => Tensor::cat(there, 0).into_data_async().await?.iter::<f64>().collect(),
         };
         let mut numbers = numbers.chunks_exact(3);
         let statistics = |pending: &Self| match *pending {
@@ -64,14 +68,7 @@ impl PendingStatistics {
                 UpdateStatistics { loss, nll, norm, tokens, overflowed: false }
             }
         };
-        pending.iter().map(statistics).collect()
-    }
-
-    fn numbers(&self) -> Option<Tensor<1>> {
-        match self {
-            Self::Known(_) => None,
-            Self::OnDevice { numbers, .. } => Some(numbers.clone()),
-        }
+        Ok(pending.iter().map(statistics).collect())
     }
 }
 
@@ -105,20 +102,24 @@ impl Extent {
 mod tests {
     use burn::tensor::Device;
 
+    use pollster::block_on;
+
     use super::*;
 
     #[test]
     fn statistics_on_the_device_are_read_in_the_order_of_the_updates() {
+        let read =
+            |pending: &[PendingStatistics]| block_on(PendingStatistics::read(pending)).unwrap();
         let at = |loss: f32| PendingStatistics::OnDevice {
             numbers: Tensor::from_floats([loss, loss + 0.5, f32::NAN], &Device::default()),
             tokens: loss as usize,
         };
         let known =
             UpdateStatistics { loss: 9.0, nll: 8.0, norm: 7.0, tokens: 6, overflowed: false };
-        let read = PendingStatistics::read(&[at(1.0), PendingStatistics::Known(known), at(2.0)]);
+        assert!(read(&[]).is_empty());
+        let read = read(&[at(1.0), PendingStatistics::Known(known), at(2.0)]);
         assert_eq!([read[0].loss, read[0].nll, read[2].loss, read[2].nll], [1.0, 1.5, 2.0, 2.5]);
         assert_eq!((read[0].tokens, read[1], read[2].tokens), (1, known, 2));
         assert!(!read[0].is_finite() && read[0].norm.is_nan());
-        assert!(PendingStatistics::read(&[]).is_empty());
     }
 }
