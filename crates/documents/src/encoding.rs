@@ -11,6 +11,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use regex::bytes::Regex;
 
+use crate::escape::by_number;
 use crate::format::Format;
 
 /// The number of bytes in which a page names its encoding, by the standard of HTML.
@@ -155,7 +156,7 @@ impl Charset {
         }
         let number = |c: char| match is_xml {
             true => format!("&#{};", u32::from(c)),
-            false => c.encode_utf16(&mut [0; 2]).iter().map(|it| format!("\\u{it:04x}")).collect(),
+            false => by_number(c),
         };
         let written = text.chars().map(|c| if lacking.contains(&c) { number(c) } else { c.into() });
         self.encoded(&written.collect::<String>()).into_owned()

@@ -77,10 +77,9 @@ impl Ends {
                 Some((range, true)) => {
                     let mark = Mark::new(text, start, range.clone(), at);
                     let (word, next) = (is_atom(range.start.saturating_sub(1)), is_atom(at));
-                    if is_known {
-                        !self.is_within(&mark)
-                    } else {
-                        self.is_unseen(&mark, word, next)
+                    match is_known {
+                        true => !self.is_within(&mark),
+                        false => self.is_unseen(&mark, word, next),
                     }
                 }
                 // After a bracket or a quotation, a dash or a small letter continues the sentence.

@@ -194,6 +194,11 @@ impl Markdown {
     }
 }
 
+/// `c` by the numbers of its units of UTF-16, as Java and JSON write it: `\u00e9`.
+pub(crate) fn by_number(c: char) -> String {
+    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
 /// SubRip has no escapes: text that would become a tag is written with other characters.
 fn write_srt(out: &mut String, c: char, after: Option<char>) {
     match c {

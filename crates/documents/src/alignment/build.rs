@@ -6,6 +6,9 @@ use super::{Alignment, Pair, Unit, WordPart};
 use crate::Link;
 use crate::words::{Span, Token, moved, tokens};
 
+/// A piece that a unit may translate, and the number of bytes that are linked.
+type Vote = (usize, usize);
+
 impl Alignment {
     /// Appends text between two sentences.
     pub(crate) fn gap(&mut self, text: &str) {
@@ -45,21 +48,16 @@ impl Alignment {
         }
     }
 
-    /// For each unit, pieces with weights.
-    fn votes(&self, first: usize, pair: &Pair<'_>, units: &[Token]) -> Vec<Vec<(usize, usize)>> {
+    /// The votes for each unit.
+    fn votes(&self, first: usize, pair: &Pair<'_>, units: &[Token]) -> Vec<Vec<Vote>> {
         let mut all = vec![Vec::new(); units.len()];
         for link in pair.links {
             let from = units.partition_point(|unit| unit.range.end <= link.target.start);
             for (unit, votes) in units[from..].iter().zip(&mut all[from..]) {
-                let weight = overlap(&unit.range, &link.target);
-                if weight == 0 {
-                    break;
+                match self.vote(first, pair.range.start, link, &unit.range) {
+                    Some(vote) => votes.push(vote),
+                    None => break,
                 }
-                let Some(piece) = self.linked_piece(first, pair.range.start, link, &unit.range)
-                else {
-                    break;
-                };
-                votes.push((piece, weight));
             }
         }
         all
@@ -67,22 +65,23 @@ impl Alignment {
 
     /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of
     /// the link's length.
-    fn linked_piece(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<usize> {
+    fn vote(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<Vote> {
         let start = link.source.start.saturating_add(offset);
         let (end, pieces) = (link.source.end.saturating_add(offset), &self.pieces[first..]);
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
-        if low >= high {
+        let weight = overlap(unit, &link.target);
+        if low >= high || weight == 0 {
             return None;
         }
         let middle = (unit.start.max(link.target.start) + unit.end.min(link.target.end)) / 2;
         let share = (middle - link.target.start) as f64 / link.target.len() as f64;
         let at = start as f64 + share * (end - start) as f64;
         let piece = pieces.partition_point(|piece| piece.range.end as f64 <= at);
-        Some(first + piece.clamp(low, high - 1))
+        Some((first + piece.clamp(low, high - 1), weight))
     }
 
-    fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[(usize, usize)]) {
+    fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[Vote]) {
         let shifted = |range: Span| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
         let Some(best) = self.best(votes).filter(|_| is_word) else {
@@ -111,15 +110,14 @@ impl Alignment {
     }
 
     /// The piece with most votes, of the word with most votes.
-    fn best(&self, votes: &[(usize, usize)]) -> Option<usize> {
+    fn best(&self, votes: &[Vote]) -> Option<usize> {
         let (mut of_piece, mut of_word) = (BTreeMap::new(), BTreeMap::new());
         for &(piece, weight) in votes {
             *of_piece.entry(piece).or_insert(0) += weight;
             *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
         }
         // The first of equal pieces is chosen.
-        let sums =
-            |&&(piece, _): &&(usize, usize)| (of_word[&self.pieces[piece].word], of_piece[&piece]);
+        let sums = |&&(piece, _): &&Vote| (of_word[&self.pieces[piece].word], of_piece[&piece]);
         votes.iter().rev().max_by_key(sums).map(|&(piece, _)| piece)
     }
 }
@@ -130,7 +128,7 @@ fn overlap(a: &Span, b: &Span) -> usize {
 
 /// Without links, words belong to those at the same position of the order. `words` are their first
 /// pieces.
-fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<(usize, usize)>> {
+fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<Vote>> {
     let count = units.iter().filter(|unit| unit.is_word).count();
     let mut seen = 0;
     let vote = |unit: &Token| {

@@ -29,9 +29,7 @@ static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let newline = if text.contains('\r') { "\r\n    " } else { "\n    " };
-    let [name, key] = Default::default();
-    let [open, plurals] = Default::default();
-    let mut file = File { text, newline, name, key, open, at: 0, all: Vec::new(), plurals };
+    let mut file = File { text, newline, ..File::default() };
     let end = text.len()..text.len();
     for part in PART.find_iter(text).map(|part| part.range()).chain([end]) {
         file.part(part)?;
@@ -40,6 +38,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
 }
 
 /// The state of reading a file.
+#[derive(Default)]
 struct File<'a> {
     text: &'a str,
     newline: &'static str,

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use quick_xml::escape::partial_escape;
 use regex::Regex;
 
+use crate::escape::by_number;
 use crate::format::Format;
 use crate::message::messages;
 use crate::words::regex;
@@ -113,11 +114,7 @@ fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
             '\t' => out += "\\t",
             '\r' => out += "\\r",
             c if special.contains(c) => out.extend(['\\', c]),
-            c if numbers(c) => {
-                let mut units = [0; 2];
-                let units = c.encode_utf16(&mut units).iter();
-                out.extend(units.map(|unit| format!("\\u{unit:04x}")));
-            }
+            c if numbers(c) => out += &by_number(c),
             c => out.push(c),
         }
     }

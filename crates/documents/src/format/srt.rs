@@ -68,9 +68,8 @@ fn subtitle(text: &str, lines: &[Span], pieces: &mut Pieces) {
     let mut starts: Vec<usize> = (1..lines.len()).filter(begins).collect();
     starts.insert(0, 0);
     starts.push(lines.len());
-    for lines in
-        starts.windows(2).map(|part| &lines[part[0]..part[1]]).filter(|part| !part.is_empty())
-    {
+    let parts = starts.windows(2).map(|part| &lines[part[0]..part[1]]);
+    for lines in parts.filter(|part| !part.is_empty()) {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
         pieces.add(Block { source: first..end, ..block(text, lines) });

@@ -79,13 +79,8 @@ impl Family<'_> {
             at += self.white_space_before(node.range.start, space_after, at);
         }
         match used.parts.range(..at).next_back() {
-            Some((&start, &(end, other))) if at < end => {
-                if child < other {
-                    start
-                } else {
-                    end
-                }
-            }
+            Some((&start, &(end, other))) if at < end && child < other => start,
+            Some((_, &(end, _))) if at < end => end,
             _ => at,
         }
     }
