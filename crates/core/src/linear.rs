@@ -87,7 +87,7 @@ impl Linear {
 
     /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`), or
     /// the bias of this map if that is `None`. It is packed if this map is packed, and then gives
-    /// the same bits.
+    /// the same bits. Its shapes are `[.., in]` → `[.., rows]`.
     ///
     /// # Panics
     /// If one of `rows` is not below the number of outputs.
@@ -184,6 +184,9 @@ pub(crate) struct Product {
 
 impl Product {
     /// Computes `epilogue(x·Wᵀ + b)`.
+    ///
+    /// # Shapes
+    /// `weight`: `[out, in]`, `x`: `[.., in]`, `bias`: `[out]` → `[.., out]`
     pub fn with<const D: usize>(
         &self,
         weight: &Param<Tensor<2>>,
@@ -198,12 +201,13 @@ impl Product {
             .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))
     }
 
-    /// Packs `weight`, which stays unchanged, if there are products for packed weights.
+    /// Packs `weight`, `[out, in]`, if there are products for packed weights. It stays unchanged.
     pub fn pack(&mut self, weight: &Param<Tensor<2>>, compute: ComputeType) {
         self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
     }
 
-    /// The map by the rows `rows` of `weight` and `bias`, packed as this is.
+    /// The map `[.., in]` → `[.., rows]` by the rows `rows` of `weight`, `[out, in]`, and `bias`,
+    /// `[out]`, packed as this is.
     pub fn select(
         &self,
         weight: &Param<Tensor<2>>,

@@ -124,12 +124,12 @@ impl TransformerConfig {
             .with_output_bias(self.conventions.output_bias)
     }
 
-    /// The encoder.
+    /// The configuration of the encoder stack.
     pub fn encoder(&self) -> EncoderConfig {
         EncoderConfig::new(self.layer(), self.encoder_layers).with_window(self.attention_window)
     }
 
-    /// The decoder.
+    /// The configuration of the decoder stack.
     pub fn decoder(&self) -> DecoderConfig {
         let sizes = self.of_decoder();
         let layer = DecoderLayerConfig::new(sizes.layer())

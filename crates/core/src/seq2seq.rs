@@ -134,11 +134,11 @@ impl dyn Seq2SeqCache {
 
 /// The methods of a Burn [`Module`] that a trait object can have. Every module implements them.
 pub trait DynModule: Debug + Send {
-    /// [`Clone::clone`].
+    /// Clones the model, see [`Clone::clone`].
     fn cloned(&self) -> Model;
-    /// [`Module::fork`].
+    /// Copies the model to `device` as an independent graph, see [`Module::fork`].
     fn fork(self: Box<Self>, device: &Device) -> Model;
-    /// [`Module::valid`].
+    /// The model for inference, without gradients, see [`Module::valid`].
     fn valid(&self) -> Model;
     /// [`Parameters::each_parameter`].
     fn show_parameters(&self, look: Look<'_>);

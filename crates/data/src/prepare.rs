@@ -41,7 +41,7 @@ pub enum TokenizerSource {
 /// The settings of [`prepare`].
 #[derive(Clone, Debug)]
 pub struct PrepareSettings {
-    /// The corpus.
+    /// The files of the corpus.
     pub corpus: CorpusPaths,
     /// The tokenisers.
     pub tokenizer: TokenizerSource,

@@ -83,7 +83,7 @@ pub use whole_file::WholeFile;
 /// model. It has no markup and neither leading nor trailing white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingSentence {
-    /// The text.
+    /// The text to translate.
     pub text: String,
     /// If true, [`Translated::links`] are needed to put markup back. If they are missing, positions
     /// are estimated from the order of words.
@@ -93,7 +93,7 @@ pub struct PendingSentence {
 /// The translation of a [`PendingSentence`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
-    /// The translated text.
+    /// The translation of [`PendingSentence::text`].
     pub text: String,
     /// The alignment. It may be empty; links with ranges outside of the texts are ignored.
     pub links: Vec<Link>,

@@ -35,7 +35,7 @@ pub use stream::{BatchStream, PlannedBatch, PlannedUpdate, Rank, UpdateStream};
 /// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SamplerState {
-    /// The seed.
+    /// The seed of the order of batches.
     pub seed: u64,
     /// The epoch, from 0.
     pub epoch: u64,
@@ -108,12 +108,12 @@ impl BatchSampler {
         }
     }
 
-    /// The corpus.
+    /// The corpus from which batches are taken.
     pub fn corpus(&self) -> &Arc<TokenizedCorpus> {
         &self.corpus
     }
 
-    /// The settings.
+    /// The settings by which batches are made.
     pub fn settings(&self) -> &SamplerSettings {
         &self.settings
     }

@@ -40,7 +40,7 @@ struct Gap {
 /// A translation into which the parts have returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilledCloze {
-    /// The text.
+    /// The translation with the parts in it.
     pub text: String,
     /// The links of the whole texts; the links of the parts come last.
     pub links: Vec<Link>,

@@ -122,7 +122,7 @@ impl Translator {
         TranslateOptions { search: self.settings.clone(), languages, ..TranslateOptions::default() }
     }
 
-    /// The model.
+    /// The model that gives the probabilities of tokens.
     pub fn model(&self) -> &dyn StepModel {
         &*self.model
     }

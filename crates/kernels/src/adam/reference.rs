@@ -3,6 +3,10 @@ use burn::tensor::Tensor;
 use super::step::{AdamStep, Moving};
 
 /// The reference of [`adam_step`](crate::adam_step) in plain tensor arithmetic.
+///
+/// # Shapes
+/// The parameter, its moments and `gradient` have one shape, `[out, in]` for a weight → the same
+/// shape
 pub fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,

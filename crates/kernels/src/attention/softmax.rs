@@ -9,7 +9,8 @@ use burn::tensor::{Bool, Tensor};
 /// is hidden. Outputs and gradients are finite.
 ///
 /// # Shapes
-/// `scores` and `hidden` have one shape, which is also the shape of the result.
+/// `scores` and `hidden`: `[.., keys]`, in attention `[batch, heads, query_len, key_len]` → the
+/// same shape
 pub fn masked_softmax<const D: usize>(scores: Tensor<D>, hidden: Tensor<D, Bool>) -> Tensor<D> {
     let visible = scores.mask_fill(hidden.clone(), f32::NEG_INFINITY);
     softmax(visible, D - 1).mask_fill(hidden, 0.0)

@@ -3,7 +3,10 @@ use burn::tensor::{FloatDType, Tensor, activation::relu};
 use super::settings::{Epilogue, ProductType};
 use crate::to_f32::to_f32;
 
-/// [`linear`](crate::linear) in tensor arithmetic.
+/// The reference of [`linear`](crate::linear) in plain tensor arithmetic.
+///
+/// # Shapes
+/// `x`: `[.., in]`, `weight`: `[out, in]`, `bias`: `[out]` → `[.., out]`
 pub fn linear<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
@@ -15,7 +18,10 @@ pub fn linear<const D: usize>(
     burn::tensor::module::linear(rows, weight.transpose(), bias).reshape(shape)
 }
 
-/// [`linear_with`](crate::linear_with) in tensor arithmetic.
+/// The reference of [`linear_with`](crate::linear_with) in plain tensor arithmetic.
+///
+/// # Shapes
+/// `x`: `[.., in]`, `weight`: `[out, in]`, `bias`: `[out]` → `[.., out]`
 pub fn linear_with<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,

@@ -9,6 +9,9 @@ const MOST: usize = 1 << 14;
 /// With x, the logits minus the highest logit of their row, it uses log Z = log Σ eˣ: NLL = log Z −
 /// x_target, and the mean of −log p is log Z − mean(x). So no target of the shape `[rows, vocab]`
 /// is ever built.
+///
+/// # Shapes
+/// `logits`: `[rows, vocab]`, `targets`: `[rows]` ids → two sums, `[1]` each
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,
@@ -31,8 +34,8 @@ pub fn label_smoothed_cross_entropy(
     (real(smoothed), real(nll.detach()))
 }
 
-/// `fold` over the columns of `x`, of parts first: On a GPU, Burn's reductions ignore columns
-/// beyond 2¹⁸.
+/// `fold` over the columns of `x`, of parts first, `[rows, width]` → `[rows, 1]`: on a GPU, Burn's
+/// reductions ignore columns beyond 2¹⁸.
 fn by_parts(x: Tensor<2>, fold: fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let width = x.dims()[1];
     let part = |start| fold(x.clone().narrow(1, start, MOST.min(width - start)));

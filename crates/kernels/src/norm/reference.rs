@@ -4,6 +4,9 @@ use crate::dropout::DropoutMask;
 use crate::dropout::reference::residual_dropout;
 
 /// The reference of [`layer_norm`](crate::layer_norm) in plain tensor arithmetic.
+///
+/// # Shapes
+/// `x`: `[.., d_model]`, `weight` and `bias`: `[d_model]` → `[.., d_model]`
 pub fn layer_norm<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<1>,
@@ -15,6 +18,9 @@ pub fn layer_norm<const D: usize>(
 
 /// The reference of [`residual_dropout_norm`](crate::residual_dropout_norm) in plain tensor
 /// arithmetic.
+///
+/// # Shapes
+/// `x` and `y`: `[.., d_model]`, `weight` and `bias`: `[d_model]` → `[.., d_model]`
 pub fn residual_dropout_norm<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

@@ -107,9 +107,9 @@ pub enum Answer {
 pub struct DivergenceRecord {
     /// The number of this record among those of its kind, from 1.
     pub number: u64,
-    /// The update.
+    /// The update that diverged.
     pub step: u64,
-    /// The answer.
+    /// The answer of the run to it.
     pub answer: Answer,
     /// The label-smoothed loss of the update in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]

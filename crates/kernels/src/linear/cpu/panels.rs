@@ -159,7 +159,7 @@ impl Panels {
         self.columns.div_ceil(self.instructions.panel())
     }
 
-    /// The columns of a panel.
+    /// The range of columns in `panel`; the last one may have fewer than the others.
     pub(super) fn columns_of(&self, panel: usize) -> Range<usize> {
         let first = panel * self.instructions.panel();
         first..(first + self.instructions.panel()).min(self.columns)
