@@ -40,7 +40,7 @@ const DEVELOPER_COMMANDS: [(&str, &str); 7] = [
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("lines", "count code, documents, long functions, and faults of comments and names"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
-    ("web", "build the npm package for browsers; --test tests it in Node and in Chromium"),
+    ("web", "build the npm package for browsers; --test tests it in Node, Deno and browsers"),
     (
         "dist",
         "make what a release needs, in target/dist: program, wheel, manual, licences, checksums",

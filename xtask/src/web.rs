@@ -1,5 +1,5 @@
 //! Builds the npm package of the translator in WebAssembly, into `target/npm`, by the script in
-//! `crates/web`, and tests it in Node and in Chromium.
+//! `crates/web`, and tests it in Node, and in Deno, Chromium and Firefox where they are installed.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -24,7 +24,7 @@
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Seq2Seq::set_precision`] |
 //!
-//! Each layer has a configuration in the manner of Burn:
+//! Most layers have a configuration in the manner of Burn:
 //! `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
 //!
 //! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and

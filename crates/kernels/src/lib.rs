@@ -12,9 +12,10 @@
 //! No result depends on the number of threads: the work is divided according to the size of the
 //! problem alone, and partial sums are added in a fixed order.
 //!
-//! Each operation has a folder. It contains the public function, which decides where the operation
+//! An operation is a folder. It contains the public function, which decides where the operation
 //! runs (`mod.rs`), the reference (`reference.rs`), and the operation on the CPU (`op.rs`) with its
-//! arithmetic on slices (`cpu.rs`). What the operations have in common is in `cpu` and [`simd`].
+//! arithmetic on slices (`cpu.rs`). Small operations are single files. Code that the operations
+//! share is in `cpu` and [`simd`].
 //! Other crates add operations in the same way; [`op`] explains how.
 //!
 //! | paper | operation |
@@ -56,7 +57,7 @@ mod random;
 pub mod simd;
 mod to_f32;
 
-// The operations, a folder each.
+// The operations.
 mod adam;
 mod attention;
 mod dropout;

@@ -161,7 +161,8 @@ pub(crate) struct ScoredTranslation {
     /// held-out text; 0 where there is a doubt. Missing for models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// If true, it was found by a second search, because the first had found a loop.
+    /// If true, it was found by a second search, because the first had found a loop, or lost a
+    /// number or a placeholder.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
     /// If true, a translation memory of the server has it.

@@ -81,7 +81,8 @@ pub struct Candidate {
     pub doubts: Vec<String>,
     /// The confidence in it, from 0 to 1, where the model is calibrated.
     pub confidence: Option<f64>,
-    /// If true, it was found by a second search, because the first had found a loop.
+    /// If true, it was found by a second search, because the first had found a loop, or lost a
+    /// number or a placeholder.
     pub is_second: bool,
     /// If true, a translation memory has it.
     pub is_known: bool,

@@ -2,8 +2,8 @@
 //!
 //! If the search without terms finds a translation that has them, that translation is kept: most
 //! translations have most terms by themselves. Otherwise each missing term is put in place of the
-//! word that it replaces ([`place`]), and the search goes on after it. The search itself knows
-//! nothing of terms.
+//! word that it replaces ([`after_term()`]), and the search continues after it. The search itself
+//! knows nothing of terms.
 
 mod after_term;
 
