@@ -22,12 +22,12 @@
 mod temporary;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-pub use temporary::{Readers, Temporary, remove_leftovers};
+pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
 /// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that
 /// form.
@@ -40,27 +40,6 @@ macro_rules! debug_as_message {
             }
         }
     };
-}
-
-/// Replaces the file at `path` by one with the content `bytes`.
-///
-/// # Errors
-/// Errors of the operating system. The old file is then unchanged.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_with(path, |file| file.write_all(bytes))
-}
-
-/// Replaces the file at `path` by one that `fill` writes.
-///
-/// # Errors
-/// The error of `fill`, and errors of the operating system. The old file is then unchanged.
-pub fn write_with(
-    path: &Path,
-    fill: impl FnOnce(&mut Temporary) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut file = Temporary::beside(path)?;
-    fill(&mut file)?;
-    file.publish(path)
 }
 
 /// Opens the file at `path` to read and write it, and makes it if it is not there.
@@ -108,6 +87,7 @@ pub fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write;
 
     use super::*;
 

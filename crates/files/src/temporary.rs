@@ -116,6 +116,27 @@ impl Write for Temporary {
     }
 }
 
+/// Replaces the file at `path` by one with the content `bytes`.
+///
+/// # Errors
+/// Errors of the operating system. The old file is then unchanged.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, |file| file.write_all(bytes))
+}
+
+/// Replaces the file at `path` by one that `fill` writes.
+///
+/// # Errors
+/// The error of `fill`, and errors of the operating system. The old file is then unchanged.
+pub fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut Temporary) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = Temporary::beside(path)?;
+    fill(&mut file)?;
+    file.publish(path)
+}
+
 /// Removes the temporary files that killed processes left in `folder`. If a living process has
 /// temporary files there, nothing is removed; a later call will do it. Files that cannot be removed
 /// stay.
