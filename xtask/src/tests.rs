@@ -1,4 +1,5 @@
 mod circles;
+mod counts;
 
 use super::shell::manifest;
 use super::*;
