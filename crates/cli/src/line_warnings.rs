@@ -22,7 +22,7 @@ impl LineWarnings {
         Self { input: path.display().to_string(), counts: Vec::new() }
     }
 
-    /// Counts line `number` among those of `kind`, of which the first is reported by `message`.
+    /// Counts line `number` as one of `kind`. The first of a kind is reported by `message`.
     fn count(&mut self, kind: &'static str, number: u64, message: &str) {
         match self.counts.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, lines)) => *lines += 1,

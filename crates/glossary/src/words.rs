@@ -38,7 +38,7 @@ pub enum Mark {
     Open,
     /// A closing bracket.
     Close,
-    /// A quote, of which some languages open with what others close with.
+    /// A quotation mark. The opening mark of one language can be the closing mark of another.
     Quote,
     /// The end of a sentence.
     Terminal,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use burnformer_glossary::TranslationMemory;
 
-/// Words of which the i-th is about i times as rare as the first.
+/// Words by Zipf's law: the i-th is about i times as rare as the first.
 fn word(state: &mut u64) -> String {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let share = (*state >> 11) as f64 / (1u64 << 53) as f64;

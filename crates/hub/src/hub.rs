@@ -116,7 +116,8 @@ fn cached(folder: &Path, revision: &str) -> Option<Download> {
     })
 }
 
-/// The files that an importer may need: those of text at the top, and the weights in one format.
+/// The files that an importer may need: text files in the top folder, and the weights in one
+/// format.
 fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
     let ends = |file: &Sibling, ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
     let weights = [&["model.safetensors"][..], &["pytorch_model.bin"], &["model.bin"], &[".npz"]];

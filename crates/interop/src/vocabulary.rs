@@ -111,9 +111,9 @@ pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
     Ok(bytes.map(|bytes| SearchSettings::from_bytes(&path, &bytes)).transpose()?)
 }
 
-/// The tokenisers of Hugging Face's format in `dir` whose tokens are `tokens`, those of source and
-/// target: one for both sides, or one for each. A file with other tokens belongs to another
-/// program, and is left out.
+/// The tokenisers of Hugging Face's format in `dir` that have the `tokens` of source and target:
+/// one for both sides, or one for each. A file with other tokens belongs to another program, and is
+/// left out.
 pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<Files> {
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {

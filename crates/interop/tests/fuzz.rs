@@ -23,7 +23,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// A folder of a fixture's files, of which one is replaced by each case.
+/// A folder of a fixture's files. Each case replaces one file.
 struct Target {
     format: Format,
     folder: tempfile::TempDir,
@@ -169,7 +169,7 @@ fn memory_beyond_the_bound_is_seen() {
     within(1000, || drop(std::hint::black_box(vec![1u8; 1001])));
 }
 
-/// Damaged files are not only refused: reading goes on behind the damage.
+/// Damaged files are not only refused: reading continues after the damage.
 #[test]
 fn many_damaged_weights_are_read_to_their_end() {
     use proptest::strategy::ValueTree;

@@ -69,7 +69,7 @@ impl Pool {
     }
 }
 
-/// The result of `work`. Python's other threads go on meanwhile, and a signal's handler is called.
+/// The result of `work`. Python's other threads run meanwhile, and signal handlers are called.
 /// If that raises an exception, as Ctrl-C does, the exception is returned at once, and `work` is
 /// told to end.
 ///

@@ -6,7 +6,7 @@ pyo3::create_exception!(
     burnformer,
     BurnformerError,
     pyo3::exceptions::PyValueError,
-    "What was asked for cannot be done: the sentence says why, and what to do."
+    "Raised when a call fails. The message gives the reason and a remedy."
 );
 
 /// `error` as an exception with the sentence that the program would print.

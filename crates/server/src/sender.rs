@@ -60,9 +60,9 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(bare.parse().ok().or_else(with_port)?.to_canonical())
 }
 
-/// Returns whether a sender who holds `held` of a budget, of which `free` is left, may take `more`:
-/// not more than it leaves to the others. So one sender has half of it at most, and each of
-/// several as much as is left for the next.
+/// Returns whether a sender who holds `held` of a budget may take `more` of the `free` rest: at
+/// least as much as it holds must be left to the others. One sender who takes a little at a time
+/// therefore gets half of the budget, and each of several as much as is left for the next.
 pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
     held + more <= free
 }

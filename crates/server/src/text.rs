@@ -248,7 +248,7 @@ pub(crate) fn with_terms(
     Ok(Work { terms, ..work })
 }
 
-/// The texts of `documents`, of which each text has `ranks`, without those that are alike.
+/// The translations in `documents`, which are `ranks` for each text, without duplicates.
 fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
     let texts: Vec<String> = documents.into_iter().map(Document::finish).collect();
     let unlike = |texts: &[String]| {

@@ -8,7 +8,7 @@ use burnformer_train::TrainConfig;
 use super::row::plain;
 use super::{Paper, Row, RowResult};
 
-/// The name of the base, and what those of its other seeds begin with.
+/// The name of the base, with which the names of its other seeds begin.
 const BASE: &str = "base";
 /// The paper's perplexity and BLEU of its base.
 const OF_BASE: (f64, f64) = (4.92, 25.8);

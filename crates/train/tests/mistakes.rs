@@ -1,5 +1,5 @@
-//! Common mistakes: a Transformer as one writes it first, of which one line is wrong, learns to
-//! write sequences backwards. The results are the table of the page of the paper.
+//! Common mistakes: a beginner's Transformer with one wrong line learns to write sequences
+//! backwards. The results are the table of the page of the paper.
 
 use burn::module::Module;
 use burn::tensor::activation::softmax;

@@ -68,9 +68,9 @@ impl Computing {
         })
     }
 
-    /// The inputs that decide translations by the `models` (without any, by the one inside the
-    /// program) besides the text: the models by their manifests, which hold the hashes of their
-    /// files, and the options. `languages` are those of the command line.
+    /// Everything besides the text that decides translations: the manifests of `models` (without
+    /// any, of the model inside the program), which contain the hashes of their files, and the
+    /// options. `languages` come from the command line.
     fn identity(
         &self,
         models: &[PathBuf],

@@ -68,10 +68,10 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Reads `files`: catalogues, TMX, tables, and texts, of which two in a row are the sources and
-/// their translations. `take` has each segment with its translation, in order; a file of TMX is not
-/// in memory as a whole. `languages` are those of the model, if they are known. Returns the number
-/// of messages, and how many of them have no translation.
+/// Reads `files`: catalogues, TMX, tables, and pairs of texts, the sources and then their
+/// translations. `take` is called with each segment and its translation, in order; a file of TMX is
+/// never in memory as a whole. `languages` are the model's, if they are known. Returns the number
+/// of messages, and the number of messages without a translation.
 ///
 /// # Errors
 /// If a file is broken or has other languages.

@@ -12,7 +12,7 @@ use crate::searches::long_sentences;
 use crate::server::Server;
 use crate::witness::{HEALTH, during};
 
-/// Requests of which a half comes, and answers that nobody reads.
+/// Requests that are sent by half, and answers that nobody reads.
 pub fn check_halves(server: &Server) {
     let whole = hostile().json("/v1/sentences", &long_sentences(5, 190));
     let page = hostile().bytes("GET", "/docs.js", "", "").replace("close", "keep-alive");

@@ -42,7 +42,7 @@ impl<'a> From<&'a ModelFiles> for Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The folder, or the name that stands for it.
+    /// The folder, or the name of a model in memory.
     pub fn dir(self) -> &'a Path {
         match self {
             Self::Folder(dir) => dir,

@@ -104,8 +104,8 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
 }
 
 /// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
-/// wider than a byte. It shows by a byte-order mark, or by zero bytes, of which text in UTF-8 or an
-/// 8-bit encoding has none.
+/// wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8 or in an
+/// 8-bit encoding does not have.
 fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark)) {
         return Some("utf-16");
@@ -137,8 +137,8 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
 }
 
 /// Like [`wide_encoding`], for text in Chinese, Japanese or Korean: both bytes of its units take
-/// most values, so that it is not UTF-8 and has control characters, of which text in an 8-bit
-/// encoding has none, and all units are letters or marks in one order of the bytes.
+/// most values. The text is therefore not UTF-8, has control characters, which text in an 8-bit
+/// encoding does not have, and all its units are letters or marks in one order of the bytes.
 fn of_ideographs(first: &[u8]) -> Option<&'static str> {
     let first = &first[..first.len() / 2 * 2];
     let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0xc | b'\r');

@@ -286,8 +286,8 @@ fn capitals_before(before: &str) -> usize {
 }
 
 impl Number {
-    /// The ways to write it, of which a model may choose one: with a decimal comma or point, with
-    /// digits of ASCII.
+    /// The forms that a model may write instead: with a decimal comma or point, with digits of
+    /// ASCII.
     pub(super) fn forms(&self) -> Vec<String> {
         let ascii: String = self.text.chars().map(|c| super::scan::digit(c).unwrap_or(c)).collect();
         let swap = |c: char| match c {

@@ -33,7 +33,7 @@ pub fn arms(text: &str) -> Vec<[Span; 2]> {
 }
 
 /// The arms and the end of the ICU message that begins at `start`. If there is no valid message,
-/// the error is the offset at which the search goes on.
+/// the error is the offset at which the search continues.
 pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
     let found = |pattern: usize, at: usize| {
         ICU[pattern].captures(&text[at..crate::words::floor(text, at + 120)])

@@ -94,7 +94,7 @@ impl Hub {
     }
 }
 
-/// All that lies in `folder`, with the times of the last changes.
+/// All files in `folder`, with the times of their last changes.
 fn times(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
     let changed = fs::symlink_metadata(folder).unwrap().modified().unwrap();
     let mut found = vec![(folder.to_owned(), changed)];

@@ -31,9 +31,9 @@ pub trait StepModel: Send + Sync {
         None
     }
 
-    /// Into how many parts a batch is best divided, each of which is decoded by its own thread: the
-    /// number of threads of rayon's pool if they compute; `None` if another device does, to which
-    /// the caller's thread gives its work.
+    /// The best number of parts of a batch, each of which a separate thread decodes: the number of
+    /// threads of rayon's pool if they compute; `None` if another device computes, because the
+    /// caller's thread gives it its work.
     fn parallelism(&self) -> Option<usize> {
         None
     }

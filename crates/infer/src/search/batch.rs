@@ -107,8 +107,8 @@ impl Plan {
         self.width = width;
     }
 
-    /// The reordering of the model's state: nothing (`None`), only rows (`Some(None)`), or also the
-    /// sentences, of which some stay.
+    /// The reordering of the model's state: nothing (`None`), only rows (`Some(None)`), or also
+    /// sentences (those that remain).
     fn moves(&self) -> Option<Option<&[usize]>> {
         let all = self.kept.len() == self.sentences;
         let same = self.rows.iter().copied().eq(0..self.old_rows);

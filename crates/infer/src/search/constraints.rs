@@ -33,7 +33,7 @@ pub(super) fn constrain(
     repeats(tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
-/// Sets the logits of the tokens that would go on with a word to −∞.
+/// Sets the logits of tokens that would continue a word to −∞.
 pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenChoices, eos: u32) {
     for (position, logit) in (0..).zip(logits) {
         let id = choices.id(position);

@@ -37,7 +37,7 @@ impl Translator {
     }
 
     /// The tokens for a translation from the language `source` into the language `target`; empty
-    /// for a side of which the model knows a single language.
+    /// for a side with a single language.
     ///
     /// # Errors
     /// [`InferError::Language`] if the model has to be told a language and does not know it.

@@ -21,8 +21,7 @@ pub(super) fn is_loop(Request { source, prefix, .. }: &Request, found: &Hypothes
     repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
 }
 
-/// The number of tokens of which no sequence occurs twice in the second search for a translation
-/// that was a loop.
+/// The second search after a loop forbids repeated n-grams of this length.
 const WITHOUT_LOOPS: usize = 3;
 
 /// The widths, as multiples of the first, of the searches that fill a list in which texts were

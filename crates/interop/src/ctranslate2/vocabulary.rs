@@ -84,10 +84,10 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The tokenisers in the first of `dirs` as files of a model directory: those of the format of
-    /// `tokenizers` that have these tokens, or else the vocabularies and the SentencePiece models
-    /// in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
-    /// their end.
+    /// The tokenisers in the first of `dirs` as files of a model directory: files in the format of
+    /// `tokenizers` if they have these tokens, and otherwise the vocabularies and the SentencePiece
+    /// models in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is
+    /// added at their end.
     pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;

@@ -26,7 +26,7 @@ const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en
     ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru \
     sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 
-/// The files of the tokeniser in `dir` as those of a model directory, with a token for each of
+/// Converts the tokeniser in `dir` to the files of a model directory, with a token for each of
 /// `rows` ids.
 ///
 /// # Errors

@@ -111,8 +111,8 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
     }
 }
 
-/// The one of `decoders` that is for `model`: the one with its name, then decoder.yml, then the one
-/// that names it.
+/// The decoder's options for `model`, in order of preference: a file with its name, `decoder.yml`,
+/// or a file whose options name it.
 fn decoder_of(
     dir: &Path,
     model: &str,

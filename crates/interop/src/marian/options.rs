@@ -92,7 +92,7 @@ fn check(path: &Path, options: &Options) -> Result<()> {
         return refused(path, options, "transformer-tied-layers", "models without it can be read");
     }
     let usual = "models with its usual value can be read";
-    // A depth of zero in the decoder stands for that of the encoder.
+    // If the decoder's depth is zero, it is the encoder's.
     let plain = [
         ("transformer-ffn-depth", &["2"][..], usual),
         ("transformer-decoder-ffn-depth", &["0", "2"], usual),

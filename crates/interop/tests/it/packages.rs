@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A SentencePiece model, and 24 tokens in Marian's order of which most are its pieces.
+/// A SentencePiece model, and 24 tokens in Marian's order, most of them pieces of the model.
 fn pieces() -> (Vec<u8>, Vec<String>) {
     let folder = fixture("m2m100/relu");
     let vocabulary: BTreeMap<String, usize> =

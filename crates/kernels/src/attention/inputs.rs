@@ -29,7 +29,7 @@ pub(crate) struct Block {
 }
 
 impl AttentionInputs {
-    /// Queries, keys and values of `heads` heads, of which every query sees every key.
+    /// Queries, keys and values of `heads` heads, without a mask: every query sees every key.
     pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {
         Self { query, key, value, heads, hidden: None }
     }

@@ -66,7 +66,7 @@ vectorised! {
     }
 }
 
-/// Writes `row` in 8 bits, of which `steps` stand for `largest`, and returns the scale.
+/// Quantises `row` to 8 bits, so that `largest` becomes `steps`, and returns the scale.
 #[inline(always)]
 fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
     if !largest.is_finite() {

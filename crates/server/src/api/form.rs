@@ -11,8 +11,8 @@ use percent_encoding::percent_decode;
 
 use super::error::{ApiError, Result};
 
-/// The form in `bytes` of this `kind` and in the query of `head`: the fields of the query, and
-/// those of the body that it lacks. Of many more than `most` fields it has the first ones.
+/// Reads the fields of the query of `head`, and the fields that it lacks from the form in `bytes`
+/// of this `kind`. If there are many more than `most` fields, the first ones are read.
 ///
 /// # Errors
 /// If the body is not a form.

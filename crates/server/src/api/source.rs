@@ -18,8 +18,7 @@ const STAYS: f64 = 0.6;
 /// The largest number of characters of a text by which models tell its language.
 const MOST_CHARACTERS: usize = 200;
 
-/// The largest number of languages of which models are asked how likely a text is, besides the
-/// target.
+/// The largest number of languages, besides the target, whose models score a text.
 const MOST_ASKED: usize = 3;
 
 /// The language of a text as far as it is known before any model is asked: the words, and the

@@ -58,7 +58,7 @@ impl TranslatorEngine {
         self
     }
 
-    /// The model's options with those of `choice`.
+    /// The model's options, overridden by `choice`.
     fn options(&self, choice: Choice) -> TranslateOptions {
         let mut options = self.options.clone();
         let search = &mut options.search;

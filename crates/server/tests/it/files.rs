@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::common::{Running, Shouting};
 
-/// The unpacked document takes room among the bodies of requests, of which a client has half.
+/// The unpacked document takes part of the room for request bodies. A client has at most half of
+/// it.
 #[test]
 fn documents_that_unpack_to_more_than_there_is_room_for_are_refused() {
     let engine = Shouting { delay: Duration::from_secs(3), ..Shouting::default() };

@@ -53,7 +53,7 @@ fn a_model_is_loaded_once_however_many_ask_and_leave() {
     let count = |counter: &Counter| counter.load(Ordering::SeqCst);
     assert_eq!(count(&most), 1, "two were loaded at the same time");
     assert!(count(&loads) <= 3, "{} loads", count(&loads));
-    // The load of a client that has gone goes on.
+    // A model is loaded to the end after its client has left.
     let loaded = || server.get("/metrics").1.contains("burnformer_loaded_models 1");
     let mut tries = 0;
     while !loaded() {

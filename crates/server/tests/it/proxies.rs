@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common::{Running, Shouting, agent};
 
-/// The program of one of these names in `PATH` or where Debian has those of the system.
+/// The program with one of these names in `PATH` or in Debian's folders of system programs.
 pub fn program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();

@@ -68,7 +68,7 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     found
 }
 
-/// Warnings about validation and test texts of which many pairs are in the training text.
+/// Warnings about validation and test texts with many pairs that are in the training text, too.
 fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     let measured = [("data.valid", &texts.valid), ("data.test", &texts.test)];
     let mut measured = measured.map(|(key, paths)| {

@@ -64,7 +64,7 @@ impl Learner {
             checkpoint::publish(&self.setup.run.checkpoint(step), &self.setup.run.model("best"))?;
         }
         self.choose_alpha()?;
-        // The checkpoint knows nothing of the average: who goes on from it has to.
+        // The checkpoint has no score of the average; a resumed run reads it from here.
         let validation = self.state.validation;
         self.setup.run.set_finished(&RunEnd { step, reason: reason.to_string(), validation })?;
         Ok(true)
@@ -180,7 +180,7 @@ fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The list of α that are tried where the scores are those of `score`, beginning with `list`.
+    /// The values of α that are tried, beginning with `list`. `score` gives the score of each.
     fn tried(list: &[f64], score: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut scores: Vec<_> = list.iter().map(|&alpha| (alpha, score(alpha))).collect();
         while let Some(next) = beyond(&scores) {

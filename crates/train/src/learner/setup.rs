@@ -144,8 +144,8 @@ impl Setup {
         Ok(Start { model, optimizer, state, notes: Vec::new() }.in_precision(self))
     }
 
-    /// The newest whole checkpoint among those of the updates that `wanted` names; the start of the
-    /// run if there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
+    /// The newest undamaged checkpoint of an update that `wanted` accepts; the start of the run if
+    /// there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
     /// at which the run ended includes the results of that end.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start> {
         let Self { config, first, origin, run, replicas, .. } = self;

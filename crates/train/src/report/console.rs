@@ -106,7 +106,7 @@ fn style(pace: &Pace) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
 }
 
-/// The limits of a run, of which the first to be reached ends it, and its pace so far.
+/// The limits of a run and its pace so far. The first limit that is reached ends the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     /// The number of updates after which the run ends.

@@ -15,7 +15,7 @@ pub enum Record {
     Divergence(DivergenceRecord),
 }
 
-/// The training numbers of several consecutive updates, of which the last is `step`.
+/// The training numbers of several consecutive updates up to `step`.
 ///
 /// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read
 /// back as NaN.

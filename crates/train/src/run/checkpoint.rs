@@ -142,7 +142,7 @@ pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
     replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
 }
 
-/// The start of a run, or the checkpoint from which it goes on.
+/// The initial state of a run, or the checkpoint from which it resumes.
 pub struct Start {
     /// The model.
     pub model: Model,
@@ -154,7 +154,7 @@ pub struct Start {
     pub notes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to go on
+/// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to resume
 /// under `config` with the texts and tokenisers of `origin`. Every file is checked against its hash
 /// before any of it is used.
 ///

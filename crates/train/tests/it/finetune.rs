@@ -79,7 +79,7 @@ impl Fixture {
         format!("training.from={:?}", self.path(dir).display().to_string())
     }
 
-    /// Trains the run `out`, new or, where there is one, as it goes on.
+    /// Trains the run `out`; resumes it if it exists.
     fn train(&self, out: &str, settings: &[String]) -> Result<(), TrainError> {
         let run = self.path(out);
         let config_path = Some(run.join("config.toml")).filter(|path| path.exists());

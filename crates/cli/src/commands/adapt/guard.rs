@@ -29,7 +29,7 @@ pub(super) struct Comparison {
     results: Vec<(String, PairedResult)>,
 }
 
-/// The translations of `sources`, of which those that are too long are cut.
+/// The translations of `sources`. A source that is too long is truncated.
 pub(super) fn translations(translator: &Translator, sources: &[&str]) -> Result<Vec<String>> {
     let long_sources = LongSources::Truncate;
     let options = TranslateOptions { long_sources, ..translator.options() };
@@ -135,8 +135,8 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
     Ok(())
 }
 
-/// Checks that the memory does not go the other way, by the model's translations of both sides of
-/// some pairs, those of the sources being `found`.
+/// Checks the direction of the memory: the model translates both sides of some pairs. `found` are
+/// the translations of the sources.
 ///
 /// # Errors
 /// If the other side is translated much better.

@@ -21,7 +21,7 @@ struct Training {
     args: train::Args,
 }
 
-/// Trains, or goes on, in the folder of the work.
+/// Trains, or resumes training, in the working folder.
 pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &General) -> Result<()> {
     let (text, run) = (start.work.join("memory.tsv"), start.work.join("run"));
     write(&text, &memory.train)?;

@@ -42,7 +42,7 @@ fn hashes(paths: &[PathBuf]) -> Result<Value> {
     paths.iter().map(hash).collect()
 }
 
-/// The hash of a model, by its manifest, which has those of its files.
+/// The hash of a model's manifest, which contains the hashes of the model's files.
 fn hash(model: &Path) -> Result<String> {
     digest_of_file(&model.join("manifest.json"))
 }

@@ -1,8 +1,8 @@
-//! The pairs that are done: a file that grows, and from which a later process goes on.
+//! The pairs that are done, in a file that grows. A later process continues it.
 //!
-//! The first line says to which teacher and options the pairs belong. Each further line is that of
-//! one line of the source: the sentence, a tab, and its translation, which is empty where the pair
-//! is left out; if the translation was chosen by a reference, that follows after another tab.
+//! The first line names the teacher and the options. Each further line belongs to one line of the
+//! source: the sentence, a tab, and its translation, which is empty where the pair is left out. If
+//! the translation was chosen by a reference, the reference follows after another tab.
 //!
 //! This module also reads the sentences to translate, with their references.
 

@@ -167,7 +167,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
 }
 
-/// Refuses options for the wrong number of systems, of which `files` are in files.
+/// Refuses options for the wrong number of systems. `files` is the number of systems in files.
 fn check_systems(args: &Args, files: usize) -> Result<()> {
     let several = files + usize::from(!args.model.is_empty()) > 1;
     if !several && (args.paired.is_some() || args.trials.is_some()) {

@@ -20,7 +20,7 @@ use crate::output;
 pub(super) struct DryRun(ModelConfig);
 
 impl DryRun {
-    /// The run of `config`, whose model goes on from `start` if there is one.
+    /// The run of `config`. Its model begins with the weights of `start`, if there is one.
     ///
     /// # Errors
     /// A shape that no model can have.

@@ -175,8 +175,8 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))
 }
 
-/// The settings of the command line over those of `file`, and the embedded corpus if neither names
-/// a text.
+/// The settings of `file`, overridden by the command line. If neither names a text, it is the
+/// embedded corpus.
 fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
     // A string of JSON is one of TOML too.

@@ -33,7 +33,7 @@ pub(super) struct Input {
     pub(super) prefix_warnings: Option<LineWarnings>,
 }
 
-/// Some lines, of which the first has the number `first`, and the error that follows them, if any.
+/// Consecutive lines, and the error that follows them, if any. `first` is the number of the first.
 #[derive(Default)]
 pub(super) struct Chunk {
     pub(super) first: u64,
@@ -141,7 +141,7 @@ struct Lines {
     lines: Receiver<Result<Line, DataError>>,
     /// The number of lines that were taken or skipped.
     taken: u64,
-    /// If true, these are all lines up to the end of the text, and not those of a shard.
+    /// If true, these are all lines up to the end of the text. A shard ends earlier.
     is_whole: bool,
 }
 

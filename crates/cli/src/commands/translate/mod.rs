@@ -89,8 +89,8 @@ impl Job<'_> {
         finished.inspect_err(|_| output.discard())
     }
 
-    /// Translates all lines of `input`, of which the first has the number `done`, and returns the
-    /// number after the last.
+    /// Translates all lines of `input`, from number `done` on, and returns the number after the
+    /// last.
     fn write_lines(
         &self,
         mut input: Input,

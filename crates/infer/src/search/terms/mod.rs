@@ -48,7 +48,7 @@ pub enum Edge {
     /// At any token.
     #[default]
     Anywhere,
-    /// Only beside a token with which no word goes on, or at the end of the translation.
+    /// Only beside a token that does not continue a word, or at the end of the translation.
     Word,
 }
 

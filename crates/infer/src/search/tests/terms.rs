@@ -9,7 +9,7 @@ use crate::attention::{AttentionWeights, HeadWeights};
 
 const VOCAB: usize = 12;
 
-/// Tokens from 9 on go on with a word, and those from 5 on end in one.
+/// Tokens from 9 on continue a word, and tokens from 5 on end within one.
 fn edges() -> Arc<WordEdges> {
     let from = |first| (0..VOCAB).map(|id| id >= first).collect();
     Arc::new(WordEdges { continues: from(9), is_open: from(5), closing: vec![4] })

@@ -46,8 +46,8 @@ pub(super) struct PairedLhs<'a> {
 }
 
 impl<'a> PairedLhs<'a> {
-    /// The numbers in the two rows of each pair, and where its lines begin; those of a second row
-    /// that is missing are empty.
+    /// The numbers in the two rows of each pair, and the start of its lines. A missing second row
+    /// is empty.
     pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
         let Self { rows, width, columns, apart } = self;
         rows.chunks((2 * width).max(1)).enumerate().map(move |(index, rows)| {
