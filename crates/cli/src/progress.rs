@@ -40,7 +40,7 @@ impl Progress {
                 }
             }
         };
-        // Without a thread there is no progress to read, but the work goes on.
+        // Without a thread there is no progress to read, but the work continues.
         let _ = thread::Builder::new().name("progress".into()).spawn(watch);
         Self { done, _ends: Some(ends) }
     }

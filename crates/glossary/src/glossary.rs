@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_automaton_finds_what_trying_every_term_finds() {
-        // Numbers from a linear congruential generator, of which the higher bits are used.
+        // Numbers from the higher bits of a linear congruential generator.
         let mut state = 1u32;
         let mut next = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

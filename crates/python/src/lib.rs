@@ -4,7 +4,7 @@
 //!
 //! The trade-off taken: *computations run on threads of a pool, while the caller's thread waits
 //! without Python's lock* and checks for Ctrl-C twenty times a second. Other Python threads
-//! therefore go on, an interrupt needs no support in the search, and a forked process starts its
+//! therefore run, an interrupt needs no support in the search, and a forked process starts its
 //! own threads (see [`compute`]).
 
 mod compute;

@@ -78,7 +78,7 @@ impl Server {
     /// requests that were accepted have been answered, or when their time is over; the log names
     /// the requests that are cut off. This takes at most [`drain`](ServerSettings::drain).
     ///
-    /// Threads that compute may go on for a moment, so shut the runtime down with a timeout.
+    /// Threads that compute may run for another moment, so shut the runtime down with a timeout.
     ///
     /// # Errors
     /// [`ServerError::Load`] if a model that is to be loaded first cannot be; [`ServerError::Io`].

@@ -5,7 +5,7 @@ use burnformer_train::{ConfigFileError, TrainError};
 /// A result whose error, where no other is named, is [`StudyError`].
 pub(crate) type Result<T, E = StudyError> = std::result::Result<T, E>;
 
-/// The reasons why a study cannot start or go on.
+/// The reasons why a study cannot start or resume.
 #[derive(thiserror::Error)]
 pub enum StudyError {
     /// A row cannot be trained or measured.

@@ -12,7 +12,7 @@ use crate::config::ConfigFileError;
 /// A result whose error, where no other is named, is [`TrainError`].
 pub(crate) type Result<T, E = TrainError> = std::result::Result<T, E>;
 
-/// The reasons why training cannot start or go on.
+/// The reasons why training cannot start or resume.
 #[derive(thiserror::Error)]
 pub enum TrainError {
     /// The configuration file or a setting is invalid.

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
 //! | [`learner`] | [`Learner`]: the loop |
-//! | [`checkpoint`] | all a run needs to go on |
+//! | [`checkpoint`] | all that a run needs to resume |
 //! | [`report`] | log lines, `metrics.jsonl`, the bar |
 
 // The programs in the README are compiled and run as documentation tests.

@@ -61,7 +61,7 @@ fn a_model_that_became_better_is_written_with_its_card() {
     fs::create_dir(&other).unwrap();
     let other = adapt(&memory, &other, &[]);
     refused(&other.iter().map(String::as_str).collect::<Vec<_>>(), 1, &["other: exists already"]);
-    // A longer memory goes on from it, and a useless one leaves it.
+    // A longer memory adapts it further, and a useless one leaves it.
     let useless = catalogue(folder.path(), 310, 1);
     let bytes = || fs::read(out.join("model.safetensors")).unwrap();
     let first = bytes();

@@ -78,7 +78,7 @@ impl Home {
         let _ = fs::remove_dir_all(self.cache().join("burnformer/corpus"));
     }
 
-    /// Clears the cache, moves the run, and asserts that the run goes on there and that its
+    /// Clears the cache, moves the run, and asserts that the run resumes there and that its
     /// configuration makes it anew.
     fn assert_it_can_move(&self, from: &str) {
         fs::remove_dir_all(self.cache()).unwrap();

@@ -26,7 +26,7 @@ fn tokenizer() -> Tokenizer {
 fn a_piece_has_the_id_of_the_vocabulary_and_is_unknown_without_one() {
     let tokenizer = tokenizer();
     assert_eq!(tokenizer.vocab_size(), 11);
-    // ▁the ▁house ▁ i s ▁small, of which the vocabulary lacks `i`.
+    // ▁the ▁house ▁ i s ▁small; the vocabulary lacks `i`.
     assert_eq!(tokenizer.encode("the house is  small"), [2, 3, 5, 1, 4, 7]);
     assert_eq!(tokenizer.decode(&[2, 3, 5, 1, 4, 7]), "the house s small");
     assert_eq!(tokenizer.token(3).as_deref(), Some("▁house"));

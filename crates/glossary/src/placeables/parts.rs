@@ -183,7 +183,7 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
             // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
             let is_noun = has(u8::is_ascii_uppercase)
                 && ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
-            // A number may go on, or have begun.
+            // A number may continue, or have begun.
             let is_sign = |c| "-/.,:_'".contains(c);
             let has_begun = text[range.start..].starts_with(char::is_numeric)
                 && before.trim_end_matches(is_sign).ends_with(char::is_numeric);

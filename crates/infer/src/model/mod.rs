@@ -75,7 +75,7 @@ pub trait StepModel: Send + Sync {
                     let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
                     scored[row].push(log_prob as f32);
                 }
-                // Rows that have ended go on with `</s>`; their predictions are ignored.
+                // Rows that have ended continue with `</s>`; their predictions are ignored.
                 input[row] = token.unwrap_or(eos);
             }
         }

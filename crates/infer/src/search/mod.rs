@@ -38,7 +38,7 @@ use terms::{AfterTerm, after_term};
 ///
 /// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
 /// the limit cuts. If the model does not generate a term by itself, the term replaces the word that
-/// attends to its source tokens most, and the search goes on after it; there may be fewer than
+/// attends to its source tokens most, and the search continues after it; there may be fewer than
 /// `n_best` hypotheses then. The length limit is raised by the tokens that the terms need.
 ///
 /// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets

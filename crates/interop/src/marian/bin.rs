@@ -105,7 +105,7 @@ fn tensor(path: &Path, name: &str, kind: u64, shape: Vec<usize>, data: &[u8]) ->
     }
 }
 
-/// A matrix of integers, each of which is its number times the factor that follows them. All
+/// A matrix of integers, each to be multiplied by the factor that follows them. All
 /// matrices but embeddings are transposed.
 fn quantised(
     path: &Path,

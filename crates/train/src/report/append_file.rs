@@ -26,7 +26,7 @@ impl AppendFile {
         Ok(Self { file: file.map_err(TrainError::io(&path))?, path })
     }
 
-    /// Appends whole lines in one write, so that programs that read the file while the run goes on
+    /// Appends whole lines in one write, so that programs that read the file during the run
     /// see complete lines.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.file.write_all(lines).map_err(TrainError::io(&self.path))

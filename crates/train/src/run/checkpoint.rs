@@ -1,4 +1,4 @@
-//! Checkpoints: everything that a run needs to go on, in one folder.
+//! Checkpoints: everything that a run needs to resume, in one folder.
 //!
 //! A checkpoint is a model directory, ready to translate, with three more files:
 //! `optimizer.safetensors` has the moments of the optimiser, `state.json` a [`RunState`] with the
@@ -58,7 +58,7 @@ pub struct Saved<'a> {
     pub search: &'a SearchSettings,
 }
 
-/// The parts of a checkpoint besides its model: everything that training needs to go on.
+/// The parts of a checkpoint besides its model: everything that training needs to resume.
 pub struct TrainerState<'a> {
     /// The reason why the checkpoint is written.
     pub kind: CheckpointKind,

@@ -70,7 +70,7 @@ impl Toy {
         learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
     }
 
-    /// Sets the loss scale that the float16 run `out` goes on with after update `step`.
+    /// Sets the loss scale with which the float16 run `out` resumes after update `step`.
     fn set_loss_scale(&self, out: &str, step: u64, factor: f64) {
         let config = self.config("float16", step);
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
@@ -194,7 +194,7 @@ fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
         false => "float32",
     };
     assert!(written.contains(&format!("precision = \"{chosen}\"")), "{written}");
-    // The same command goes on in the same type.
+    // The same command continues in the same type.
     toy.train("auto", "auto", 4, RunMode::Resume);
     let log = fs::read_to_string(toy.path("auto/train.log")).unwrap();
     assert!(!log.contains("training.precision was"), "{log}");

@@ -26,7 +26,7 @@ use crate::signals::Signals;
 use crate::texts::Unnamed;
 pub use args::Args;
 
-/// Trains, then scores the test text with the best model, and says how to go on.
+/// Trains, then scores the test text with the best model, and says how to continue.
 pub fn run(args: Args) -> Result<()> {
     let Some(model) = learn(args)? else { return Ok(()) };
     note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
@@ -144,7 +144,7 @@ impl Trainer<'_> {
     }
 }
 
-/// The options with which the run in `folder` goes on.
+/// The options with which the run in `folder` is resumed.
 fn resume(folder: &Path) -> String {
     format!("--out {} --resume", folder.display())
 }

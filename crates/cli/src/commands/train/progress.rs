@@ -31,7 +31,7 @@ pub(super) fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
             stage = Some(now.stage);
             say(label);
         } else if terminal && now.lines > 0 {
-            // The run goes on if the terminal is closed.
+            // The run continues if the terminal is closed.
             let _ = write!(io::stderr(), "\r{label}: {} lines\r", now.lines);
         }
     }

@@ -14,7 +14,7 @@ use crate::model::StepModel;
 use crate::search::Request;
 use crate::settings::SearchSettings;
 
-/// A search that goes on after a term.
+/// A search that continues after a term.
 pub(crate) struct AfterTerm {
     /// The request with a prefix that ends with the term.
     pub request: Request,
@@ -59,7 +59,7 @@ impl AfterTerm {
     }
 }
 
-/// The search for `request` that goes on after `found`, a translation of it, up to the first word
+/// The search for `request` that continues after `found`, a translation of it, up to the first word
 /// that a missing term replaces, and the term. The first `fixed` tokens stay.
 ///
 /// Without attention, the replaced word is the one at the term's relative position in the source;

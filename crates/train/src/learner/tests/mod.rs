@@ -93,7 +93,7 @@ impl Toy {
         Learner::new(config, &self.corpora, &folder, mode, Verbosity::Quiet, &devices)
     }
 
-    /// The learner that goes on with `run` under further settings.
+    /// The learner that resumes `run` under further settings.
     fn resumed(&self, run: &str, settings: &[&str]) -> Result<Learner, TrainError> {
         let folder = self.folder.path().join(run);
         let settings: Vec<_> = settings.iter().map(ToString::to_string).collect();

@@ -26,7 +26,7 @@ pub const TEST_SCORE_FILE: &str = "test-score.txt";
 /// |---|---|
 /// | `config.toml` | the resolved configuration, reusable with `--config` |
 /// | `corpus/` | text that came through a pipe |
-/// | `checkpoints/step-000100/` | all that a run needs to go on |
+/// | `checkpoints/step-000100/` | all that a run needs to resume |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
 /// | `metrics.jsonl`, `train.log` | what happened |

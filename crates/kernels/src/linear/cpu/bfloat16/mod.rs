@@ -100,7 +100,7 @@ pub(super) fn panels_of_columns(
     })
 }
 
-/// The rows of a matrix with rows of `width` numbers, each of which is a half of one of the pairs.
+/// The rows of `pairs` in a matrix with rows of `width` numbers; a pair has two rows.
 fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
     &matrix[2 * pairs.start * width..(2 * pairs.end * width).min(matrix.len())]
 }
