@@ -128,14 +128,14 @@ impl Alignment {
     /// If a word of the source is cut before `piece`, the offset of the cut: between its
     /// parts if they are parts of one word of the translation, else after the word.
     fn end_of_word(&self, piece: usize, pieces: &Span) -> Option<usize> {
-        let last =
-            piece.checked_sub(1).filter(|last| pieces.contains(last) && pieces.contains(&piece))?;
-        if self.pieces[last].word != self.pieces[piece].word {
-            return None;
-        }
-        let unit = |piece: usize| Some(self.pieces[piece].units?.1);
-        let unit = unit(last).or_else(|| self.word_of(piece).filter_map(unit).next_back())?;
-        Some(self.units[unit].range.end)
+        let last = piece.checked_sub(1).filter(|last| pieces.contains(last))?;
+        let word = Some(self.word_of(last)).filter(|word| word.contains(&piece))?;
+        let unit = |it: usize| self.pieces[it].units;
+        let (first, last) = unit(last).or_else(|| word.filter_map(unit).next_back())?;
+        // Both parts can be aligned to a word that follows them.
+        let next = unit(piece).map_or(0, |(next, _)| next);
+        let last = if first < next { last.min(next - 1) } else { last };
+        Some(self.units[last].range.end)
     }
 
     /// Returns whether `at` is between the ends of a sentence of the source.

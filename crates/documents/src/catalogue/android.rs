@@ -45,8 +45,11 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         }
         let quoted = QUOTED.is_match(&text[element.inner.clone()]);
         let edge = usize::from(quoted);
-        let range = element.inner.start + edge..element.inner.end - edge;
-        let raw = &text[range.clone()];
+        let raw = &text[element.inner.start + edge..element.inner.end - edge];
+        // Only a number makes a space at the ends a part of the text.
+        let raw = raw.trim().trim_start_matches(r"\u0020").trim_end_matches(r"\u0020");
+        let start = raw.as_ptr() as usize - text.as_ptr() as usize;
+        let range = start..start + raw.len();
         let (source, has_elements) = match plain(raw) {
             Some(text) => (shown(&text, quoted), false),
             None => (outside_tags(&without_sections(raw), |text| shown(text, false)), true),

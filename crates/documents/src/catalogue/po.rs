@@ -85,8 +85,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
         let range = start + quote..start + line.len();
         if keyword.is_empty() {
-            let last = entry.fields.last_mut();
-            let last = last.ok_or_else(|| {
+            let last = entry.fields.last_mut().ok_or_else(|| {
                 broken("the string belongs to no keyword; put `msgid` or `msgstr` before it")
             })?;
             last.text += &text;
@@ -112,14 +111,13 @@ impl<'a> Reader<'a> {
         if entry.fields.is_empty() {
             return Ok(());
         }
-        let field = |keyword: &str| entry.field(keyword);
         let broken = |fault: String| BrokenCatalogue::at(self.text, entry.start, fault);
-        let source =
-            field("msgid").ok_or_else(|| broken("the message has no `msgid`; add it".into()))?;
+        let fault = "the message has no `msgid`; add it";
+        let source = entry.field("msgid").ok_or_else(|| broken(fault.into()))?;
         if !entry.is_whole() {
             return Err(broken("the message has no `msgstr`; add `msgstr \"\"`".into()));
         }
-        let context = field("msgctxt").map(|field| field.text.clone());
+        let context = entry.field("msgctxt").map(|field| field.text.clone());
         let name = (context.clone(), source.text.clone());
         if let Some(first) = self.known.insert(name, entry.start) {
             let first = self.lines.number(first);
@@ -132,7 +130,7 @@ impl<'a> Reader<'a> {
             self.head(&entry);
             return Ok(());
         }
-        self.add(&entry, field("msgid_plural"), messages);
+        self.add(&entry, entry.field("msgid_plural"), messages);
         Ok(())
     }
 

@@ -174,7 +174,7 @@ pub(super) const VALUES: [&str; 10] =
 /// The lines of `text` with `between` them; empty lines have no indentation.
 fn lines(text: &str, between: &str) -> String {
     let (blank, mut out) = (between.trim_end_matches(' '), String::new());
-    for (number, line) in text.trim_end_matches('\n').split('\n').enumerate() {
+    for (number, line) in text.trim_matches('\n').split('\n').enumerate() {
         if number > 0 {
             out += if line.is_empty() { blank } else { between };
         }

@@ -1,6 +1,5 @@
 //! YAML: the texts of mappings and lists.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,7 +9,11 @@ use super::json::Keys;
 use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, VALUES};
 use crate::plurals::Plural;
-use crate::words::regex;
+use crate::words::{Span as Bytes, regex};
+
+/// An anchor, a tag and the indicator of lines before a text.
+static PROPERTIES: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:(?:[&!]\S*|#.*)\s+)+(?:[|>].*\s+)?"));
 
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
@@ -54,15 +57,16 @@ impl File<'_> {
                 self.mappings.pop();
             }
             Event::Alias(_) => drop(self.node()),
-            Event::Scalar(text, style, _, tag) => {
+            Event::Scalar(text, style, anchor, tag) => {
                 if self.node() {
                     return self.keys.key(text.into_owned(), self.bytes[span.start.index()]);
                 }
                 let is_value = style == ScalarStyle::Plain
                     && VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));
-                let is_text = !is_value && tag.is_none_or(|tag| tag.suffix == "str");
+                let is_text = !is_value && tag.as_ref().is_none_or(|tag| tag.suffix == "str");
                 let text = Some(text.into_owned()).filter(|_| is_text);
-                if let Some((range, spelling)) = self.scalar(span, style) {
+                let is_named = anchor > 0 || tag.is_some();
+                if let Some((range, spelling)) = self.scalar(span, style, is_named) {
                     self.keys.value(range, text, spelling);
                 }
             }
@@ -78,13 +82,16 @@ impl File<'_> {
         }
     }
 
-    /// The bytes of a text that a translation replaces, and how it is written there; `None` if this
-    /// cannot be told.
-    fn scalar(&self, span: Span, style: ScalarStyle) -> Option<(Range<usize>, Spelling)> {
+    /// The bytes of a text that a translation replaces, behind its anchor and tag if it
+    /// `is_named`, and how it is written there; `None` if this cannot be told.
+    fn scalar(&self, span: Span, style: ScalarStyle, is_named: bool) -> Option<(Bytes, Spelling)> {
         let [start, end] = [span.start, span.end].map(|it| self.bytes[it.index()]);
+        let properties = PROPERTIES.find(&self.text[start..end]).filter(|_| is_named);
+        let start = start + properties.map_or(0, |found| found.len());
         let source = self.text[start..end].trim_end_matches([' ', '\t', '\r', '\n']);
+        let column = start - self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let newline = self.newline;
-        let indent = || format!("{newline}{}", " ".repeat(span.start.col()));
+        let indent = || format!("{newline}{}", " ".repeat(column));
         let range = start..start + source.len();
         Some(match style {
             // The span may go on to the end of a comment.

@@ -64,7 +64,7 @@ pub enum Format {
 /// The formats in their order, with their names and the extensions of their files.
 const TABLE: [(Format, &str, &str); 14] = [
     (Format::Text, "text", "txt"),
-    (Format::Html, "html", "html htm"),
+    (Format::Html, "html", "html htm xhtml"),
     (Format::Markdown, "markdown", "md markdown"),
     (Format::Srt, "srt", "srt vtt"),
     (Format::Ass, "ass", "ass ssa"),

@@ -17,15 +17,23 @@ pub enum OfficeKind {
 }
 
 /// The kinds in their order, a line each, with tabs between: the name, the extensions of files, the
-/// file that every archive has, the names of the files with text for readers (a number may follow,
-/// then `.xml`), the names of paragraphs, and those of a run, its properties and its text.
+/// beginning of a name that every archive has, the names of the files with text for readers (a
+/// number may follow, then `.xml`), the names of paragraphs, and those of a run, its properties and
+/// its text.
 const TABLE: &str = include_str!("kinds.tsv");
 
 /// Elements whose text stays: what programs compute, formulas, code and the sounds of characters.
-const KEPT: &str = "a:fld rPh m:oMath text:note-citation text:page-number text:page-count text:date text:time \
+pub(super) const KEPT: &str = "a:fld rPh m:oMath text:note-citation text:page-number text:page-count text:date text:time \
     text:sequence text:author-name text:ruby-text dc:creator dc:date svg:title svg:desc code kbd samp script style math";
 
-fn has(names: &str, name: &str) -> bool {
+/// Elements that break a line or are a tabulator.
+pub(super) const BREAKS: &str = "w:br w:tab w:cr a:br text:line-break text:tab br";
+
+/// Elements that mark a position that a translation makes void.
+pub(super) const VOID: &str = "w:proofErr w:lastRenderedPageBreak text:soft-page-break";
+
+/// Returns whether `name` is one of `names`.
+pub(super) fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|known| known == name)
 }
 
@@ -72,19 +80,4 @@ impl OfficeKind {
         let names = if name.starts_with("a:") { "a:r a:rPr a:t" } else { self.entry(5) };
         names.split(' ').collect::<Vec<_>>().try_into().ok()
     }
-}
-
-/// Returns whether the element `name` and its text stay unchanged.
-pub(super) fn is_kept(name: &str) -> bool {
-    has(KEPT, name)
-}
-
-/// Returns whether the element `name` breaks a line or is a tabulator.
-pub(super) fn breaks(name: &str) -> bool {
-    has("w:br w:tab w:cr a:br text:line-break text:tab br", name)
-}
-
-/// Returns whether the element `name` marks a position that a translation makes void.
-pub(super) fn is_void(name: &str) -> bool {
-    has("w:proofErr w:lastRenderedPageBreak text:soft-page-break", name)
 }

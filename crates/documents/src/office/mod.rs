@@ -59,7 +59,7 @@ impl Office {
         };
         let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
         let [program, main] = [0, 2].map(|column| kind.entry(column));
-        if zip.index_for_name(main).is_none() {
+        if !zip.file_names().flatten().any(|name| name.starts_with(main)) {
             let fault = format!("the archive is no {program} document; rename it by what it is");
             return Err(BrokenFile(fault));
         }
@@ -107,18 +107,22 @@ impl Office {
             let line = lines.next().and_then(|line| line.strip_prefix("<p>"));
             line.expect("the page has the paragraphs of the document")
         };
+        let changed = |part: &Part| {
+            let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
+            let text = written(&part.xml, &part.paragraphs, &lines);
+            (text != part.xml).then(|| (part.index, part.charset.encode(text)))
+        };
+        let mut changes = self.parts.iter().filter_map(changed).peekable();
+        if changes.peek().is_none() {
+            return self.archive.clone();
+        }
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let mut archive = ZipArchive::new(Cursor::new(&self.archive)).expect("it was read before");
-        let mut parts = self.parts.iter().peekable();
         for index in 0..archive.len() {
             let file = archive.by_index_raw(index).expect("it was read before");
-            let changed = parts.next_if(|part| part.index == index).and_then(|part| {
-                let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
-                let text = written(&part.xml, &part.paragraphs, &lines);
-                (text != part.xml).then(|| part.charset.encode(text))
-            });
-            let done = match (changed, file.name().map(|name| name.into_owned())) {
-                (Some(bytes), Ok(name)) => {
+            let change = changes.next_if(|(changed, _)| *changed == index);
+            let done = match (change, file.name().map(|name| name.into_owned())) {
+                (Some((_, bytes)), Ok(name)) => {
                     let options = SimpleFileOptions::default()
                         .compression_method(CompressionMethod::Deflated)
                         .last_modified_time(file.last_modified().unwrap_or_default());

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::kind::{OfficeKind, breaks, is_kept, is_void};
+use super::kind::{BREAKS, KEPT, OfficeKind, VOID, has};
 use crate::words::{Span, regex};
 use crate::xml::{Element, elements};
 
@@ -51,7 +51,7 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
     let mut children = vec![Vec::new(); all.len()];
     let mut kept = vec![false; all.len()];
     for (index, Element { name, parent, .. }) in all.iter().enumerate() {
-        kept[index] = is_kept(name) || parent.is_some_and(|parent| kept[parent]);
+        kept[index] = has(KEPT, name) || parent.is_some_and(|parent| kept[parent]);
         if let Some(parent) = *parent {
             children[parent].push(index);
         }
@@ -90,7 +90,7 @@ impl Part<'_> {
                 Some([.., text]) => name == text,
                 None => self.gaps(index).any(|gap| is_text(&self.xml[gap])),
             };
-            let text = (self.holds[index][0] || has_text) && !is_kept(name);
+            let text = (self.holds[index][0] || has_text) && !has(KEPT, name);
             self.holds[index][0] = text;
             let [_, paragraphs] = self.holds[index];
             if let Some(parent) = self.all[index].parent {
@@ -135,9 +135,9 @@ impl Part<'_> {
         let children = self.children[index].iter().map(Some).chain([None]);
         for (gap, child) in self.gaps(index).zip(children) {
             match &self.xml[gap.clone()] {
-                // A comment or an instruction.
-                text if text.contains('<') => draft.point(["", ""], gap, "img"),
-                text if has_runs || text.is_empty() => {}
+                text if text.is_empty() || has_runs && text.trim().is_empty() => {}
+                // A comment, an instruction, or text outside of runs, which no program shows.
+                text if has_runs || text.contains('<') => draft.point(["", ""], gap, "img"),
                 text => draft.items.push(Item::Text(text.replace("\r\n", "\n"))),
             }
             if let Some(&child) = child {
@@ -152,7 +152,7 @@ impl Part<'_> {
         let [has_text, has_paragraphs] = self.holds[index];
         let is_point = !has_text || has_paragraphs || self.kind.is_paragraph(name);
         match self.kind.run(name) {
-            _ if is_void(name) => {}
+            _ if has(VOID, name) => {}
             Some([run, ..]) if name == run => self.run(index, draft),
             Some([.., text]) if name == text => self.text(index, ["", ""], draft),
             _ if is_point => draft.point(["", ""], element.outer.clone(), tag_of(name)),
@@ -173,7 +173,7 @@ impl Part<'_> {
         for &child in &self.children[index] {
             let (name, outer) = (self.name(child), self.all[child].outer.clone());
             match name {
-                _ if is_void(name) => {}
+                _ if has(VOID, name) => {}
                 _ if name == properties => open += &self.xml[outer],
                 _ if name == text => self.text(child, [&open, &close], draft),
                 _ => draft.point([&open, &close], outer, tag_of(name)),
@@ -194,7 +194,7 @@ impl Part<'_> {
 
 /// The tag of HTML for a point of this name.
 fn tag_of(name: &str) -> &'static str {
-    if breaks(name) { "br" } else { "img" }
+    if has(BREAKS, name) { "br" } else { "img" }
 }
 
 /// The start tag of a run without the numbers of the revisions that made it.

@@ -317,6 +317,40 @@ fn the_sentences_of_a_plain_text_are_those_of_its_document() {
     }
 }
 
+/// Other texts refer to an anchor, and a tag says that `12` is a text.
+#[test]
+fn anchors_and_tags_of_yaml_stay() {
+    let source = "\
+a: &a one two\nb: *a\nc: !!str one two\nd: &b \"one two\"\ne: &c 'one two'\nf: &d |\n  one two\n  three\n\
+g: !!str >-\n    one two\nh: !!str &e one two\ni: &f\n  one two\nj: &g\n  k: one two\nl:\n  - &h one two\n  - *h\n\
+m: !mine one two\nn: |\n  &amp; one two\no: &i # why\n  one two\np: &j |+ # why\n  one two\n\nq: |\n\n  one two\nr: &k |\n\n  one two\ns: one two\n";
+    let expected = source.replace("one two", "ONE TWO").replace("three", "THREE");
+    let expected = expected.replace("!mine ONE TWO", "!mine one two");
+    for end in ["\n", "\r\n"] {
+        let [source, expected] = [source, &expected].map(|text| text.replace('\n', end));
+        assert_eq!(translate(&source, Format::Yaml, &upper), expected);
+        assert_eq!(translate(&source, Format::Yaml, &identity), source);
+    }
+}
+
+/// Android shows no white space at the ends of a string, unless it is quoted or written by its
+/// number: <https://developer.android.com/guide/topics/resources/string-resource#escaping_quotes>.
+#[test]
+fn spaces_at_the_ends_of_a_string_of_android_stay() {
+    let file = |text: &str| format!("<resources><string name=\"a\">{text}</string></resources>");
+    for before in ["", "\\u0020", "\\u0020\\u0020", "\n    ", " ", "\""] {
+        for inner in ["one", "one two", "one <b>two</b>", "<i>one</i> two"] {
+            for after in ["", "\\u0020", "\n  ", "  "] {
+                let after = if before == "\"" { "\"" } else { after };
+                let text = file(&format!("{before}{inner}{after}"));
+                let expected = inner.replace("one", "ONE").replace("two", "TWO");
+                let expected = file(&format!("{before}{expected}{after}"));
+                assert_eq!(translate(&text, Format::Android, &upper), expected);
+            }
+        }
+    }
+}
+
 /// The texts of react-i18next, whose tags have numbers for names.
 #[test]
 fn numbered_tags_are_tags() {

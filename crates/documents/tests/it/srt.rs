@@ -1,12 +1,46 @@
 //! Subtitles.
 
 use crate::common::{identity, reverse, translate, upper};
-use burnformer_documents::{Document, Format, PendingSentence, Translated};
+use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 
 const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</i>\r\nmy good friend.\r\n\r\n\
     2\r\n00:00:03,000 --> 00:00:04,000 X1:1\r\n{\\an8}- Hi!\r\n- Bye!\r\n\r\n\
     3\r\n00:00:05,000 --> 00:00:06,000\r\n\r\n\
     4\r\n00:00:07,000 --> 00:00:08,000\r\n♪ 12 ♪\r\n5\r\n00:00:09,000 --> 00:00:10,000\r\nI <3 you";
+
+/// Tags that divide a word, as those of karaoke, stay in their order at its letters, whatever words
+/// the translation adds to it.
+#[test]
+fn tags_within_words_keep_their_order_beside_added_words() {
+    let added = |sentence: &PendingSentence| {
+        let (mut text, mut links) = (String::new(), Vec::new());
+        for word in sentence.text.split_inclusive(' ') {
+            let start = text.len();
+            text.push_str(word.trim_end());
+            text.push_str(" also");
+            let at = word.as_ptr() as usize - sentence.text.as_ptr() as usize;
+            links.push(Link { source: at..at + word.trim_end().len(), target: start..text.len() });
+            text.push_str(&word[word.trim_end().len()..]);
+        }
+        Translated { text, links }
+    };
+    let syllables = ["ya", "sa", "shi", "i", "u", "n", "cha", "o"];
+    let head = "[Script Info]\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n";
+    for count in 2..=5 {
+        for first in 0..syllables.len() {
+            let all = syllables.iter().cycle().skip(first).take(count);
+            let word: Vec<String> =
+                all.enumerate().map(|(number, it)| format!("{{\\k{number}}}{it}")).collect();
+            let word = word.concat();
+            let line =
+                format!("Dialogue: 0,0:00:01.00,0:00:02.00,A,,0,0,0,,{word}{{\\k9}} {word}\n");
+            let source = format!("{head}{line}");
+            let after = translate(&source, Format::Ass, &added);
+            assert!(after.contains(" also"), "{after}");
+            assert_eq!(after.replace(" also", ""), source);
+        }
+    }
+}
 
 #[test]
 fn subtitles_come_back_byte_for_byte_if_nothing_changes() {
