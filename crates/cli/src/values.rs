@@ -38,6 +38,11 @@ pub fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| named_model(&name))
 }
 
+/// Parses as [`model`] does, and keeps the name before the folder.
+pub fn model_with_name() -> impl TypedValueParser<Value = (PathBuf, PathBuf)> {
+    PathBufValueParser::new().try_map(|name| named_model(&name).map(|folder| (name, folder)))
+}
+
 /// The model directory that `name` names, as [`model_dir`], for parsers of the command line.
 ///
 /// # Errors

@@ -146,12 +146,11 @@ fn a_click_chooses_kind_layer_and_head() {
     assert_eq!(format!("{:.3}", expected(1, 0, 1, 2)), head);
 }
 
-/// The paper's Figures 3 to 5 show such heads.
 #[test]
-fn the_page_opens_with_a_single_head_of_the_encoder() {
+fn the_page_opens_with_a_single_head_of_cross_attention() {
     let steps = format!("log({TITLE}); log({CELL});");
     let Some(log) = logged("", &steps) else { return };
-    assert_eq!(log, ["Encoder self-attention, layer 2, head 1", "0.215"]);
+    assert_eq!(log, ["Cross-attention, layer 2, head 1", "0.215"]);
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn an_address_chooses_and_what_it_cannot_be_is_bounded() {
     let Some(log) = logged("#sentence=2&part=cross&layer=2&head=2", &steps) else { return };
     assert_eq!(log, ["Cross-attention, layer 2, head 2", "0.225", "ein </script> zwei"]);
     let log = logged("#sentence=9&part=none&layer=99&head=99", &steps).unwrap();
-    assert_eq!(log, ["Encoder self-attention, layer 2, mean of heads", "0.220", "ein Haus"]);
+    assert_eq!(log, ["Cross-attention, layer 2, mean of heads", "0.220", "ein Haus"]);
 }
 
 #[test]

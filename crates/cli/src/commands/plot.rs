@@ -163,7 +163,8 @@ fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
         run.records.iter().filter(|record| is_of(record)).filter_map(point).collect()
     };
     let training = curve(|record| matches!(record, Record::Train(_)));
-    let validation = curve(|record| matches!(record, Record::Valid(_)));
+    // The average of models is no point of the run's curve.
+    let validation = curve(|record| matches!(record, Record::Valid(it) if !it.averaged));
     let name = &run.name;
     [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
 }
@@ -182,7 +183,8 @@ mod tests {
         let train = TrainRecord { step: 50, seconds: 30.0, loss: 5.0, ..TrainRecord::default() };
         let valid =
             ValidRecord { step: 50, seconds: 60.0, bleu: Some(12.5), ..ValidRecord::default() };
-        vec![Record::Train(train), Record::Valid(valid)]
+        let averaged = ValidRecord { bleu: Some(50.0), averaged: true, ..valid.clone() };
+        vec![Record::Train(train), Record::Valid(valid), Record::Valid(averaged)]
     }
 
     #[test]

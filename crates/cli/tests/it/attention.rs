@@ -65,7 +65,11 @@ fn a_page_is_written() {
     let page = folder.path().join("a.html").display().to_string();
     let output = attention(&["vier fünf", "--html", &page]);
     assert_eq!(stdout(&output), "", "a page was asked for, not text");
-    assert!(fs::read_to_string(page).unwrap().contains("vier fünf"));
+    assert!(fs::read_to_string(&page).unwrap().contains("vier fünf"));
+    let model = ["--model", "embedded:de-en", "--device", "cpu"];
+    run(&[&["attention", "Ja.", "--html", &page], &model[..]].concat());
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<title>Attention of embedded:de-en</title>"));
 }
 
 #[test]

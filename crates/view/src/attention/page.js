@@ -51,8 +51,8 @@ function readAddress() {
 
 /** Keeps the choice inside what there is. */
 function settle() {
-  // The paper's Figures 3 to 5 are single heads of the encoder.
-  if (!panel()) state.part = panels()[0].name;
+  // Cross-attention says which source each piece was translated from.
+  if (!panel()) state.part = (panels().find((p) => p.name === 'cross') ?? panels()[0]).name;
   state.layer = Math.min(state.layer, panel().layers.length - 1);
   if (state.head !== 'mean' && state.head >= panel().layers[state.layer].length) state.head = 'mean';
 }

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use burnformer_infer::{AlignmentOptions, HeadWeights, Translator};
 use burnformer_view::{Panel, PanelKind, Sentence};
 
-use crate::commands::{Computing, model};
-use crate::values::one_of;
+use crate::commands::Computing;
+use crate::values::{model_with_name, one_of};
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
@@ -15,8 +15,8 @@ use crate::values::one_of;
 pub struct Args {
     /// The model directory; embedded:de-en and embedded:en-de are inside the program [default:
     /// embedded:de-en]
-    #[arg(long, short, value_parser = model(), value_name = "DIR")]
-    pub(super) model: Option<PathBuf>,
+    #[arg(long, short, value_parser = model_with_name(), value_name = "DIR")]
+    pub(super) model: Option<(PathBuf, PathBuf)>,
     /// The source sentence
     #[arg(required_unless_present = "input", conflicts_with = "input")]
     pub(super) sentence: Option<String>,

@@ -16,7 +16,8 @@ pub use args::Args;
 
 /// Prints or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
-    let translator = args.computing.load(args.model.as_slice())?;
+    let model = args.model.as_ref().map(|(_, folder)| folder.clone());
+    let translator = args.computing.load(model.as_slice())?;
     let mut output = Output::create(None, &[])?;
     let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
     // Text goes out sentence by sentence; only a page needs all of them at once.
@@ -43,7 +44,7 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The model as the command line names it.
 fn name_of(args: &Args) -> &Path {
-    args.model.as_deref().unwrap_or(Path::new(DEFAULT_MODEL))
+    args.model.as_ref().map_or(Path::new(DEFAULT_MODEL), |(name, _)| name)
 }
 
 /// Calls `take` with every sentence, in order.
