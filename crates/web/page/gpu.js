@@ -24,7 +24,7 @@ export function gpu() {
     // Ending the worker gives the card's memory back.
     const engine = new Engine("gpu-worker.js");
     try {
-      show(await engine.call("compare", { choices: choices(), updates: UPDATES }));
+      show(await engine.call("compare", { choices: await choices(), updates: UPDATES }));
     } catch (error) {
       say(error.message, true);
     }

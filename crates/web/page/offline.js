@@ -8,9 +8,16 @@ const FILES = [
   "burnformer_paper.js", "burnformer_paper_bg.wasm",
 ];
 
-self.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
-});
+/** Fetches every file of the pages, with the code that the paper's page links to, but not the program for WebGPU, which is large. */
+async function keep() {
+  const page = await (await fetch("paper.html")).text();
+  const code = [...page.matchAll(/href="(code\/[^"]+)"/g)].map(([, file]) => file);
+  // A cache takes each file once.
+  await (await caches.open(CACHE)).addAll([...new Set([...FILES, ...code])]);
+  await self.skipWaiting();
+}
+
+self.addEventListener("install", (event) => event.waitUntil(keep()));
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 // What the network has is newer; without one, what was kept serves.

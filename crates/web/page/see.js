@@ -147,7 +147,7 @@ function embedding() {
   $("embedding-sizes").replaceChildren(bars(sizes, Math.max(...sizes.map(([, value]) => value))));
   const p = state.position;
   $("embedding-formula").textContent = isPapers
-    ? `PE(pos, 2i) = sin(pos / 10000^(2i/${d}));  PE(${p}, 0) = sin(${p}) = ${number(sinusoid(p, 0, d))},  PE(${p}, 1) = cos(${p}) = ${number(sinusoid(p, 1, d))}`
+    ? `E·√d + PE,  √${d} = ${number(Math.sqrt(d), 2)};  PE(pos, 2i) = sin(pos / 10000^(2i/${d}));  PE(${p}, 0) = sin(${p}) = ${number(sinusoid(p, 0, d))},  PE(${p}, 1) = cos(${p}) = ${number(sinusoid(p, 1, d))}`
     : "";
 }
 
@@ -203,7 +203,7 @@ function attention() {
   const query = Math.min(state.position, queries.length - 1);
   neurons(query, queries[query], keys, rows[query]);
   const most = rows[query].map((weight, k) => [weight, keys[k]]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k),  √${width} = ${number(Math.sqrt(width), 2)};  q = “${queries[query]}”: ${most.map(([weight, piece]) => `${piece} ${number(weight)}`).join(",  ")}`;
+  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${width} = ${number(Math.sqrt(width), 2)};  q = “${queries[query]}”: ${most.map(([weight, piece]) => `${piece} ${number(weight)}`).join(",  ")}`;
 }
 
 /** From the chosen query to its weights: the query times each key, feature by feature, and their sums. */
@@ -249,8 +249,11 @@ function residual() {
   $("sizes").replaceChildren(
     make("thead", {}, make("tr", {}, ...[word("sublayer"), "x", "f"].map((name) => make("th", { scope: "col" }, name)))),
     bars(rows, Math.max(...rows.flatMap(([, ...values]) => values))));
-  const [, x, f] = rows[0];
-  $("residual-formula").textContent = `${isPre ? "x + f(LayerNorm(x))" : "LayerNorm(x + f(x))"};  “${inputs(state.side)[state.position]}”: |x| = ${number(x)}, |f| = ${number(f)}`;
+  const [[, x, f], [, next]] = rows;
+  $("residual-formula").textContent = `${isPre ? "x + f(LayerNorm(x))" : "LayerNorm(x + f(x))"};  “${inputs(state.side)[state.position]}”: |x| = ${number(x)}, |f| = ${number(f)}: ${number(next)}`;
+  const { d_model: d, d_ff: wide, activation } = seen.config;
+  const bend = activation === "relu" ? "max(0, x·W₁ + b₁)" : `${activation}(x·W₁ + b₁)`;
+  $("ffn-formula").textContent = `FFN(x) = ${bend}·W₂ + b₂,  ${d} → ${wide} → ${d};  |FFN| = ${number(rows.at(-1)[2])}`;
 }
 
 function softmax() {

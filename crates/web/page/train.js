@@ -21,10 +21,9 @@ export function train(worker) {
   engine = worker;
   $("start").addEventListener("click", () => (isRunning ? (isRunning = false) : run()));
   document.querySelectorAll("#train input[type=range]").forEach((input) => {
-    const tell = () => ($(`${input.id}-value`).textContent = String(valueOf(input.id)));
     input.addEventListener("input", tell);
-    tell();
   });
+  tell();
   document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
   expect();
 }
@@ -32,6 +31,12 @@ export function train(worker) {
 /** The values of the sliders whose steps are doublings. */
 const DOUBLED = new Set(["heads", "d_model"]);
 const valueOf = (id) => (DOUBLED.has(id) ? 2 ** Number($(id).value) : Number($(id).value));
+
+function tell() {
+  document.querySelectorAll("#train input[type=range]").forEach(({ id }) => ($(`${id}-value`).textContent = String(valueOf(id))));
+  const [d, heads] = [valueOf("d_model"), valueOf("heads")];
+  $("heads-value").textContent = `${heads}, d_k = ${d} / ${heads} = ${d / heads}`;
+}
 
 function expect() {
   const without = ["mask", "scale", "positions"].find((id) => !$(id).checked);
@@ -48,8 +53,14 @@ async function pairsOf() {
   return { words: [...numbers.keys()], text, longest: Math.max(...text.flat().map((side) => side.length)) };
 }
 
+/** The task that the reader chose. */
+async function chosen() {
+  return $("task").value === "pairs" ? (pairs ??= await pairsOf()) : DIGITS;
+}
+
 /** The choices of the reader, as the module takes them. */
-export function choices() {
+export async function choices() {
+  const task = await chosen();
   const vocab = FIRST + task.words.length;
   const [d, heads, layers] = ["d_model", "heads", "layers"].map(valueOf);
   const isOn = (id) => $(id).checked;
@@ -76,8 +87,9 @@ async function run() {
   if (now?.loss.length) last = now;
   now = { loss: [], rate: [], share: [] };
   try {
-    task = $("task").value === "pairs" ? (pairs ??= await pairsOf()) : DIGITS;
-    await engine.call("begin", choices());
+    task = await chosen();
+    const made = await choices();
+    await engine.call("begin", made);
     const start = performance.now();
     for (let step = 0; isRunning && step < MOST; step += TOGETHER) {
       for (const { step, loss, rate } of await engine.call("update", TOGETHER)) {
@@ -87,6 +99,7 @@ async function run() {
       const [[count, loss], [, rate]] = [now.loss.at(-1), now.rate.at(-1)];
       const speed = count / (performance.now() - start) * 1000;
       say(word("updates", { step: count, loss: loss.toFixed(3), rate: rate.toExponential(2), speed: speed.toFixed(1) }));
+      formulas(made, count, rate, loss);
       if (count % LOOK === 0) look(await engine.call("judge"));
       draw();
     }
@@ -95,6 +108,12 @@ async function run() {
   }
   isRunning = false;
   $("start").textContent = word("start");
+}
+
+/** The formulas of the paper with the numbers of the last update. */
+function formulas({ model, schedule: { warmup }, label_smoothing: smoothing }, step, rate, loss) {
+  $("rate-formula").textContent = `lr = ½ · ${model.d_model}^−½ · min(${step}^−½, ${step} · ${warmup}^−3/2) = ${rate.toExponential(2)}`;
+  $("loss-formula").textContent = `−(1 − ${smoothing}) · log p − ${smoothing} · mean(log p) = ${loss.toFixed(3)}`;
 }
 
 function draw() {

@@ -55,6 +55,28 @@ test("float32 has the texts of the program", async (t) => {
   assert.ok(most < 1e-4);
 });
 
+test("a folder handle is a model, whose loading is watched and can be given up", async () => {
+  const all = files("de-en");
+  const handle = {
+    kind: "directory", name: "de-en",
+    async *values() {
+      yield { kind: "directory", name: "notes" };
+      for (const [name, bytes] of all) yield { kind: "file", name, getFile: async () => new Blob([bytes]) };
+    },
+  };
+  const seen = [];
+  const loaded = await Translator.load(handle, { progress: (done, total) => seen.push([done, total]) });
+  const { text } = await loaded.translate(sources[0]);
+  loaded.close();
+  assert.equal(text, expected[0].translation);
+  const total = [...all.values()].reduce((sum, bytes) => sum + bytes.length, 0);
+  assert.deepEqual(seen.at(-1), [total, total]);
+  assert.ok(seen.length === all.size && seen.every(([done], i) => i === 0 || done > seen[i - 1][0]));
+  const controller = new AbortController();
+  const stopped = Translator.load(handle, { signal: controller.signal, progress: () => controller.abort() });
+  await assert.rejects(stopped, { name: "AbortError" });
+});
+
 test("greedy search and the other direction are the program's", async () => {
   const expected = native("en-de", 50, ["--beam", "1"]);
   const other = await Translator.load(address("en-de"));

@@ -144,6 +144,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       'element: <p title="Das Haus ist klein.">Das <b>Haus</b> ist klein.<br>Ich <a href="#x">habe Hunger</a>.</p><pre translate="no">The house</pre>',
       "kept: true",
       "offline: I'm hungry.",
+      "the paper offline: true",
     ]);
   });
 
@@ -156,10 +157,16 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "heads on: the translation",
       "greedy: 1 in each step",
       "grown: 2",
+      "step: the second, with both temperatures",
+      "the tree grows",
       "a piece: chosen",
       "neurons: 3 maps, whose sums are the weights",
       "positions: 4 waves, 1 map",
+      "heads: 2, d_k = 32 / 2 = 16",
       "losses fall",
+      "the rate is the formula's",
+      "Without √d_k",
+      "Without positions",
       "without the mask: the loss is nothing, and nothing is right",
       "sentences: Tom hat mir nichts gesagt . → … (written: Tom didn't tell me anything .)",
       "390: fits",

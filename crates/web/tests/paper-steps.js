@@ -34,6 +34,16 @@ async function steps() {
   log(`greedy: ${rows.size} in each step`);
   set("grown", 2);
   log(`grown: ${all("#tree g").length - 1}`);
+  set("beam", 4);
+  set("alpha", 2);
+  set("temperature", 2);
+  await until("four hypotheses", () => at("tree-text").textContent.includes("the 4 best") && at("tree-formula").textContent.includes("α = 2:"));
+  const steps = all("#tree rect").length && at("step-value").textContent.split(" / ")[1];
+  set("step", 1);
+  log(`step: ${at("step-value").textContent === `2 / ${steps}` && all("#likeliest th")[2].textContent === "T = 2" ? "the second, with both temperatures" : at("step-value").textContent}`);
+  at("play").click();
+  await until("the tree grows", () => at("grown-value").textContent.startsWith("2 /"));
+  log("the tree grows");
   all("#source-chips button")[2].click();
   log(`a piece: ${all("#source-chips [aria-pressed=true]").length === 1 ? "chosen" : "not chosen"}`);
   all("#kinds input")[0].click();
@@ -46,7 +56,10 @@ async function steps() {
   log(`positions: ${all("#places polyline").length} waves, ${all("#places canvas").length} map`);
 
   set("d_model", 5);
+  set("heads", 1);
   set("layers", 1);
+  set("norm", "pre", "change");
+  log(`heads: ${at("heads-value").textContent}`);
   set("smoothing", 0);
   at("start").click();
   await until("fifty updates", () => at("right").textContent);
@@ -54,6 +67,18 @@ async function steps() {
   await until("the end", () => at("start").textContent === "Train");
   const loss = () => Number(at("progress").textContent.match(/loss ([\d.]+)/)[1]);
   log(loss() < 2.6 ? "losses fall" : `loss ${loss()}`);
+  const rate = at("progress").textContent.match(/rate (\S+);/)[1];
+  log(at("rate-formula").textContent.includes("32^−½") && at("rate-formula").textContent.endsWith(rate) ? "the rate is the formula's" : at("rate-formula").textContent);
+  for (const part of ["scale", "positions"]) {
+    set(part, false, "change");
+    at("progress").textContent = "";
+    at("start").click();
+    await until("ten updates", () => at("progress").textContent.startsWith("Update"));
+    at("start").click();
+    await until("the end", () => at("start").textContent === "Train");
+    log(at("expected").textContent.split(/[ ,]/).slice(0, 2).join(" "));
+    set(part, true, "change");
+  }
   set("mask", false, "change");
   set("warmup", 100);
   at("right").textContent = "";

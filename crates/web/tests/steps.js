@@ -79,6 +79,8 @@ async function steps() {
   await fetch("/offline");
   await opened();
   log(`offline: ${await typed("Ich habe Hunger.")}`);
+  const files = await Promise.all(["paper.html", "burnformer_paper_bg.wasm", "code/core/norm.rs.txt"].map((file) => frame.contentWindow.fetch(file)));
+  log(`the paper offline: ${files.every(({ ok }) => ok)}`);
 }
 
 run(steps);
