@@ -250,7 +250,7 @@ function residual() {
     make("thead", {}, make("tr", {}, ...[word("sublayer"), "x", "f"].map((name) => make("th", { scope: "col" }, name)))),
     bars(rows, Math.max(...rows.flatMap(([, ...values]) => values))));
   const [[, x, f], [, next]] = rows;
-  $("residual-formula").textContent = `${isPre ? "x + f(LayerNorm(x))" : "LayerNorm(x + f(x))"};  “${inputs(state.side)[state.position]}”: |x| = ${number(x)}, |f| = ${number(f)}: ${number(next)}`;
+  $("residual-formula").textContent = `${isPre ? "x + f(LayerNorm(x))" : "LayerNorm(x + f(x))"};  “${inputs(state.side)[state.position]}”: |x| = ${number(x)}, |f| = ${number(f)} → ${number(next)}`;
   const { d_model: d, d_ff: wide, activation } = seen.config;
   const bend = activation === "relu" ? "max(0, x·W₁ + b₁)" : `${activation}(x·W₁ + b₁)`;
   $("ffn-formula").textContent = `FFN(x) = ${bend}·W₂ + b₂,  ${d} → ${wide} → ${d};  |FFN| = ${number(rows.at(-1)[2])}`;
