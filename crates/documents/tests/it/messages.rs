@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::common::{identity, translate, translate_into, translate_rounds, upper};
+use crate::common::{identity, translate, translate_into, translate_rounds, unlinked, upper};
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 
 /// Messages and what they become in capitals, each on its line: random ones, which `messageformat`
@@ -36,6 +36,21 @@ fn arms_are_translated_and_syntax_stays() {
     ] {
         let found = translate(message, Format::Text, &upper);
         assert_eq!(found, expected);
+        assert_eq!(translate(message, Format::Text, &identity), message);
+    }
+}
+
+/// Random messages with quoted text and tags, and what they become in capitals: formatjs
+/// (`@formatjs/icu-messageformat-parser`) finds the same arguments, arms and tags in both, and the
+/// same text but for its case.
+const FORMATJS: &str = include_str!("../fixtures/formatjs.txt");
+
+#[test]
+fn formatjs_finds_the_same_syntax_around_translated_text() {
+    let mut lines = FORMATJS.lines();
+    while let (Some(message), Some(expected)) = (lines.next(), lines.next()) {
+        let model = |sentence: &PendingSentence| unlinked(upper(sentence));
+        assert_eq!(translate(message, Format::Text, &model), expected);
         assert_eq!(translate(message, Format::Text, &identity), message);
     }
 }
