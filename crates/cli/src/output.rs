@@ -145,6 +145,22 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an output that cannot be written, for a command that opens it when all is done: until
+/// then an older file is unchanged, and none is made.
+///
+/// # Errors
+/// The errors of [`check_name`], and of the system.
+pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
+    check_name(path, inputs)?;
+    let opened = match path.exists() {
+        // A pipe has a reader, which must not see its end.
+        true if !path.is_file() => Ok(()),
+        true => File::options().append(true).open(path).map(drop),
+        false => Temporary::beside(path).map(drop),
+    };
+    opened.with_context(|| unwritable(path.display()))
+}
+
 /// Refuses `out` if it exists, for a command that makes a new file or folder.
 ///
 /// # Errors

@@ -49,6 +49,43 @@ fn each_of_several_inputs_has_an_output_of_its_name_as_if_it_were_alone() {
 }
 
 #[test]
+fn an_interrupted_document_leaves_the_old_output_and_makes_no_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Untrained::get().model().display().to_string();
+    let of_folder = |name: &str| folder.path().join(name);
+    fs::write(of_folder("in.html"), "<p>eins zwei drei</p>\n".repeat(50_000)).unwrap();
+    fs::write(of_folder("old.html"), "old").unwrap();
+    let translate = |input: &str, output: &str| {
+        let output = ["--format", "html", "--output", output];
+        let mut command = burnformer(
+            &[&["translate", "--model", &model, "--input", input], &output[..]].concat(),
+        );
+        command.current_dir(&folder);
+        command
+    };
+    for output in ["old.html", "new.html"] {
+        let mut child = translate("in.html", output).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(child.try_wait().unwrap().is_none(), "the document is too short for the test");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let mut names: Vec<_> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["in.html", "old.html"]);
+    assert_eq!(fs::read_to_string(of_folder("old.html")).unwrap(), "old");
+    // A name that cannot be written is refused before the work, not after it.
+    let begin = std::time::Instant::now();
+    let refused = translate("in.html", "no/such.html").output().unwrap();
+    assert_refused(&refused, 1, &["no/such.html", "cannot be written"]);
+    assert!(begin.elapsed().as_secs() < 2);
+    fs::write(of_folder("in.html"), "<p>eins</p>\n").unwrap();
+    stdout(&translate("in.html", "old.html").output().unwrap());
+    assert!(fs::read_to_string(of_folder("old.html")).unwrap().starts_with("<p>"));
+}
+
+#[test]
 fn lines_of_scores_carry_their_line_and_texts() {
     let untrained = Untrained::get();
     let model = untrained.model().display().to_string();

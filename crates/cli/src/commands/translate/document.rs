@@ -5,7 +5,7 @@ use burnformer_documents::{Catalogue, Format, Message, MessageState};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
-use crate::output::{Output, note};
+use crate::output::{Output, check_writable, note};
 use crate::whole_documents::{read, translate};
 
 impl Job<'_> {
@@ -20,10 +20,12 @@ impl Job<'_> {
             let (count, new) = (all.len(), all.iter().filter(is_new).count());
             note(format_args!("{}: {new} of {count} messages have no translation", name()));
         }
-        let mut output = Output::create(output, &[input])?;
+        output.map_or(Ok(()), |path| check_writable(path, &[input]))?;
         let language = args.language.as_deref().or(options.languages.source());
         let translated = translate(translator, &file, language, options, &Cancel::default());
-        output.text(translated.with_context(name)?)?;
+        let translated = translated.with_context(name)?;
+        let mut output = Output::create(output, &[input])?;
+        output.text(translated)?;
         output.flush()
     }
 }
