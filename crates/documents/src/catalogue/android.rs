@@ -18,6 +18,10 @@ static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|\s+"#));
 /// A text in quotes.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));
 
+/// A text with the spaces around it. Only a number makes a space at the ends a part of the text.
+static INNER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?s)^\s*(?:\\u0020)*((?:[^\\]|\\.)*?)(?:\\u0020)*\s*$"));
+
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let all = elements(text)?;
@@ -46,8 +50,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         let quoted = QUOTED.is_match(&text[element.inner.clone()]);
         let edge = usize::from(quoted);
         let raw = &text[element.inner.start + edge..element.inner.end - edge];
-        // Only a number makes a space at the ends a part of the text.
-        let raw = raw.trim().trim_start_matches(r"\u0020").trim_end_matches(r"\u0020");
+        let raw = INNER.captures(raw).map_or(raw, |found| found.extract::<1>().1[0]);
         let start = raw.as_ptr() as usize - text.as_ptr() as usize;
         let range = start..start + raw.len();
         let (source, has_elements) = match plain(raw) {

@@ -349,6 +349,11 @@ fn spaces_at_the_ends_of_a_string_of_android_stay() {
             }
         }
     }
+    // An escaped backslash makes no number of what follows it.
+    let text = file("\\u0020one \\\\u0020");
+    assert_eq!(translate(&text, Format::Android, &upper), text.replace("one", "ONE"));
+    let text = file("one \\\\\\u0020");
+    assert_eq!(translate(&text, Format::Android, &upper), text.replace("one", "ONE"));
 }
 
 /// The texts of react-i18next, whose tags have numbers for names.

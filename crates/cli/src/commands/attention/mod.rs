@@ -35,16 +35,12 @@ pub fn run(args: Args) -> Result<()> {
     }
     output.flush()?;
     if let Some(path) = &args.html {
-        let title = format!("Attention of {}", name_of(&args).display());
+        let name = args.model.as_ref().map_or(Path::new(DEFAULT_MODEL), |(name, _)| name);
+        let title = format!("Attention of {}", name.display());
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
     Ok(())
-}
-
-/// The model as the command line names it.
-fn name_of(args: &Args) -> &Path {
-    args.model.as_ref().map_or(Path::new(DEFAULT_MODEL), |(name, _)| name)
 }
 
 /// Calls `take` with every sentence, in order.
