@@ -82,7 +82,8 @@ async function closed(child, server, profile) {
   await ended;
   server.closeAllConnections();
   server.close();
-  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  // Chromium has processes that write to the profile for a moment longer.
+  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
 }
 
 /** Chromium's reasons why a page cannot be installed. */
