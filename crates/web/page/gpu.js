@@ -2,7 +2,7 @@
 
 import { make } from "./draw.js";
 import { Engine } from "./engine.js";
-import { choices } from "./train.js";
+import { choices, chosen } from "./train.js";
 import { word } from "./words.js";
 
 const UPDATES = 6;
@@ -24,7 +24,7 @@ export function gpu() {
     // Ending the worker gives the card's memory back.
     const engine = new Engine("gpu-worker.js");
     try {
-      show(await engine.call("compare", { choices: await choices(), updates: UPDATES }));
+      show(await engine.call("compare", { choices: choices(await chosen()), updates: UPDATES }));
     } catch (error) {
       say(error.message, true);
     }

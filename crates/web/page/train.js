@@ -54,13 +54,12 @@ async function pairsOf() {
 }
 
 /** The task that the reader chose. */
-async function chosen() {
+export async function chosen() {
   return $("task").value === "pairs" ? (pairs ??= await pairsOf()) : DIGITS;
 }
 
-/** The choices of the reader, as the module takes them. */
-export async function choices() {
-  const task = await chosen();
+/** The choices of the reader for a task, as the module takes them. */
+export function choices(task) {
   const vocab = FIRST + task.words.length;
   const [d, heads, layers] = ["d_model", "heads", "layers"].map(valueOf);
   const isOn = (id) => $(id).checked;
@@ -88,7 +87,7 @@ async function run() {
   now = { loss: [], rate: [], share: [] };
   try {
     task = await chosen();
-    const made = await choices();
+    const made = choices(task);
     await engine.call("begin", made);
     const start = performance.now();
     for (let step = 0; isRunning && step < MOST; step += TOGETHER) {
