@@ -1,5 +1,6 @@
 mod circles;
 mod counts;
+mod pictures;
 
 use super::shell::manifest;
 use super::*;
