@@ -41,14 +41,14 @@ pub fn translate(
     let limit = translator.longest_source(options);
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
-    let target = options.languages.codes().map(|codes| &*codes[1]);
-    let document = Document::try_parse(&file.text, file.format, [language, target], &fits)?;
+    let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
+    let document = Document::try_parse(&file.text, file.format, languages, &fits)?;
     let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
     let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
     loop {
         let pending = document.pending();
         if pending.is_empty() {
-            return Ok(file.write(document.finish()));
+            return Ok(file.write(document.finish(), languages));
         }
         document.accept(translated(translator, &pending, options, cancel)?);
     }

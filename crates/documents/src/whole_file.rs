@@ -53,10 +53,11 @@ impl WholeFile {
         self.text.len() + self.office.as_ref().map_or(0, Office::size)
     }
 
-    /// The bytes of the file with `translated`, the translation of its text, in its encoding.
-    pub fn write(&self, translated: String) -> Vec<u8> {
+    /// The bytes of the file with `translated`, the translation of its text from the first of
+    /// `languages` into the second, in its encoding.
+    pub fn write(&self, translated: String, languages: [Option<&str>; 2]) -> Vec<u8> {
         match (&self.office, self.charset) {
-            (Some(office), _) => office.write(&translated),
+            (Some(office), _) => office.write(&translated, languages),
             (None, Some(charset)) => charset.encode(translated),
             (None, None) => translated.into_bytes(),
         }
@@ -87,7 +88,7 @@ mod tests {
         for kind in ["markdown", "md", "MARKDOWN", "MD"] {
             let file = WholeFile::read(b"# a".to_vec(), kind).unwrap();
             assert_eq!((&*file.text, file.format), ("# a", Format::Markdown), "{kind}");
-            assert_eq!(file.write("# b".into()), b"# b");
+            assert_eq!(file.write("# b".into(), [None; 2]), b"# b");
         }
         for (bytes, kind, fault) in
             [("\u{e4}", "txt", "not UTF-8"), ("", "docx", "no whole archive")]

@@ -1,18 +1,20 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
+use plotters::data::float::FloatPrettyPrinter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Area, DrawResult, Pen, SINK, ViewError, pixels, text};
-use crate::ticks::Ticks;
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// Linear: equal distances are equal differences.
     Linear,
-    /// Logarithmic: equal distances are equal ratios. Marks are at powers of ten. Values must be
+    /// Logarithmic: equal distances are equal ratios. Marks are at powers of two. Values must be
     /// positive.
     Log,
 }
@@ -32,7 +34,7 @@ impl Axis {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// A logarithmic axis marked at powers of ten.
+    /// A logarithmic axis marked at powers of two.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
@@ -41,7 +43,7 @@ impl Axis {
     fn position(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => Some(value).filter(|v| v.is_finite()),
-            Scale::Log => Some(value.ln()).filter(|v| v.is_finite()),
+            Scale::Log => Some(value.log2()).filter(|v| v.is_finite()),
         }
     }
 
@@ -52,9 +54,14 @@ impl Axis {
         if high - low > 1e-12 * high.abs().max(1.0) { (low, high) } else { (low - 0.5, high + 0.5) }
     }
 
-    /// The range from `low` to `high` with its marks.
-    fn marked(&self, (low, high): (f64, f64)) -> Ticks {
-        Ticks { range: low..high, is_logarithmic: self.scale == Scale::Log }
+    /// The number at `position`; none between the powers of two of a logarithmic axis.
+    fn number(&self, position: f64) -> String {
+        let value = match self.scale {
+            Scale::Linear => position,
+            Scale::Log if position.fract() == 0.0 => position.exp2(),
+            Scale::Log => return String::new(),
+        };
+        FloatPrettyPrinter { allow_scientific: false, min_decimal: 0, max_decimal: 10 }.print(value)
     }
 }
 
@@ -209,9 +216,9 @@ impl Figure {
 }
 
 /// The range, widened at both ends by `share` of its length, so that no marker is cut off.
-fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
+fn roomy((low, high): (f64, f64), share: f64) -> Range<f64> {
     let room = share * (high - low);
-    (low - room, high + room)
+    low - room..high + room
 }
 
 impl Chart {
@@ -222,8 +229,8 @@ impl Chart {
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> DrawResult<B> {
         let all = || self.series.iter().flat_map(|series| self.positions(series));
-        let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
-        let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
+        let x = roomy(self.x.range(all().map(|(x, _)| x)), 0.02);
+        let y = roomy(self.y.range(all().map(|(_, y)| y)), 0.05);
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(20) // half of the last mark of the horizontal axis
@@ -240,6 +247,8 @@ impl Chart {
             .label_style(text(LABEL_SIZE))
             .axis_desc_style(text(LABEL_SIZE))
             .x_labels(6)
+            .x_label_formatter(&|x| self.x.number(*x))
+            .y_label_formatter(&|y| self.y.number(*y))
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
             .draw()?;

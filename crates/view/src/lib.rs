@@ -36,7 +36,6 @@
 mod attention;
 mod canvas;
 mod chart;
-mod ticks;
 
 pub use attention::{
     AttentionMatrix, HeadHabit, HeadHabits, HeadRole, PAGE_SCRIPT, PAGE_STYLE, Panel, PanelKind,

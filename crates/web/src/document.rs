@@ -11,6 +11,7 @@ use wasm_bindgen::prelude::*;
 pub struct Document {
     file: WholeFile,
     document: Text,
+    languages: [String; 2],
 }
 
 #[wasm_bindgen]
@@ -32,9 +33,10 @@ impl Document {
             fits.call1(&JsValue::NULL, &text.into()).is_ok_and(|answer| answer.is_truthy())
         };
         let file = WholeFile::read(bytes, kind)?;
-        let languages = [from, into].map(|code| Some(code).filter(|code| !code.is_empty()));
-        let parsed = Text::try_parse(&file.text, file.format, languages, &fits)?;
-        Ok(Self { document: parsed.with_writing(Writing::between(from, into)), file })
+        let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &fits)?;
+        let (document, languages) =
+            (parsed.with_writing(Writing::between(from, into)), [from, into].map(Into::into));
+        Ok(Self { file, document, languages })
     }
 
     /// The sentences to translate now, in JSON: each with whether its links are needed. There are
@@ -66,8 +68,13 @@ impl Document {
 
     /// The bytes of the translated file.
     pub fn finish(self) -> Vec<u8> {
-        self.file.write(self.document.finish())
+        self.file.write(self.document.finish(), known(&self.languages))
     }
+}
+
+/// The codes of languages that are not empty.
+fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
+    codes.each_ref().map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
 }
 
 /// The language of `text` and the confidence in it, in JSON, or `null`. It is one of `languages`,

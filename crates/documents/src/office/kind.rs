@@ -57,11 +57,11 @@ impl OfficeKind {
         Self::ALL.into_iter().find(|kind| has(kind.entry(1), &extension))
     }
 
-    /// Returns whether the file `name` of an archive has text for readers.
+    /// Returns whether the file `name` of an archive has text for readers, or names its language.
     pub(super) fn has_text(self, name: &str) -> bool {
         let (stem, end) = name.rsplit_once('.').unwrap_or_default();
         match self {
-            Self::Epub => has("xhtml html htm", end),
+            Self::Epub => has("xhtml html htm opf", end),
             _ => {
                 end == "xml"
                     && has(self.entry(3), stem.trim_end_matches(|c: char| c.is_ascii_digit()))

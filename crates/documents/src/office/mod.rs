@@ -16,6 +16,7 @@ pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs, written};
 use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
+use crate::words::regex;
 
 /// The largest number of bytes of the XML of a document, which bounds what a hostile archive
 /// unpacks.
@@ -97,25 +98,31 @@ impl Office {
         all.map(|paragraph| format!("<p>{}</p>\n", paragraph.html)).collect()
     }
 
-    /// The document with the paragraphs of `html`, the translation of [`Office::html`].
+    /// The document with the paragraphs of `html`, the translation of [`Office::html`] from the
+    /// first of `languages` into the second. The second takes the place of the first wherever the
+    /// document names its language.
     ///
     /// # Panics
     /// If the paragraphs of `html` are not those of the page.
-    pub fn write(&self, html: &str) -> Vec<u8> {
+    pub fn write(&self, html: &str, languages: [Option<&str>; 2]) -> Vec<u8> {
         let mut lines = html.split_terminator("</p>\n");
         let mut translated = |_: &Paragraph| {
             let line = lines.next().and_then(|line| line.strip_prefix("<p>"));
             line.expect("the page has the paragraphs of the document")
         };
-        let changed = |part: &Part| {
+        let write = |part: &Part| {
             let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
-            let text = written(&part.xml, &part.paragraphs, &lines);
-            (text != part.xml).then(|| (part.index, part.charset.encode(text)))
+            written(&part.xml, &part.paragraphs, &lines)
         };
-        let mut changes = self.parts.iter().filter_map(changed).peekable();
-        if changes.peek().is_none() {
+        let texts: Vec<String> = self.parts.iter().map(write).collect();
+        if self.parts.iter().zip(&texts).all(|(part, text)| part.xml == *text) {
             return self.archive.clone();
         }
+        let changed = |(part, text): (&Part, String)| {
+            let text = in_language(text, languages);
+            (text != part.xml).then(|| (part.index, part.charset.encode(text)))
+        };
+        let mut changes = self.parts.iter().zip(texts).filter_map(changed).peekable();
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let mut archive = ZipArchive::new(Cursor::new(&self.archive)).expect("it was read before");
         for index in 0..archive.len() {
@@ -135,4 +142,25 @@ impl Office {
         }
         zip.finish().expect("memory takes what is written").into_inner()
     }
+}
+
+/// `xml` with the second of `languages` where tags and a book's list of files name the first.
+fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
+    let [Some(from), Some(into)] = languages else { return xml };
+    let (from, _) = from.split_once(['-', '_']).unwrap_or((from, ""));
+    let (language, region) = into.split_once(['-', '_']).unwrap_or((into, ""));
+    let region = if region.len() == 2 { region } else { "none" };
+    let whole = [
+        r"<[^<>]*\sxml:lang=.",
+        r"<[^<>]*\slang=.",
+        r"<w:lang\s[^<>]*w:val=.",
+        "<dc:language[^<>]*>",
+    ]
+    .map(|name| (name, r#"(?:[-_]\w+)*(["'<])"#, format!("${{1}}{into}${{2}}")));
+    let odf = r#"(["']\sfo:country=["'])\w*"#;
+    let odf = (r"<[^<>]*\sfo:language=.", odf, format!("${{1}}{language}${{2}}{region}"));
+    whole.into_iter().chain([odf]).fold(xml, |xml, (before, after, new)| {
+        let named = regex(&format!("(?i)({before}){}{after}", regex::escape(from)));
+        named.replace_all(&xml, new).into_owned()
+    })
 }

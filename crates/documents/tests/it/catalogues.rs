@@ -223,7 +223,7 @@ fn other_peoples_catalogues_stay_as_they_are() {
             }
         };
         *messages += before.len();
-        if file.write(translate(&text, format, &identity)) != bytes {
+        if file.write(translate(&text, format, &identity), [None; 2]) != bytes {
             println!("{}: changes without a translation", path.display());
             *changed += 1;
         }
@@ -232,7 +232,7 @@ fn other_peoples_catalogues_stay_as_they_are() {
             document.accept(document.pending().iter().map(numbered).collect());
         }
         let result = document.finish();
-        let written = file.write(result.clone());
+        let written = file.write(result.clone(), [None; 2]);
         fs::write(path.with_added_extension("numbered"), written).unwrap();
         let after = Catalogue::read(result.trim_start_matches('\u{feff}'), format, [None; 2]);
         let after = after.unwrap_or_else(|error| panic!("{}: {error}", path.display())).messages;

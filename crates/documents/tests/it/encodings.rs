@@ -84,7 +84,7 @@ fn all() -> impl Iterator<Item = (Format, Told, [&'static str; 3], Vec<u8>)> {
 /// The bytes of a file, translated.
 fn translated(bytes: &[u8], format: Format, model: Model<'_>) -> Vec<u8> {
     let file = WholeFile::read(bytes.to_vec(), format.name()).unwrap();
-    file.write(translate(&file.text, format, model))
+    file.write(translate(&file.text, format, model), [None; 2])
 }
 
 fn upper(sentence: &PendingSentence) -> Translated {
@@ -211,7 +211,7 @@ fn a_file_of_two_halves_and_a_mark_within_stay_as_they_are() {
         let bytes = [&half[..], &half].concat();
         let read = WholeFile::read(bytes.clone(), "strings").unwrap();
         let document = Document::parse(&read.text, Format::Strings, None, &|_| true);
-        assert_eq!(read.write({ document }.finish()), bytes, "{name}");
+        assert_eq!(read.write({ document }.finish(), [None; 2]), bytes, "{name}");
     }
 }
 

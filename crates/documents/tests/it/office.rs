@@ -33,7 +33,7 @@ fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) 
     loop {
         let pending = document.pending();
         if pending.is_empty() {
-            return office.write(&document.finish());
+            return office.write(&document.finish(), [None; 2]);
         }
         let translated = |sentence: &PendingSentence| Translated {
             text: engine(&sentence.text),
@@ -142,6 +142,83 @@ fn slides_open_documents_and_books_keep_what_is_not_text() {
 
 /// Word on the web gives the document a number. Text outside of runs is not shown, but stays.
 #[test]
+fn a_document_names_the_language_of_its_translation() {
+    use OfficeKind::{Docx, Epub, OpenDocument, Pptx};
+    let word =
+        "<w:p><w:r><w:rPr><w:lang w:val=\"en-GB\"/></w:rPr><w:t>xml:lang=\"en\"</w:t></w:r></w:p>";
+    let styles = "<w:styles><w:lang w:val=\"en-US\" w:eastAsia=\"en-US\"/><w:style w:val=\"en\"/></w:styles>";
+    let slide = "<a:p><a:r><a:rPr lang=\"en-US\" altLang='en-US'/><a:t>A</a:t></a:r></a:p>";
+    let open = "<x><s:t fo:language=\"en\" fo:country=\"US\" c:language-asian=\"zh\"/><text:p>A</text:p></x>";
+    let book =
+        "<html xml:lang=\"EN\" lang='en_GB'><p lang=\"eng\">A <i lang=\"fr\">B</i></p></html>";
+    let list = "<package xml:lang=\"en\"><dc:title>A</dc:title><dc:language id=\"l\">en-GB</dc:language></package>";
+    for (kind, files, into, changes) in [
+        (
+            Docx,
+            vec![("word/document.xml", word), ("word/styles.xml", styles)],
+            "pt-BR",
+            vec![
+                ("w:lang w:val=\"en-GB", "w:lang w:val=\"pt-BR"),
+                ("w:lang w:val=\"en-US", "w:lang w:val=\"pt-BR"),
+            ],
+        ),
+        (
+            Pptx,
+            vec![("ppt/presentation.xml", "<a/>"), ("ppt/slides/slide1.xml", slide)],
+            "de",
+            vec![(" lang=\"en-US", " lang=\"de")],
+        ),
+        (
+            OpenDocument,
+            vec![("content.xml", open)],
+            "de",
+            vec![(
+                "fo:language=\"en\" fo:country=\"US\"",
+                "fo:language=\"de\" fo:country=\"none\"",
+            )],
+        ),
+        (
+            OpenDocument,
+            vec![("content.xml", open)],
+            "pt-BR",
+            vec![("\"en\"", "\"pt\""), ("\"US\"", "\"BR\"")],
+        ),
+        (
+            Epub,
+            vec![("META-INF/container.xml", "<a/>"), ("a.xhtml", book), ("a.opf", list)],
+            "zh-Hans",
+            vec![
+                ("\"EN\"", "\"zh-Hans\""),
+                ("'en_GB'", "'zh-Hans'"),
+                ("xml:lang=\"en\">", "xml:lang=\"zh-Hans\">"),
+                (">en-GB<", ">zh-Hans<"),
+            ],
+        ),
+    ] {
+        let bytes = archive(&files);
+        let office = Office::read(bytes.clone(), kind).unwrap();
+        let html = office.html();
+        for languages in [[None; 2], [Some("en"), None], [Some("fr"), Some(into)]] {
+            assert_eq!(office.write(&html, languages), bytes);
+        }
+        assert_eq!(office.write(&html, [Some("en"), Some(into)]), bytes, "no word changed");
+        let written = office
+            .write(&html.replace('A', "Ä").replace("xml:", "XML:"), [Some("en-US"), Some(into)]);
+        for (name, xml) in files {
+            let expected =
+                changes.iter().fold(xml.to_string(), |xml, (from, to)| xml.replace(from, to));
+            // The paragraphs themselves; the title of a book's list of files is none.
+            let expected = match name.ends_with(".opf") {
+                true => expected,
+                false => expected.replace(">A", ">Ä").replace(">xml:", ">XML:"),
+            };
+            let written = file(&written, name).replace(" xml:space=\"preserve\"", "");
+            assert_eq!(written, expected, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_word_document_may_have_a_number_and_text_outside_of_runs() {
     let xml = |words: &str| {
         format!("<w:document><w:p>stray {words}<w:bookmarkEnd/>text\n</w:p></w:document>")
@@ -190,7 +267,7 @@ proptest! {
         }
         if let Ok(office) = Office::read(bytes, OfficeKind::Docx) {
             let html = office.html();
-            office.write(&html.replace("one", "eins"));
+            office.write(&html.replace("one", "eins"), [None; 2]);
         }
     }
 }
@@ -238,7 +315,8 @@ fn documents_of_others_lose_nothing() {
                 continue;
             }
         };
-        if translate(bytes.clone(), kind, str::to_owned).len() != office.write(&office.html()).len()
+        if translate(bytes.clone(), kind, str::to_owned).len()
+            != office.write(&office.html(), [None; 2]).len()
         {
             println!("{}: changes without a translation", path.display());
             *other += 1;

@@ -143,8 +143,10 @@ impl Upload {
         let characters = self.file.text.chars().count();
         let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
         let text = client.translate_one(text, pairs, format, glossaries).await?;
-        let (file, size) = (self.file.clone(), text.len());
-        let bytes = compute(&client.sender, size, move |_| file.write(text)).await?;
+        let (file, size, pair) = (self.file.clone(), text.len(), pairs[0].clone());
+        let languages = [pair.source, pair.target];
+        let write = move |_: &_| file.write(text, languages.each_ref().map(|it| Some(&**it)));
+        let bytes = compute(&client.sender, size, write).await?;
         self.put(client, id, FileState::Done(bytes.into(), characters))
     }
 

@@ -161,32 +161,27 @@ impl Adviser {
     }
 
     fn short(&self) -> Option<(Problem, String)> {
-        let ratio = self.ratios(|ratio| ratio < 0.85)?;
-        let text = format!(
-            "the translations have {:.0} % of the length of their references, which costs BLEU. Let the validation text choose a larger \
-             length penalty (validation.test_alphas = [0.6, 1.0, 1.4]); more updates mend it, too",
-            100.0 * ratio
-        );
-        Some((Problem::Short, text))
+        let remedy = ", which costs BLEU. Let the validation text choose a larger length penalty (validation.test_alphas = [0.6, 1.0, \
+                      1.4]); more updates mend it, too";
+        Some((Problem::Short, self.lengths(|ratio| ratio < 0.85, remedy)?))
     }
 
     fn long(&self) -> Option<(Problem, String)> {
-        let ratio = self.ratios(|ratio| ratio > 1.3)?;
-        let text = format!(
-            "the translations have {:.0} % of the length of their references. Look for repeated words in the run's hypotheses; more \
-             updates help, and so does leaving out pairs of unequal lengths (data.max_length_ratio)",
-            100.0 * ratio
-        );
-        Some((Problem::Long, text))
+        let remedy = ". Look for repeated words in the run's hypotheses; more updates help, and so does leaving out pairs of unequal \
+                      lengths (data.max_length_ratio)";
+        Some((Problem::Long, self.lengths(|ratio| ratio > 1.3, remedy)?))
     }
 
-    /// The last ratio of lengths, if those of the last two validations are `wrong` and the model
+    /// A warning with `remedy` if the last two ratios of lengths are `wrong` and the model
     /// translates already.
-    fn ratios(&self, wrong: impl Fn(f64) -> bool) -> Option<f64> {
+    fn lengths(&self, wrong: impl Fn(f64) -> bool, remedy: &str) -> Option<String> {
         let last = self.last(2)?;
         let is_wrong =
             |one: &Measures| one.nll.exp() < TRANSLATES && one.length_ratio.is_some_and(&wrong);
-        last.iter().all(is_wrong).then_some(last[1].length_ratio?)
+        let percent = 100.0 * last[1].length_ratio.filter(|_| last.iter().all(is_wrong))?;
+        Some(format!(
+            "the translations have {percent:.0} % of the length of their references{remedy}"
+        ))
     }
 }
 

@@ -26,6 +26,23 @@ fn titles_axes_and_legend_stand_in_the_svg() {
 }
 
 #[test]
+fn marks_are_round_and_those_of_a_logarithmic_axis_are_powers_of_two() {
+    let (linear, log) = (Axis::linear("x"), Axis::log("y"));
+    assert_eq!(
+        [-0.1, 0.30000000000000004, 1500.0].map(|at| linear.number(at)),
+        ["-0.1", "0.3", "1500"]
+    );
+    assert_eq!([0.0, 2.5, 13.0, -1.0].map(|at| log.number(at)), ["1", "", "8192", "0.5"]);
+    let mut chart = chart("Perplexity", &["a"]);
+    chart.series[0].points = vec![(0.0, 8000.0), (1860.0, 4.0)];
+    let svg = Figure::of(chart).to_svg().unwrap();
+    let has = |mark: &str| svg.lines().any(|line| line == mark);
+    for mark in ["0", "500", "1500", "16", "1024"] {
+        assert!(has(mark), "{mark}: {svg}");
+    }
+}
+
+#[test]
 fn a_single_series_needs_no_legend() {
     let svg = Figure::of(chart("Loss", &["alone"])).to_svg().unwrap();
     assert!(!svg.contains("alone"));
