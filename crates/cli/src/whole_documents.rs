@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use burnformer_data::corpus::open_bytes;
-use burnformer_documents::{Document, PendingSentence, Translated, WholeFile};
+use burnformer_documents::{Document, MessageState, PendingSentence, Translated, WholeFile};
 use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
 
 use crate::output::say;
@@ -25,7 +25,8 @@ pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
 }
 
 /// The bytes of `file`, translated. It is split into sentences by the abbreviations of `language`,
-/// such as `de`; English if there is none. Sentences that are too long for the model are cut at
+/// such as `de`; English if there is none. Of a catalogue, the messages without a translation are
+/// translated, and those in the states `more`. Sentences that are too long for the model are cut at
 /// clauses. Once `cancel` says so, no further sentence is translated, and the result is worth
 /// nothing.
 ///
@@ -35,6 +36,7 @@ pub fn translate(
     translator: &Translator,
     file: &WholeFile,
     language: Option<&str>,
+    more: &[MessageState],
     options: &TranslateOptions,
     cancel: &Cancel,
 ) -> anyhow::Result<Vec<u8>> {
@@ -42,7 +44,7 @@ pub fn translate(
     // One token is left for </s>.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
-    let document = Document::try_parse(&file.text, file.format, languages, &fits)?;
+    let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?;
     let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
     let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
     loop {

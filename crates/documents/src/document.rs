@@ -58,13 +58,14 @@ impl Document {
     /// A catalogue has the sentences of the messages that have no translation. A broken one stays
     /// unchanged.
     pub fn parse(text: &str, format: Format, language: Option<&str>, fits: Fits<'_>) -> Self {
-        let parsed = Self::try_parse(text, format, [language, None], fits);
+        let parsed = Self::try_parse(text, format, [language, None], &[], fits);
         parsed.unwrap_or_else(|_| Self::with_messages(text.into(), format, Vec::new()))
     }
 
     /// Parses like [`parse`](Self::parse), but a broken catalogue is an error. `languages` are
     /// those of the source and of the translation. Plurals get the categories of the latter; if it
-    /// is not given, they keep their own.
+    /// is not given, they keep their own. Of a catalogue, the
+    /// messages without a translation are translated, and those in the states `more`.
     ///
     /// # Errors
     /// The errors of [`Catalogue::read`].
@@ -72,10 +73,11 @@ impl Document {
         text: &str,
         format: Format,
         [language, target]: [Option<&str>; 2],
+        more: &[MessageState],
         fits: Fits<'_>,
     ) -> Result<Self, BrokenCatalogue> {
         let target = target.and_then(Categories::of);
-        Reader { language, target, fits }.document(text, format)
+        Reader { language, target, more, fits }.document(text, format)
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
@@ -241,6 +243,7 @@ fn written(block: &Block, source: &str) -> String {
 struct Reader<'a> {
     language: Option<&'a str>,
     target: Option<Categories>,
+    more: &'a [MessageState],
     fits: Fits<'a>,
 }
 
@@ -251,13 +254,15 @@ impl Reader<'_> {
             (source, Some(target)) => catalogue::with_categories(source, format, target)?,
             (source, None) => source.into(),
         };
+        let is_pending =
+            |state: &_| *state == MessageState::Untranslated || self.more.contains(state);
         let message = |it: Message| {
             let is_html = it.slot.is_markup();
             let format = if is_html { Format::Html } else { catalogue::format_of(&it.source) };
             Ok((it.slot, self.document(&it.source, format)?))
         };
         let messages = Catalogue::read(&source, format, [None; 2])?.messages.into_iter();
-        let messages = messages.filter(|it| it.state == MessageState::Untranslated).map(message);
+        let messages = messages.filter(|it| is_pending(&it.state)).map(message);
         let document = Document::with_messages(source, format, messages.collect::<Result<_, _>>()?);
         let mut document = Document { byte_order_mark: rest.is_some(), ..document };
         document.text_blocks_mut().for_each(|block| self.prepare(block, 0));

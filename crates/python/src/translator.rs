@@ -159,7 +159,7 @@ impl Translator {
         let inner = self.inner.clone();
         let translated = compute(py, move |cancel| {
             let (options, language) = (options.resolve(&inner)?, language.as_deref());
-            whole_documents::translate(&inner, &file, language, &options, cancel)
+            whole_documents::translate(&inner, &file, language, &[], &options, cancel)
         })?;
         Ok(match is_text {
             true => Content::Text(String::from_utf8(translated)?),

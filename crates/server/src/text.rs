@@ -136,7 +136,8 @@ impl Pipeline<'_> {
             let broken =
                 |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
             let parse = |text: &String| {
-                let document = Document::try_parse(text, format, [Some(&from), Some(&into)], &fits);
+                let document =
+                    Document::try_parse(text, format, [Some(&from), Some(&into)], &[], &fits);
                 let document = document.map_err(broken)?.with_writing(writing);
                 Ok(document.with_memory(&|segment| engine.remembered(segment)))
             };

@@ -41,10 +41,8 @@ impl Axis {
 
     /// The position of `value` on the axis; `None` if it has none.
     fn position(&self, value: f64) -> Option<f64> {
-        match self.scale {
-            Scale::Linear => Some(value).filter(|v| v.is_finite()),
-            Scale::Log => Some(value.log2()).filter(|v| v.is_finite()),
-        }
+        let position = if self.scale == Scale::Log { value.log2() } else { value };
+        position.is_finite().then_some(position)
     }
 
     /// Lowest and highest of `positions`; a range of length zero is widened.

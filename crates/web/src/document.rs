@@ -33,7 +33,7 @@ impl Document {
             fits.call1(&JsValue::NULL, &text.into()).is_ok_and(|answer| answer.is_truthy())
         };
         let file = WholeFile::read(bytes, kind)?;
-        let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &fits)?;
+        let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &[], &fits)?;
         let (document, languages) =
             (parsed.with_writing(Writing::between(from, into)), [from, into].map(Into::into));
         Ok(Self { file, document, languages })

@@ -23,6 +23,34 @@ fn untranslated_messages_are_translated_into_their_slots() {
 }
 
 #[test]
+fn all_messages_but_those_to_keep_are_translated_again_if_asked() {
+    let more = [MessageState::Fuzzy, MessageState::Translated];
+    let has_words = |text: &str| text.contains(char::is_alphabetic);
+    let mut replaced = 0;
+    for (format, [source, _]) in ALL {
+        let before = read(source, format);
+        let parsed = Document::try_parse(source, format, [Some("en"), None], &more, &|_| true);
+        let mut document = parsed.unwrap();
+        let pending = document.pending();
+        document.accept(pending.iter().map(upper).collect());
+        let after = read(&document.finish(), format);
+        assert_eq!(before.len(), after.len());
+        let is_two_sided = matches!(format, Format::Po | Format::Xliff | Format::Tmx);
+        for (old, new) in before.iter().zip(&after).filter(|_| is_two_sided) {
+            assert_eq!((&old.source, &old.context), (&new.source, &new.context));
+            if old.state == MessageState::Kept {
+                assert_eq!(old.target, new.target);
+            } else if has_words(&old.source) && !old.source.contains(['<', '%', '{']) {
+                assert_eq!(new.target, old.source.to_ascii_uppercase(), "{format}");
+            }
+        }
+        let translated = before.iter().filter(|it| it.state == MessageState::Translated);
+        replaced += translated.count();
+    }
+    assert!(replaced >= 3, "{replaced}");
+}
+
+#[test]
 fn an_engine_that_returns_its_input_changes_no_byte() {
     for (format, all) in ALL {
         for text in all {

@@ -292,7 +292,7 @@ fn a_file_that_is_no_text_is_named_with_a_remedy() {
     let list =
         b"<?xml version=\"1.0\"?>\n<plist><dict><key>a</key><string>B</string></dict></plist>";
     let file = WholeFile::read(list.to_vec(), "strings").unwrap();
-    let read = Document::try_parse(&file.text, file.format, [None; 2], &|_| true);
+    let read = Document::try_parse(&file.text, file.format, [None; 2], &[], &|_| true);
     assert!(read.unwrap_err().to_string().contains("plutil -convert json"));
     // Texts that begin alike.
     for text in

@@ -42,6 +42,9 @@ pub struct Args {
     /// --source-language, else the first in the name of the model (de-en), else en]
     #[arg(long, value_name = "LANGUAGE", requires = "format")]
     pub(super) language: Option<String>,
+    /// Translate also the messages of a catalogue that have a translation
+    #[arg(long, requires = "format")]
+    pub(super) retranslate: bool,
     #[command(flatten)]
     pub(super) searching: Searching,
     /// Print the N best translations of each sentence, best first, with their scores: exactly N

@@ -13,6 +13,8 @@ impl Job<'_> {
     pub fn document(&self, format: Format, office: Option<&str>) -> Result<()> {
         let Self { args, translator, options, input, output } = *self;
         let name = || input.display().to_string();
+        let has_translation = [MessageState::Fuzzy, MessageState::Translated];
+        let more = if args.retranslate { &has_translation[..] } else { &[] };
         let file = read(input, office.unwrap_or(format.name()))?;
         if format.is_catalogue() && office.is_none() {
             let all = Catalogue::read(&file.text, format, [None; 2]).with_context(name)?.messages;
@@ -22,7 +24,7 @@ impl Job<'_> {
         }
         output.map_or(Ok(()), |path| check_writable(path, &[input]))?;
         let language = args.language.as_deref().or(options.languages.source());
-        let translated = translate(translator, &file, language, options, &Cancel::default());
+        let translated = translate(translator, &file, language, more, options, &Cancel::default());
         let translated = translated.with_context(name)?;
         let mut output = Output::create(output, &[input])?;
         output.text(translated)?;

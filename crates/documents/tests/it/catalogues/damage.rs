@@ -51,7 +51,7 @@ fn a_file_of_another_format_is_refused() {
     for (origin, text) in all {
         for format in Format::all() {
             for text in [text.to_string(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")] {
-                let read = Document::try_parse(&text, format, [Some("en"), None], &|_| true);
+                let read = Document::try_parse(&text, format, [Some("en"), None], &[], &|_| true);
                 let may_be = format == origin || is_any(format) || format == Format::Yaml;
                 match read {
                     Ok(_) if may_be => {}
@@ -71,13 +71,13 @@ fn a_file_of_another_format_is_refused() {
     for format in [Format::Srt, Format::Ass] {
         for text in ["", "\n \n", "\u{feff}"] {
             assert!(
-                Document::try_parse(text, format, [None; 2], &|_| true).is_ok(),
+                Document::try_parse(text, format, [None; 2], &[], &|_| true).is_ok(),
                 "nothing is lost"
             );
         }
     }
     let old = srt.replace('\n', "\r");
-    assert!(Document::try_parse(&old, Format::Srt, [None; 2], &|_| true).is_ok());
+    assert!(Document::try_parse(&old, Format::Srt, [None; 2], &[], &|_| true).is_ok());
 }
 
 /// A file with a fault is refused, or its translation is read again and has the same messages.

@@ -24,7 +24,7 @@ pub fn translate_into(
     model: Model<'_>,
 ) -> (String, usize) {
     let fits = |sentence: &str| sentence.len() <= 400;
-    let mut document = Document::try_parse(text, format, [Some("en"), target], &fits)
+    let mut document = Document::try_parse(text, format, [Some("en"), target], &[], &fits)
         .unwrap_or_else(|_| Document::parse(text, format, Some("en"), &fits));
     for round in 0.. {
         let pending = document.pending();
