@@ -84,9 +84,9 @@ pub enum AttentionBias {
 }
 
 impl AttentionBias {
-    /// Restricts this bias of self-attention over `len` positions to `window`: the keys outside of
-    /// it are hidden too. The result is a bias in blocks if the sequence is long compared with the
-    /// window and the bias hides nothing but padding (`[batch or 1, 1, 1, len]`).
+    /// Returns this bias for self-attention over `len` positions, with the keys outside of `window`
+    /// hidden too. Returns [`Window`](Self::Window) if the sequence is long compared with the
+    /// window and this bias is `None` or a padding mask (`[batch or 1, 1, 1, len]`).
     pub fn within(&self, window: Window, len: usize, device: &Device) -> Self {
         let padding = match self {
             Self::None => None,
@@ -99,7 +99,7 @@ impl AttentionBias {
         }
     }
 
-    /// This bias with the keys hidden that `mask` hides. `mask`: `[batch or 1, heads or 1,
+    /// Returns this bias with the keys of `mask` hidden too. `mask`: `[batch or 1, heads or 1,
     /// query_len or 1, key_len]`.
     pub fn hiding(&self, mask: Tensor<4, Bool>) -> Self {
         let mask = match self.mask() {

@@ -128,7 +128,7 @@ pub enum ConfigError {
         /// Closing id.
         eos: u32,
     },
-    /// The heads of the decoder do not divide the width of those of the encoder.
+    /// `decoder_heads` does not divide the total width of the encoder's keys or values.
     #[error(
         "decoder_heads is {heads}; it must divide heads · d_k = {keys} and heads · d_v = {values}"
     )]

@@ -50,7 +50,8 @@ impl Seq2SeqCache for DecoderCache {
         }
     }
 
-    /// Without a source there is nothing to select.
+    /// Selects the padding mask and the cached keys and values of the source by sentence. Does
+    /// nothing if the cache has no source.
     fn select_sentences(&mut self, indices: &[usize]) {
         let Some(padding) = self.source_padding.take() else { return };
         let indices = &row_ids(indices, &padding.device());

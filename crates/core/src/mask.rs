@@ -62,7 +62,7 @@ pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
 /// vocabulary: it reads whatever is in memory at that index.
 ///
 /// # Panics
-/// If an id is not below `vocab`, or if the number of ids is not that of `shape`.
+/// If an id is not below `vocab`, or if `ids` does not have the number of elements of `shape`.
 pub fn token_ids<const D: usize>(
     ids: &[u32],
     shape: [usize; D],

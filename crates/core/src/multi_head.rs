@@ -55,8 +55,8 @@ pub struct MultiHeadAttentionConfig {
     /// If true, that normalises the queries of all heads together instead of each by itself.
     #[config(default = false)]
     pub joint_query_norm: bool,
-    /// The number of heads of keys and values, which groups of query heads share (Ainslie et al.,
-    /// 2023); `None` for as many as query heads, as in the paper.
+    /// The number of key and value heads, each shared by a group of query heads (Ainslie et al.,
+    /// 2023); `None` for the number of query heads, as in the paper.
     pub key_heads: Option<usize>,
     /// The base of rotary positions (Su et al., 2021), such as 10,000: queries and keys are rotated
     /// by their positions before they are compared. `None` for none, as in the paper.

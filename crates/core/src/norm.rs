@@ -39,8 +39,8 @@ pub struct LayerNormConfig {
 }
 
 impl LayerNormConfig {
-    /// A normalisation with a gain of ones (or the one of [`NormKind::Scale`]) and an offset of
-    /// zeros.
+    /// Initialises the layer: gain 1 (`[d_model]`; for [`NormKind::Scale`] a single gain of
+    /// √`d_model`) and, for [`NormKind::Layer`] alone, an offset of zeros (`[d_model]`).
     pub fn init(&self, device: &Device) -> LayerNorm {
         let constant = |value, length| init::constant(value, length, device);
         LayerNorm {

@@ -92,10 +92,10 @@ pub trait Seq2Seq: DynModule + Sync {
     /// with AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does
     /// nothing. If the weights change later, the packed copy is no longer used.
     ///
-    /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no
-    /// other tensor shares that and its outputs fill whole vector registers; reading the parameter
-    /// later restores it from there. Every other packed matrix takes memory besides the weight. A
-    /// model without packed weights leaves it out.
+    /// In float32, a matrix of the encoder or the decoder is packed in place if no other tensor
+    /// shares its memory and its outputs fill whole vector registers; reading the parameter later
+    /// unpacks it. Every other packed matrix takes memory besides the weight. The default
+    /// implementation does nothing.
     fn pack(&mut self, _compute: ComputeType) {}
 
     /// Sets the number type of all following matrix products: linear maps, output projection, and

@@ -104,13 +104,13 @@ pub struct SharedEmbeddings {
     named_as_: NamedAs,
     /// The matrix of source, target and output, if all three share it.
     pub embedding: Option<TokenEmbedding>,
-    /// The embedding of the source, if it has its own.
+    /// The source embedding, if it is not shared.
     pub source_embedding: Option<TokenEmbedding>,
-    /// The embedding of the target, if it has its own.
+    /// The target embedding, if it is not shared with the source.
     pub target_embedding: Option<TokenEmbedding>,
-    /// The output projection, without bias, if it has its own matrix.
+    /// The output projection, without bias, if it shares no embedding matrix.
     pub generator: Option<Linear>,
-    /// `[target_vocab]`, added to logits, where they have a bias.
+    /// The bias of the logits, `[target_vocab]`; `None` if they have none.
     pub output_bias: Option<Param<Tensor<1>>>,
 }
 

@@ -11,8 +11,8 @@ use crate::words::{Span, moved, within};
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The bytes of the block in the document. They are also its translation if each sentence is
-    /// its own.
+    /// The byte range of the block in the document. These bytes are written unchanged if
+    /// translation changes no sentence.
     pub(crate) source: Span,
     /// Plain text. White space before, between and after the sentences is kept unchanged.
     pub(crate) text: String,
@@ -115,8 +115,8 @@ impl Node {
 }
 
 impl Block {
-    /// Returns whether each sentence is its own translation. All white space and control characters
-    /// are the same.
+    /// Returns whether translation changes no sentence. Differences in white space and control
+    /// characters are ignored.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.atoms.iter().all(|atom| atom.written.is_none())
             && self.segments.iter().all(|Segment { range, state }| match state {

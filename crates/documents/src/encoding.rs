@@ -169,7 +169,7 @@ impl Charset {
         lacks || is_control || self.range == Range::Ascii
     }
 
-    /// The bytes of `text`, of which it has every character.
+    /// Encodes `text`, all of whose characters must exist in this encoding.
     fn encoded(self, text: &str) -> Cow<'_, [u8]> {
         let units = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
         match self.encoding {

@@ -7,8 +7,8 @@
 //! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a
 //! heading, a table cell, a subtitle). A block is split into sentences, because models translate
 //! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
-//! put back around the words of the translation that are aligned to its words in the source. No tag
-//! is ever lost or doubled, whatever the translation is.
+//! put back around the words of the translation that are aligned to its words in the source. No
+//! translation can lose or double a tag.
 //!
 //! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They go to
 //! the model with their sentence first, because the sentence is then complete. If the translation

@@ -12,9 +12,9 @@ pub struct WholeFile {
     pub text: String,
     /// The format of the text.
     pub format: Format,
-    /// The document of which the text is a page of HTML.
+    /// The Office document that `text` was extracted from as HTML; `None` for text formats.
     office: Option<Office>,
-    /// The encoding of a file that is a text; none of a text in memory.
+    /// The encoding of a text file; `None` for an Office document or text in memory.
     charset: Option<Charset>,
 }
 
@@ -42,19 +42,18 @@ impl WholeFile {
         Ok(Self { text, format: format(kind)?, office: None, charset: None })
     }
 
-    /// The name of the encoding of a text whose bytes are not UTF-8.
+    /// The encoding's name; `None` for UTF-8, an Office document, or text in memory.
     pub fn encoding(&self) -> Option<&'static str> {
         self.charset.map(Charset::name).filter(|name| *name != "UTF-8")
     }
 
-    /// The number of bytes that are held: a document of an office program unpacks to more than its
-    /// file has.
+    /// The number of bytes held in memory. An Office document takes more than its compressed file.
     pub fn size(&self) -> usize {
         self.text.len() + self.office.as_ref().map_or(0, Office::size)
     }
 
-    /// The bytes of the file with `translated`, the translation of its text from the first of
-    /// `languages` into the second, in its encoding.
+    /// Returns the bytes of the file, in its encoding, with `translated` in place of its text.
+    /// `languages` are those of source and translation; an Office document names the second.
     pub fn write(&self, translated: String, languages: [Option<&str>; 2]) -> Vec<u8> {
         match (&self.office, self.charset) {
             (Some(office), _) => office.write(&translated, languages),

@@ -14,7 +14,7 @@ const JOINED: u8 = 0xFD;
 
 /// Finds entries by the automaton of Aho and Corasick (1975), from the end of a sentence to its
 /// beginning: its state after the first letter of a word knows the longest term that begins there.
-/// The time is linear in the sentence, whatever the number and the length of the terms.
+/// The time is linear in the length of the sentence and independent of the terms.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     any_case: Terms,

@@ -219,8 +219,8 @@ impl InferError {
         }
     }
 
-    /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts
-    /// only its own sentences, and its caller adds those before it.
+    /// Adds `offset` to the index of the sentence that caused the error. The index counts from the
+    /// start of a batch or chunk; its caller adds the number of sentences before it.
     pub fn offset(mut self, offset: usize) -> Self {
         if let Self::Sentence { sentence, .. } = &mut self {
             *sentence += offset;

@@ -124,9 +124,9 @@ impl Format {
     }
 }
 
-/// Reads the model at `path`, of `format` or of the one that is recognised, with the vocabularies
-/// and SentencePiece models `files`. It is a folder, a file, or a package of both in one file
-/// (`.argosmodel`, `.zip`).
+/// Reads the model at `path` with the vocabularies and SentencePiece models `files`. Without a
+/// `format`, the format is detected. `path` is a folder, a file, or an archive (`.argosmodel`,
+/// `.zip`).
 ///
 /// # Errors
 /// The errors of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged

@@ -14,7 +14,7 @@ use crate::error::{InteropError, Result};
 pub struct Tensor {
     /// The size of each dimension; the last one is contiguous.
     pub shape: Vec<usize>,
-    /// The elements in row-major order, as many as the product of `shape`.
+    /// The elements in row-major order; their number is the product of `shape`.
     pub values: Vec<f32>,
 }
 

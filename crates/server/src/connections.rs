@@ -94,8 +94,8 @@ impl Open {
 /// has the time `idle` for the head of a request, and without any progress in reading an answer;
 /// all answers have the time `drain` after `stop`.
 ///
-/// The connections have their own thread, so that requests for the server's state are answered
-/// immediately, whatever the threads of the caller's runtime do.
+/// Connections run on a separate thread, so that requests for the server's state are answered
+/// immediately even if all threads of the caller's runtime are busy.
 ///
 /// # Errors
 /// If the system has no thread or no file descriptor left.

@@ -8,7 +8,7 @@
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's
 //! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
-//! as many as make a good batch. A translation depends on its sentence alone. Other requests can
+//! enough of them to fill a batch. A translation depends on its sentence alone. Other requests can
 //! change an answer only through the rounding of sums, where two words have almost equal scores.
 //! Senders take turns in the queue, and so do the requests of each sender. Turns are taken sentence
 //! by sentence and weighted by cost, so neither a long document nor a client with many requests

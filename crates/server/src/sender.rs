@@ -33,9 +33,9 @@ impl Sender {
 
 /// The address of a client whose connection comes from `peer`; in IPv6 its network of 64 bits. Each
 /// of the `trusted` proxies appends the address that it sees to `X-Forwarded-For`, so the last
-/// address that is not a trusted proxy is right, whatever the client itself wrote before it. If
-/// there is a header `Forwarded`, `X-Forwarded-For` is ignored: a proxy that writes the former may
-/// pass on the latter as the client sent it.
+/// address that is not a trusted proxy is right, even if the client itself wrote others before it.
+/// If there is a header `Forwarded`, `X-Forwarded-For` is ignored: a proxy that writes the former
+/// may pass on the latter as the client sent it.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let parts = headers.get_all("x-forwarded-for").iter().rev();

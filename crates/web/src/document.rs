@@ -39,8 +39,8 @@ impl Document {
         Ok(Self { file, document, languages })
     }
 
-    /// The sentences to translate now, in JSON: each with whether its links are needed. There are
-    /// none when the document is done.
+    /// Returns the sentences to translate next as a JSON list; each entry tells whether its links
+    /// are needed. The list is empty when the document is done.
     pub fn pending(&self) -> String {
         let pending = self.document.pending().into_iter();
         Value::from_iter(pending.map(|sentence| json!([sentence.text, sentence.links]))).to_string()
@@ -77,8 +77,8 @@ fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
     codes.each_ref().map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
 }
 
-/// The language of `text` and the confidence in it, in JSON, or `null`. It is one of `languages`,
-/// unless the text is clearly in another.
+/// Returns the language of `text` and its confidence in JSON, or `null`. The language is one of
+/// `languages`, unless the text is clearly in another.
 #[wasm_bindgen]
 pub fn detect(text: &str, languages: Vec<String>) -> String {
     let codes: Vec<&str> = languages.iter().map(String::as_str).collect();

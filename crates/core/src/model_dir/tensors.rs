@@ -139,7 +139,7 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
     Ok(elements)
 }
 
-/// All tensors in float32, without the scales of those that were quantised.
+/// Returns all tensors in float32. Quantised matrices are dequantised and their scales removed.
 fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDict> {
     let (mut integers, mut floats) = (Vec::new(), BTreeMap::new());
     for (name, Stored { numbers, shape }) in stored {

@@ -69,7 +69,7 @@ impl Catalogue {
     }
 }
 
-/// The file `text` with the plural categories of `target` instead of those of its own language.
+/// Returns `text` with the plural categories of `target` in place of those of its language.
 pub(crate) fn with_categories(text: &str, format: Format, target: &Categories) -> Result<String> {
     let outer = adapted(text, &texts(text, format)?.1, target);
     // Plurals within the arms of others come behind them.
@@ -96,8 +96,8 @@ fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((all, plurals))
 }
 
-/// `text` with `translations` in their slots. Each has the text and whether it is another one than
-/// the source; a message of which all forms are the source stays unchanged.
+/// Writes `translations` into their slots in `text`. The boolean tells whether a translation
+/// differs from the source; a message stays unchanged if none of its forms differs.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
     let changing = translations.iter().filter(|(_, _, has_changed)| *has_changed);
     let groups: HashSet<usize> = changing.map(|(slot, ..)| slot.group).collect();

@@ -34,7 +34,7 @@ struct Entry<'a> {
     is_fuzzy: bool,
 }
 
-/// The messages of the catalogue `text`, and its languages, of which it may name the second.
+/// Reads the messages of the catalogue `text`, and its languages; it may name only the second.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let (known, lines) = (HashMap::new(), Lines::of(text));

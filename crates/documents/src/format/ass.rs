@@ -11,7 +11,7 @@ use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::words::{Span, regex};
 
-/// The number of fields of a dialogue of which no line tells.
+/// The number of fields of a dialogue line if no `Format` line names them.
 const FIELDS: usize = 10;
 
 /// Override tags, breaks of lines and hard spaces; the number of a drawing.

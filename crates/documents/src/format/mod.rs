@@ -109,8 +109,8 @@ impl Format {
         Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether files of this format are [catalogues](crate::Catalogue), of which only
-    /// untranslated messages are translated.
+    /// Returns whether files of this format are [catalogues](crate::Catalogue). By default,
+    /// only their untranslated messages are translated.
     pub fn is_catalogue(self) -> bool {
         !matches!(self, Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass)
     }

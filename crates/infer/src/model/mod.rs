@@ -31,9 +31,9 @@ pub trait StepModel: Send + Sync {
         None
     }
 
-    /// The best number of parts of a batch, each of which a separate thread decodes: the number of
-    /// threads of rayon's pool if they compute; `None` if another device computes, because the
-    /// caller's thread gives it its work.
+    /// The best number of parts to divide a batch into, one per thread: the number of threads in
+    /// rayon's pool if the CPU computes; `None` if another device does, because the caller's thread
+    /// alone submits the work.
     fn parallelism(&self) -> Option<usize> {
         None
     }

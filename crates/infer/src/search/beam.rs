@@ -72,7 +72,7 @@ impl<'a> BeamSearch<'a> {
         Self { task, step, is_done, live, continuations, finished, dead_ends, room }
     }
 
-    /// The number of live hypotheses, each of which needs a row of the model.
+    /// The number of live hypotheses, which is the number of rows in the model's batch.
     pub(super) fn rows(&self) -> usize {
         self.live.len()
     }

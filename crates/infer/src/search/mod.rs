@@ -29,8 +29,7 @@ use terms::{AfterTerm, after_term};
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
 /// sentence: first those that the model ended, best first; then, if these are too few, those that
 /// the length limit cut, best first. It returns fewer only if the constraints allow no more, and
-/// never none. Sampling returns exactly `n_best` hypotheses, best first, some of which may be
-/// equal.
+/// never none. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
 ///
 /// Sentences of similar length are decoded together, which changes no result. A source with no
 /// tokens but `</s>` is translated by its prefix alone. Without a prefix that is the empty

@@ -89,9 +89,9 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Writes the tokens to `best` that may extend a hypothesis of `step` tokens, with their
-    /// logits: the `count` with the highest of `logits`, of those above `floor`; in sampling, the
-    /// one that is drawn for this `root`.
+    /// Fills `best` with the tokens that may extend a hypothesis of `step` tokens, with logits.
+    /// Beam search takes the `count` highest logits above `floor`; sampling draws one token, with
+    /// a random key of `root` and `step`.
     pub fn select(
         &self,
         logits: &[f32],

@@ -81,8 +81,8 @@ fn decoders(dir: &Path, names: &[String]) -> Result<Vec<(String, Options)>> {
     names.iter().filter(is_one).map(read).collect()
 }
 
-/// The model at `path`: the file, or the only one in the folder, or the one that the only decoder
-/// names.
+/// Finds the model file: `path` if it is a file; in a folder, the only model, or the model that the
+/// decoder file names. Among several decoder files, `decoder.*` is taken.
 fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Result<PathBuf> {
     if !path.is_dir() {
         return match is_model(path) {

@@ -51,7 +51,7 @@ pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) 
     tensor(out, x.layout().shape().clone())
 }
 
-/// The integers of `x`, which is on the CPU, in row-major order, whatever their width.
+/// Returns the integers of `x`, a tensor on the CPU, in row-major order, widened to 64 bits.
 ///
 /// # Panics
 /// If `x` is elsewhere.
@@ -60,7 +60,7 @@ pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
     x.into_data().iter::<i64>().collect()
 }
 
-/// The booleans of `x`, which is on the CPU, in row-major order; not 0 for true.
+/// Returns the booleans of `x`, a tensor on the CPU, in row-major order; true is any nonzero byte.
 ///
 /// # Panics
 /// If `x` is elsewhere.

@@ -1,8 +1,8 @@
 use super::fold::{max, sum};
 use super::math::exp;
 
-/// Softmax of a row, in place: e^(x − maximum) divided by the sum of these numbers. −∞ gives 0. A
-/// row with a NaN, or with nothing but −∞, becomes NaN.
+/// Computes the softmax of a row in place: e^(x − maximum) divided by the sum of these numbers. −∞
+/// gives 0. A row that contains NaN, or only −∞, becomes NaN.
 #[inline(always)]
 pub fn softmax_row(row: &mut [f32]) {
     let highest = max(row);

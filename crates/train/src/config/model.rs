@@ -302,8 +302,8 @@ impl ModelSettings {
     }
 }
 
-/// The first key at or below `key` where `given` is not what the model has: the key, and both
-/// values. A `d_k` or `d_v` of 0 leaves it to the model.
+/// Returns the first key at or below `key` at which `given` and `model` differ, with both values.
+/// A `d_k` or `d_v` of 0 matches any value.
 fn difference(key: &str, given: &Value, model: &Value) -> Option<(String, String, String)> {
     match (given, model) {
         (Value::Table(given), Value::Table(model)) => given.iter().find_map(|(name, value)| {

@@ -101,8 +101,8 @@ impl Default for CheckpointSettings {
 }
 
 impl CheckpointSettings {
-    /// The number of the newest checkpoints that stay: `keep`, or as many as the average takes; 0
-    /// for all.
+    /// Returns the number of newest checkpoints to keep on disk: the larger of `keep` and
+    /// `average`, or 0 for all if `keep` is 0.
     pub fn kept(&self) -> usize {
         match self.keep {
             0 => 0,

@@ -37,7 +37,7 @@ impl EarlyStoppingMetric {
         is_ahead || new.value == other.value && new.nll < other.nll
     }
 
-    /// This metric, or for `Auto` the one that fits a target text of `writing`: BLEU or chrF.
+    /// Resolves `Auto` to BLEU or chrF by the target's writing system; returns others unchanged.
     pub(crate) fn resolved(self, writing: WritingSystem) -> Self {
         match self {
             Self::Auto if writing.fits_bleu() => Self::Bleu,
@@ -46,8 +46,8 @@ impl EarlyStoppingMetric {
         }
     }
 
-    /// The score of translations for a text of `writing`: this metric, or the one that fits the
-    /// writing if this metric does not score translations.
+    /// Returns the metric that scores translations into `writing`: BLEU or chrF if this is one of
+    /// them, else the default metric of the writing system.
     pub fn of_translations(self, writing: WritingSystem) -> Box<dyn Metric> {
         match self {
             Self::Bleu => Box::new(writing.bleu()),

@@ -69,7 +69,7 @@ pub struct EarlyStopping {
     pub best: Option<ValidationScore>,
     /// The update at which it was reached.
     pub step: u64,
-    /// The number of validations since then, none of which was better.
+    /// The number of validations since `step`; none was better.
     pub waited: u64,
 }
 

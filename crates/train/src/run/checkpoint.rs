@@ -230,11 +230,11 @@ fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
     TrainError::Checkpoint { path: path.join(name), message: what.to_string() }
 }
 
-/// The model in which every parameter is the mean of those of the models in `dirs` (paper §6.1).
-/// The sums are taken in float64, in the given order.
+/// Averages the parameters of the models in `dirs` (paper §6.1). Sums are accumulated in float64,
+/// in the given order.
 ///
 /// # Errors
-/// [`TrainError::Average`] for no directory or models of different shapes; errors of loading.
+/// [`TrainError::Average`] if `dirs` is empty or the configurations differ; errors of loading.
 pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
         return Err(TrainError::Average("no model directory given".into()));

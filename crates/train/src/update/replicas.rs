@@ -1,8 +1,8 @@
 //! Data parallelism: the batches of an update divided among devices and processes.
 //!
-//! Whole batches are divided among the devices. A batch keeps its number in the update on whatever
-//! device it is computed, so that its dropout, and with it the result, does not depend on the
-//! number of devices (except for the order in which gradients are added).
+//! Whole batches are divided among the devices. A batch has the same number in the update on every
+//! device, so that its dropout, and with it the result, does not depend on the number of devices
+//! (except for the order in which gradients are added).
 //! `docs/decisions/devices.md` explains why Burn's own data parallelism is not used.
 //!
 //! Several processes can train one model, on one machine or on many. Process 0, the leader, trains

@@ -107,8 +107,8 @@ pub(in crate::linear) fn panels(weight: &[f32], shape: [usize; 2]) -> Panels {
     panels_of_rows(best(), weight, shape)
 }
 
-/// Panels of a weight, `[columns, depth]` in row-major order, in its own memory. Returns it
-/// unchanged if the last panel would have to be filled up.
+/// Packs a weight, `[columns, depth]` in row-major order, into panels in place. Returns the weight
+/// unchanged if the last panel would need padding.
 pub(in crate::linear) fn panels_in_place(
     weight: Bytes,
     shape: [usize; 2],

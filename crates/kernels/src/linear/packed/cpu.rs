@@ -45,8 +45,9 @@ impl Packed {
         Some(Self { rearranged, shape, source: OnceLock::from(weight) })
     }
 
-    /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients.
-    /// Returns it unchanged if another tensor shares its memory or its panels would be larger.
+    /// Packs a float32 weight in place; it must be on the CPU and have no gradients. Returns the
+    /// weight unchanged if another tensor shares its memory, if it is not contiguous, or if its
+    /// panels would be larger.
     pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         let shape = weight.dims();
         let weight = primitive(weight);

@@ -36,14 +36,12 @@ impl PackedWeight {
         None
     }
 
-    /// Rearranges `weight` (`[out, in]`) for products in float32 in its own memory, so that no
-    /// further memory is needed. Returns the weight unchanged if that is not possible: if
-    /// [`new`](Self::new) would return `None`, if another tensor shares its memory, or if the
-    /// outputs do not fill whole vector registers (16 numbers with AVX-512, 8 with AVX2, 4 with
-    /// NEON).
+    /// Packs `weight` (`[out, in]`) in place for products in float32, without further memory.
     ///
     /// # Errors
-    /// The weight, if it is not rearranged.
+    /// Returns the weight unchanged if [`new`](Self::new) would return `None`, if it is not
+    /// contiguous, if another tensor shares its memory, or if the outputs do not fill whole vector
+    /// registers (16 numbers with AVX-512, 8 with AVX2, 4 with NEON).
     pub fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         #[cfg(feature = "cpu")]
         if Target::without_gradients(&[&weight]) == Target::Cpu {
@@ -85,7 +83,7 @@ impl PackedWeight {
     /// `epilogue(x·Wᵀ + b)`. Returns `None` if `x` has gradients, another element type or another
     /// device.
     ///
-    /// Each row of the result depends on its row of `x` alone, whatever the number of rows and of
+    /// A row of the result depends only on the same row of `x`, not on the number of rows or
     /// threads.
     ///
     /// # Shapes
