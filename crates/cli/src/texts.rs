@@ -125,8 +125,8 @@ impl ReadText {
 }
 
 impl ReadTexts {
-    /// The files of the texts that `data` names. The texts of a run are in its `folder`, embedded
-    /// ones in `cache`.
+    /// Finds the files of the texts named in `data`. A run's copies are in its `folder`, unless
+    /// these texts include the copy; embedded texts are unpacked into `cache`.
     ///
     /// # Errors
     /// If a name does not name a text, or an embedded text cannot be unpacked.

@@ -56,10 +56,11 @@ impl Ssru {
         Cost { activations: 7 * d_model, ..candidate + gate }
     }
 
-    /// Continues `state` by the positions of `x`, one after the other.
+    /// Runs the recurrence over the positions of `x`, from `state`, or from zeros if it is empty.
+    /// Returns the ReLU of the cell at each position, and leaves the last cell in `state`.
     ///
     /// # Shapes
-    /// `x`: `[rows, new_len, d_model]` → the same
+    /// `x`: `[rows, new_len, d_model]` → `[rows, new_len, d_model]`
     pub fn forward(&self, x: Tensor<3>, state: &mut SsruState) -> Tensor<3> {
         let [rows, len, d_model] = x.dims();
         let keep = activation::sigmoid(self.gate.forward(x.clone()));

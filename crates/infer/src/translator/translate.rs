@@ -25,8 +25,8 @@ impl Translator {
         self.translate_requests(self.requests(sources, options)?, options)
     }
 
-    /// The requests to translate `sources`, with the terms that the glossary of `options`
-    /// prescribes.
+    /// Tokenises `sources` and returns a request for each, with its terms from the glossary of
+    /// `options`.
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.

@@ -230,7 +230,7 @@ pub(crate) enum Texts {
 }
 
 impl Texts {
-    /// The texts, and whether a single text was given instead of a list.
+    /// Returns the texts, and true if the request had a single text instead of a list.
     pub fn into_list(self) -> (Vec<String>, bool) {
         match self {
             Self::One(text) => (vec![text], true),

@@ -114,10 +114,10 @@ impl Client {
         Ok(guesses.into_iter().zip(likely).map(settle).collect())
     }
 
-    /// For each of `texts` the possible language in which it is most likely, by the log-probability
-    /// that a model into each language gives it as its own translation; where there is no such
-    /// model for one of them, by that of its translation into `target`. `None` where the models do
-    /// not tell.
+    /// Returns for each text the candidate language with the highest score. The score is the
+    /// log-probability of the text itself as output of a model into that language. If any candidate
+    /// has no such model, it is that of a translation from the language (into `target`, if given).
+    /// `None` if fewer than two candidates have a model, or all scores are equal.
     ///
     /// # Errors
     /// If a model fails.
