@@ -115,9 +115,10 @@ impl Client {
     }
 
     /// Returns for each text the candidate language with the highest score. The score is the
-    /// log-probability of the text itself as output of a model into that language. If any candidate
-    /// has no such model, it is that of a translation from the language (into `target`, if given).
-    /// `None` if fewer than two candidates have a model, or all scores are equal.
+    /// log-probability, over the length penalty, of the text itself as output of a model into that
+    /// language, less `STAYS` for `target`. If any candidate has no such model, it is that of a
+    /// translation from the language (into `target`, if given). `None` if fewer than two candidates
+    /// have a model, if all scores are equal, or if the models do not fit into memory together.
     ///
     /// # Errors
     /// If a model fails.
