@@ -43,7 +43,7 @@ impl Batch {
     /// [`SpecialIds::OURS`]; `pairs` are their indices in the corpus.
     ///
     /// # Panics
-    /// If the number of indices is not the number of pairs.
+    /// Panics if the number of indices is not the number of pairs.
     pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
         Self::with_special_ids(pairs, rows, 1, SpecialIds::OURS)
     }
@@ -52,7 +52,7 @@ impl Batch {
     /// columns, with these special ids.
     ///
     /// # Panics
-    /// If the number of indices is not the number of pairs, or `multiple` is 0.
+    /// Panics if the number of indices is not the number of pairs, or `multiple` is 0.
     pub fn with_special_ids<S: AsRef<[u32]>, T: AsRef<[u32]>>(
         pairs: Vec<u32>,
         rows: &[(S, T)],

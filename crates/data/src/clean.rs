@@ -65,7 +65,7 @@ impl CleaningSettings {
     /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// [`DataError::InvalidSetting`].
+    /// Returns [`DataError::InvalidSetting`].
     pub fn validate(&self) -> Result<()> {
         let lengths =
             [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)];

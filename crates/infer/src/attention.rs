@@ -28,7 +28,7 @@ impl HeadWeights {
     /// The mean of `heads`, which must have equal sizes.
     ///
     /// # Panics
-    /// If there are none or their sizes differ.
+    /// Panics if there are none or their sizes differ.
     pub fn mean(heads: &[Self]) -> Self {
         let &Self { queries, keys, .. } = heads.first().expect("at least one head");
         let mut values = vec![0.0; queries * keys];
@@ -116,7 +116,7 @@ pub struct Link {
 /// source or an empty target gives no links.
 ///
 /// # Panics
-/// If the layer or the head of `options` does not exist.
+/// Panics if the layer or the head of `options` does not exist.
 pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<Link> {
     let layers = &attention.weights.cross;
     if layers.is_empty() {

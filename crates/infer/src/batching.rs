@@ -29,7 +29,7 @@ impl Batching {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// [`InferError::Setting`](crate::InferError::Setting) if a bound is 0.
+    /// Returns [`InferError::Setting`](crate::InferError::Setting) if a bound is 0.
     pub fn validate(&self) -> Result<()> {
         for (name, bound) in
             [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)]

@@ -190,7 +190,7 @@ impl SearchSettings {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// [`InferError::Setting`] that names the first setting out of its range.
+    /// Returns [`InferError::Setting`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
@@ -228,7 +228,8 @@ impl SearchSettings {
     /// Parses the content of a settings file. Error messages call the file `path`.
     ///
     /// # Errors
-    /// [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its range.
+    /// Returns [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its
+    /// range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
         let error = |message: String| InferError::SettingsFile(path.into(), message);
         let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
@@ -239,8 +240,8 @@ impl SearchSettings {
     /// Writes all settings to a JSON file, which is [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
-    /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if
-    /// the file cannot be written.
+    /// Returns [`InferError::Setting`] if a setting is out of its range,
+    /// [`InferError::SettingsFile`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");

@@ -40,7 +40,7 @@ impl Bleu {
     /// BLEU of a corpus; `references[r][i]` is reference `r` of line `i`.
     ///
     /// # Errors
-    /// The errors of [`Metric::statistics`].
+    /// Returns the errors of [`Metric::statistics`].
     pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
         &self,
         hypotheses: &[H],

@@ -24,7 +24,7 @@ impl Default for Bootstrap {
 /// replacement, and is scored by its summed statistics.
 ///
 /// # Errors
-/// [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
+/// Returns [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
 pub fn resampled(
     statistics: &Statistics,
     bootstrap: Bootstrap,

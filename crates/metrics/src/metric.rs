@@ -16,7 +16,7 @@ pub trait Metric: Send + Sync {
     /// Checks the options.
     ///
     /// # Errors
-    /// [`ZeroOrder`](crate::MetricError::ZeroOrder) if no n-grams would be counted.
+    /// Returns [`ZeroOrder`](crate::MetricError::ZeroOrder) if no n-grams would be counted.
     fn validate(&self) -> Result<()> {
         Ok(())
     }
@@ -24,7 +24,7 @@ pub trait Metric: Send + Sync {
     /// Checks that one line can be scored without too much memory.
     ///
     /// # Errors
-    /// [`TooManyWords`](crate::MetricError::TooManyWords) from TER, whose memory grows with
+    /// Returns [`TooManyWords`](crate::MetricError::TooManyWords) from TER, whose memory grows with
     /// the square of the length of a line.
     fn check_segment(&self, _line: usize, _hypothesis: &str, _references: &[&str]) -> Result<()> {
         Ok(())
@@ -48,7 +48,8 @@ pub trait Metric: Send + Sync {
     /// The sufficient statistics of a corpus, one row per segment. Resampling tests need them.
     ///
     /// # Errors
-    /// The errors of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
+    /// Returns the errors of [`References::check`], [`Metric::validate`] and
+    /// [`Metric::check_segment`].
     fn statistics(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Statistics> {
         self.validate()?;
         references.check(hypotheses.len())?;
@@ -63,7 +64,7 @@ pub trait Metric: Send + Sync {
     /// The score of each segment alone, on a scale of 100.
     ///
     /// # Errors
-    /// The errors of [`Metric::statistics`].
+    /// Returns the errors of [`Metric::statistics`].
     fn by_segment(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Vec<f64>> {
         let statistics = self.statistics(hypotheses, references)?;
         Ok((0..statistics.len()).map(|segment| self.value(statistics.row(segment))).collect())
@@ -72,7 +73,7 @@ pub trait Metric: Send + Sync {
     /// Scores a corpus.
     ///
     /// # Errors
-    /// The errors of [`Metric::statistics`].
+    /// Returns the errors of [`Metric::statistics`].
     fn evaluate(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Score> {
         let statistics = self.statistics(hypotheses, references)?;
         Ok(self.score_with(&statistics.sum(), self.signature(references.count())))
@@ -81,7 +82,8 @@ pub trait Metric: Send + Sync {
     /// Scores a corpus and resamples it for a confidence interval (sacreBLEU's `--confidence`).
     ///
     /// # Errors
-    /// The errors of [`Metric::statistics`], and [`NoSamples`](crate::MetricError::NoSamples).
+    /// Returns the errors of [`Metric::statistics`], and
+    /// [`NoSamples`](crate::MetricError::NoSamples).
     fn evaluate_with_confidence(
         &self,
         hypotheses: &[&str],

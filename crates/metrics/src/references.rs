@@ -74,7 +74,8 @@ impl<'a> References<'a> {
     /// Checks that the references fit this number of hypotheses.
     ///
     /// # Errors
-    /// [`EmptyCorpus`](MetricError::EmptyCorpus), [`NoReferences`](MetricError::NoReferences),
+    /// Returns [`EmptyCorpus`](MetricError::EmptyCorpus),
+    /// [`NoReferences`](MetricError::NoReferences),
     /// [`UnequalLengths`](MetricError::UnequalLengths),
     /// [`MissingReference`](MetricError::MissingReference). For texts of unequal length,
     /// sacreBLEU's library cuts the longer one off; its command line refuses them, as this function

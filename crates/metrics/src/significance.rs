@@ -27,7 +27,7 @@ pub struct PairedResult {
 /// (sacreBLEU's `--paired-bs`).
 ///
 /// # Errors
-/// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
+/// Returns [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
 /// [`EmptyCorpus`](MetricError::EmptyCorpus).
 pub fn paired_bootstrap(
     metric: &dyn Metric,
@@ -56,7 +56,7 @@ pub fn paired_bootstrap(
 /// two systems on random lines (sacreBLEU's `--paired-ar`).
 ///
 /// # Errors
-/// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
+/// Returns [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
 /// [`EmptyCorpus`](MetricError::EmptyCorpus).
 pub fn approximate_randomization(
     metric: &dyn Metric,

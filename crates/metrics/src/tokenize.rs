@@ -56,7 +56,7 @@ impl BleuTokenizer {
     /// [`tokenize`](Self::tokenize).
     ///
     /// # Errors
-    /// [`MetricError::NoTokenizerFile`].
+    /// Returns [`MetricError::NoTokenizerFile`].
     pub fn load(self) -> Result<()> {
         match self {
             Self::Flores101 => flores::FLORES_101.load(self.name()),
@@ -68,7 +68,7 @@ impl BleuTokenizer {
     /// Puts spaces between words. `none` does not change the line, not even repeated spaces.
     ///
     /// # Panics
-    /// If the tokeniser has a file that was not [loaded](Self::load).
+    /// Panics if the tokeniser has a file that was not [loaded](Self::load).
     pub fn tokenize(self, line: &str) -> Cow<'_, str> {
         match self {
             Self::V13a => Cow::Owned(mteval::tokenize_13a(line)),

@@ -87,7 +87,7 @@ impl Validator {
     /// are searched with `search`; `None` if there is none.
     ///
     /// # Errors
-    /// [`TrainError::Data`](crate::TrainError::Data) if there is no pair in it.
+    /// Returns [`TrainError::Data`](crate::TrainError::Data) if there is no pair in it.
     pub fn new(
         config: &TrainConfig,
         corpora: &Corpora,
@@ -144,8 +144,8 @@ impl Validator {
     /// Measures `model`, whose configuration is `config`.
     ///
     /// # Errors
-    /// [`Infer`](crate::TrainError::Infer) if decoding fails, [`Data`](crate::TrainError::Data) if
-    /// the text can no longer be read.
+    /// Returns [`Infer`](crate::TrainError::Infer) if decoding fails,
+    /// [`Data`](crate::TrainError::Data) if the text can no longer be read.
     pub fn validate(
         &self,
         config: &ModelConfig,
@@ -202,7 +202,7 @@ impl Validator {
     /// with a beam of `beam` and `alpha`.
     ///
     /// # Errors
-    /// [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
+    /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
     pub fn score_with(
         &self,
         translator: &Translator,
@@ -218,7 +218,7 @@ impl Validator {
     /// `None` if that does not follow their probabilities.
     ///
     /// # Errors
-    /// [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
+    /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
     pub fn calibration(
         &self,
         translator: &Translator,

@@ -63,8 +63,8 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content is not
-    /// what was written for `key`.
+    /// Returns [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content
+    /// is not what was written for `key`.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
         let verified = verify(&file, key).map_err(|error| match error.kind() {
@@ -138,11 +138,11 @@ impl TokenizedCorpus {
     /// The source and target ids of pair `i`, without special tokens.
     ///
     /// # Errors
-    /// [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it was
-    /// opened, [`DataError::Unreadable`] if the disk fails.
+    /// Returns [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it
+    /// was opened, [`DataError::Unreadable`] if the disk fails.
     ///
     /// # Panics
-    /// If `i` is not below [`TokenizedCorpus::len`].
+    /// Panics if `i` is not below [`TokenizedCorpus::len`].
     pub fn pair(&self, i: usize) -> Result<(Vec<u32>, Vec<u32>)> {
         if let Tokens::Mixed(corpora) = &self.tokens {
             let part = self.parts.partition_point(|part| part.pairs.end as usize <= i);
@@ -162,10 +162,10 @@ impl TokenizedCorpus {
     /// The numbers of source and target tokens of `pairs`, without `</s>`.
     ///
     /// # Errors
-    /// The errors of [`pair`](Self::pair).
+    /// Returns the errors of [`pair`](Self::pair).
     ///
     /// # Panics
-    /// If `pairs` reach beyond [`TokenizedCorpus::len`].
+    /// Panics if `pairs` reach beyond [`TokenizedCorpus::len`].
     pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let Tokens::Mixed(corpora) = &self.tokens else {
             let offsets = self.offsets(pairs)?;
@@ -265,7 +265,7 @@ const CHUNK: u64 = 1 << 18;
 /// Reads a whole cache file in bounded memory and checks header, size and checksum.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] with the part that does not match,
+/// Returns [`io::ErrorKind::InvalidData`] with the part that does not match,
 /// [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
 fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
     let (size, mut head) = (file.metadata()?.len(), [0; HEADER_BYTES]);

@@ -62,8 +62,8 @@ impl LineReader {
     /// TSV, otherwise the whole lines.
     ///
     /// # Errors
-    /// The errors of [`LineReader::open`]. A line of TSV without exactly two columns is an error of
-    /// [`LineReader::next_line`].
+    /// Returns the errors of [`LineReader::open`]. A line of TSV without exactly two columns is an
+    /// error of [`LineReader::next_line`].
     pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
         let column = is_tsv(path).then_some(side);
         Ok(Self { column, ..Self::open(path, policy)? })
@@ -72,7 +72,7 @@ impl LineReader {
     /// Reads lines from any reader; `name` is its name in error messages.
     ///
     /// # Errors
-    /// The errors of [`LineReader::open`].
+    /// Returns the errors of [`LineReader::open`].
     pub fn from_reader(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -144,7 +144,7 @@ impl LineReader {
     /// Reads to the end without decoding, and returns the number of lines of the whole text.
     ///
     /// # Errors
-    /// The errors of [`LineReader::next_line`], except for UTF-8.
+    /// Returns the errors of [`LineReader::next_line`], except for UTF-8.
     pub fn count_rest(&mut self) -> Result<u64> {
         self.skip_lines(u64::MAX)?;
         Ok(self.number)
@@ -154,7 +154,7 @@ impl LineReader {
     /// are fewer.
     ///
     /// # Errors
-    /// The errors of [`LineReader::next_line`], except for UTF-8.
+    /// Returns the errors of [`LineReader::next_line`], except for UTF-8.
     pub fn skip_lines(&mut self, count: u64) -> Result<()> {
         for _ in 0..count {
             if self.read_bytes()?.is_none() {

@@ -35,8 +35,8 @@ impl ParallelReader {
     /// read.
     ///
     /// # Errors
-    /// The errors of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same
-    /// pipe; [`DataError::TwoTables`] if they are two TSV files.
+    /// Returns the errors of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the
+    /// same pipe; [`DataError::TwoTables`] if they are two TSV files.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -48,8 +48,8 @@ impl ParallelReader {
     /// Reads the next pair; `None` at the end.
     ///
     /// # Errors
-    /// The errors of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line
-    /// without exactly two columns.
+    /// Returns the errors of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a
+    /// TSV line without exactly two columns.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let pair = match &mut self.input {
             Input::Pair(source, target) => next_of_two(source, target)?,
@@ -65,7 +65,7 @@ impl ParallelReader {
     /// Passes over the next `count` pairs, as [`LineReader::skip_lines`] does.
     ///
     /// # Errors
-    /// The errors of [`LineReader::skip_lines`].
+    /// Returns the errors of [`LineReader::skip_lines`].
     pub fn skip_pairs(&mut self, count: u64) -> Result<()> {
         match &mut self.input {
             Input::Pair(source, target) => {
@@ -121,7 +121,7 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
 /// text.
 ///
 /// # Errors
-/// [`DataError::LineCountMismatch`] of the shortest and the longest.
+/// Returns [`DataError::LineCountMismatch`] of the shortest and the longest.
 pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clone) -> Result<()> {
     match texts.clone().min().zip(texts.max()) {
         Some(((shorter_lines, shorter), (longer_lines, longer)))

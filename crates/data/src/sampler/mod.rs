@@ -72,8 +72,8 @@ impl BatchSampler {
     /// [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a window
-    /// of no pair; those of [`TokenizedCorpus::lengths`].
+    /// Returns [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a
+    /// window of no pair; those of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
         let SamplerSettings { window, multiple, .. } = settings;
         DataError::check(window > 0, "window", window, "choose at least 1, or leave it out")?;
@@ -145,7 +145,7 @@ impl BatchSampler {
     /// validation and scoring.
     ///
     /// # Errors
-    /// The errors of [`TokenizedCorpus::lengths`].
+    /// Returns the errors of [`TokenizedCorpus::lengths`].
     pub fn ordered(&self) -> Result<EpochPlan> {
         Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
@@ -159,10 +159,10 @@ impl BatchSampler {
     /// Reads the pairs of one planned batch.
     ///
     /// # Errors
-    /// The errors of [`TokenizedCorpus::pair`].
+    /// Returns the errors of [`TokenizedCorpus::pair`].
     ///
     /// # Panics
-    /// If an index is not below the number of pairs in the corpus.
+    /// Panics if an index is not below the number of pairs in the corpus.
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
         let row = |&i: &u32| self.corpus.pair(i as usize);
         let rows: Vec<_> = pairs.iter().map(row).collect::<Result<_>>()?;
@@ -182,7 +182,7 @@ impl BatchSampler {
     /// `epoch` and `number`.
     ///
     /// # Errors
-    /// The errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// Returns the errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
         // The lock is not held during the work, in which other threads take part.
         let key = [seed, epoch, number as u64];
@@ -229,7 +229,7 @@ impl BatchSampler {
     /// The number of batches of an epoch.
     ///
     /// # Errors
-    /// The errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// Returns the errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn batches_in(&self, seed: u64, epoch: u64) -> Result<u64> {
         Ok(self.ends(seed, epoch)?.last().copied().unwrap_or(0))
     }

@@ -96,7 +96,7 @@ impl BatchSampler {
     /// Gives the batches from `state` on, without end: one epoch follows another.
     ///
     /// # Errors
-    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of
+    /// Returns [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of
     /// [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
         let SamplerState { seed, epoch, next_batch } = state;

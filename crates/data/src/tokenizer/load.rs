@@ -19,10 +19,10 @@ impl Tokenizer {
     /// ids of its own pieces.
     ///
     /// # Errors
-    /// The errors of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece model. Of
-    /// a `tokenizer.json`: the file is missing or malformed; special tokens are missing or have
-    /// other ids than those of [`special`]; or a part asks for something that the `tokenizers`
-    /// library cannot run without a panic, an endless loop or unbounded memory.
+    /// Returns the errors of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece
+    /// model. Of a `tokenizer.json`: the file is missing or malformed; special tokens are missing
+    /// or have other ids than those of [`special`]; or a part asks for something that the
+    /// `tokenizers` library cannot run without a panic, an endless loop or unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
@@ -34,7 +34,7 @@ impl Tokenizer {
     /// Parses the content of a `tokenizer.json`; `name` is the name in error messages.
     ///
     /// # Errors
-    /// The errors of [`Tokenizer::load`].
+    /// Returns the errors of [`Tokenizer::load`].
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
         let refused = |Refusal { part, message }| DataError::TokenizerPart {
             path: name.into(),
@@ -76,7 +76,8 @@ impl Tokenizer {
     /// and by the name of the vocabulary.
     ///
     /// # Errors
-    /// [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is wrong.
+    /// Returns [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is
+    /// wrong.
     pub fn from_sentencepiece(
         name: &Path,
         model: Vec<u8>,

@@ -94,7 +94,7 @@ impl Tokenizer {
     /// files.
     ///
     /// # Errors
-    /// [`DataError::Unwritable`].
+    /// Returns [`DataError::Unwritable`].
     pub fn save(&self, path: &Path) -> Result<()> {
         let (TokenizerFiles::HuggingFace { json: bytes }
         | TokenizerFiles::SentencePiece { model: bytes, .. }) = self.files();
@@ -336,8 +336,8 @@ impl Tokenizers {
     /// that opens a target, it is the target's `<s>`, or else padding, as in Marian.
     ///
     /// # Errors
-    /// [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on each side:
-    /// batches and models have one of each.
+    /// Returns [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on
+    /// each side: batches and models have one of each.
     pub fn special_ids(&self) -> Result<SpecialIds> {
         let (source, target) = (self.source.special_ids(), self.target.special_ids());
         let pairs = [

@@ -64,7 +64,7 @@ impl TokenizerSettings {
     /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`].
+    /// Returns [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`].
     pub fn validate(&self) -> Result<()> {
         let needed = FIXED_TOKENS + 1;
         if self.vocab_size < needed {

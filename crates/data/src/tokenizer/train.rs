@@ -29,7 +29,7 @@ impl TokenizerTrainer {
     /// A trainer without text.
     ///
     /// # Errors
-    /// The errors of [`TokenizerSettings::validate`].
+    /// Returns the errors of [`TokenizerSettings::validate`].
     pub fn new(settings: TokenizerSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
@@ -73,7 +73,7 @@ impl Tokenizer {
     /// Trains a tokeniser on `lines`, which are streamed.
     ///
     /// # Errors
-    /// The errors of [`TokenizerTrainer::train`].
+    /// Returns the errors of [`TokenizerTrainer::train`].
     pub fn train<S: AsRef<str>>(
         lines: impl IntoIterator<Item = S>,
         settings: &TokenizerSettings,

@@ -86,7 +86,8 @@ impl<'a> BeamSearch<'a> {
     /// Takes one step, given the model's `logits` after each row, `[rows, choices]`.
     ///
     /// # Errors
-    /// [`NotFinite`](crate::SentenceError::NotFinite) if a logit is NaN or +∞, or all logits of a row are −∞.
+    /// Returns [`NotFinite`](crate::SentenceError::NotFinite) if a logit is NaN or +∞, or all
+    /// logits of a row are −∞.
     pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<()> {
         self.extend(logits)?;
         if self.room.extensions.is_empty() {

@@ -44,9 +44,9 @@ use terms::{AfterTerm, after_term};
 /// the empty translation.
 ///
 /// # Errors
-/// [`Setting`](crate::InferError::Setting), or the [`SentenceError`](crate::SentenceError) of the
-/// first bad request, before anything is computed; [`NotFinite`](crate::SentenceError::NotFinite)
-/// if the model's output is NaN or infinite.
+/// Returns [`Setting`](crate::InferError::Setting), or the [`SentenceError`](crate::SentenceError)
+/// of the first bad request, before anything is computed;
+/// [`NotFinite`](crate::SentenceError::NotFinite) if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
     requests: &[Request],

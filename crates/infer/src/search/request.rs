@@ -172,7 +172,7 @@ fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
 /// Checks the terms of a request whose prefix has been checked.
 ///
 /// # Errors
-/// [`SentenceError::Terms`], [`SentenceError::TermsTooLong`], [`SentenceError::UnknownId`].
+/// Returns [`SentenceError::Terms`], [`SentenceError::TermsTooLong`], [`SentenceError::UnknownId`].
 fn check_terms(
     model: &dyn StepModel,
     request: &Request,
@@ -227,7 +227,7 @@ pub(crate) fn len_with_eos(ids: &[u32], eos: u32) -> usize {
 /// Checks that none of the texts of a `side` is longer than `limit`, `</s>` included.
 ///
 /// # Errors
-/// [`SentenceError::TooLong`].
+/// Returns [`SentenceError::TooLong`].
 pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     side: &'static str,
     texts: impl IntoIterator<Item = T>,
@@ -246,7 +246,7 @@ fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), S
 /// model accepts each.
 ///
 /// # Errors
-/// [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
+/// Returns [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
 pub(crate) fn check_pairs(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -266,7 +266,7 @@ pub(crate) fn check_pairs(
 /// Checks a text of a `side` that ends with `</s>`.
 ///
 /// # Errors
-/// [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
+/// Returns [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
 fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
     check_ids(model, side, ids)?;
     check_length(side, ids.len(), model.max_positions().unwrap_or(usize::MAX))
@@ -275,7 +275,7 @@ fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<
 /// Checks that all ids of a `side` are in its vocabulary.
 ///
 /// # Errors
-/// [`SentenceError::UnknownId`].
+/// Returns [`SentenceError::UnknownId`].
 fn check_ids(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
     let vocab = if side == "source" { model.source_vocab() } else { model.target_vocab() };
     match ids.iter().find(|&&id| id as usize >= vocab) {

@@ -27,8 +27,8 @@ pub const TOKENIZER_FILES: [&str; 7] = {
 /// are ignored.
 ///
 /// # Errors
-/// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
-/// [`InferError::ModelDir`] if one is not the file that the manifest lists.
+/// Returns [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is
+/// damaged, [`InferError::ModelDir`] if one is not the file that the manifest lists.
 pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> {
     let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
@@ -69,7 +69,7 @@ fn load_side(
 /// can translate text. Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
 ///
 /// # Errors
-/// [`InferError::Tokenizer`] or [`InferError::SettingsFile`] if a file cannot be written,
+/// Returns [`InferError::Tokenizer`] or [`InferError::SettingsFile`] if a file cannot be written,
 /// [`InferError::Setting`] if a setting is out of its range.
 pub fn save_text_files(
     dir: &Path,
@@ -110,8 +110,8 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
 /// lists no [`GENERATION_FILE`].
 ///
 /// # Errors
-/// [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its range,
-/// [`InferError::ModelDir`] if it is not the file that the manifest lists.
+/// Returns [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its
+/// range, [`InferError::ModelDir`] if it is not the file that the manifest lists.
 pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {

@@ -13,8 +13,8 @@ impl Translator {
     /// that [`find_language`](burnformer_text::find_language) understands.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the vocabulary has no such token or several, if the model needs
-    /// a language that is not given, or if it has no languages to choose from.
+    /// Returns [`InferError::Language`] if the vocabulary has no such token or several, if the
+    /// model needs a language that is not given, or if it has no languages to choose from.
     pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
         let (of_source, of_target) = (&self.tokenizers.source, &self.tokenizers.target);
         let codes = [source, target].map(|code| code.map(str::to_owned));
@@ -40,7 +40,8 @@ impl Translator {
     /// for a side with a single language.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the model has to be told a language and does not know it.
+    /// Returns [`InferError::Language`] if the model has to be told a language and does not know
+    /// it.
     pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages> {
         let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());

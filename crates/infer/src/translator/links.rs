@@ -19,9 +19,9 @@ impl Translator {
     /// translation of `source`.
     ///
     /// # Errors
-    /// [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take so many
-    /// tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with the
-    /// product of the lengths; [`InferError::NoAttention`] for an ensemble.
+    /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take
+    /// so many tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with
+    /// the product of the lengths; [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
         let Tokenizers { source: reader, target: writer } = &self.tokenizers;
         self.attention_of(&reader.encode(source), &writer.encode(target))
@@ -58,7 +58,7 @@ impl Translator {
     /// an ensemble, and if one of the texts is empty.
     ///
     /// # Errors
-    /// The errors of [`attention`](Self::attention), except in these cases.
+    /// Returns the errors of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
         if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
             // The model knows small letters better.

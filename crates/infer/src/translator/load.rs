@@ -36,7 +36,7 @@ impl Translator {
     /// Loads the model directory `dir` onto `device`, checking the hash of every file.
     ///
     /// # Errors
-    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
+    /// Returns [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
     /// [`InferError::SettingsFile`] or [`InferError::Setting`], depending on the file that is
     /// wrong; [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
     /// not fit together.
@@ -49,8 +49,8 @@ impl Translator {
     /// that its directory names.
     ///
     /// # Errors
-    /// The errors of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
-    /// [`InferError::Ensemble`] if the models do not share their vocabularies;
+    /// Returns the errors of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is
+    /// empty, [`InferError::Ensemble`] if the models do not share their vocabularies;
     /// [`InferError::ComputeType`] if `device` has no such products.
     pub fn load_as<P: AsRef<Path>>(
         dirs: &[P],
@@ -80,8 +80,8 @@ impl Translator {
     /// does.
     ///
     /// # Errors
-    /// The errors of [`load`](Self::load); [`InferError::ComputeType`] if `device` has no such
-    /// products.
+    /// Returns the errors of [`load`](Self::load); [`InferError::ComputeType`] if `device` has no
+    /// such products.
     pub fn load_from<'a>(
         source: impl Into<Source<'a>>,
         device: &Device,
@@ -101,8 +101,8 @@ impl Translator {
     /// settings.
     ///
     /// # Errors
-    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit
-    /// together, [`InferError::Setting`] if a setting is out of its range.
+    /// Returns [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
+    /// not fit together, [`InferError::Setting`] if a setting is out of its range.
     pub fn new(
         model: Box<dyn StepModel>,
         tokenizers: Tokenizers,
@@ -146,7 +146,7 @@ impl Translator {
     /// Checks that `shortlist` was made for the vocabularies of the model.
     ///
     /// # Errors
-    /// [`InferError::Shortlist`].
+    /// Returns [`InferError::Shortlist`].
     pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<()> {
         Ok(shortlist.vocabularies().check(&vocabularies(&self.tokenizers))?)
     }

@@ -13,7 +13,7 @@ impl Translator {
     /// `options`. Sources are never truncated, because the score would be that of another sentence.
     ///
     /// # Errors
-    /// The errors of [`score_ids`](Self::score_ids).
+    /// Returns the errors of [`score_ids`](Self::score_ids).
     pub fn score<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -29,8 +29,9 @@ impl Translator {
     /// `options`.
     ///
     /// # Errors
-    /// The errors of [`force_score`]; [`SentenceError::TooLong`](crate::SentenceError::TooLong) for
-    /// a sentence of more than `options.longest` tokens.
+    /// Returns the errors of [`force_score`];
+    /// [`SentenceError::TooLong`](crate::SentenceError::TooLong) for a sentence of more than
+    /// `options.longest` tokens.
     pub fn score_ids(
         &self,
         sources: &[Vec<u32>],
@@ -100,8 +101,8 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 /// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
-/// [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`], before anything
-/// is computed; [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
+/// Returns [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`], before
+/// anything is computed; [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],

@@ -26,7 +26,7 @@ impl Translator {
     /// the longest count.
     ///
     /// # Errors
-    /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
+    /// Returns [`InferError::TermText`] if the model's vocabulary cannot write a term.
     pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms> {
         if wanted.is_empty() {
             return Ok(Terms::default());
@@ -47,7 +47,7 @@ impl Translator {
     /// The terms of a translation of `source`, whose ids are `ids`, by the glossary of `options`.
     ///
     /// # Errors
-    /// The errors of [`terms`](Self::terms).
+    /// Returns the errors of [`terms`](Self::terms).
     pub fn terms_for(
         &self,
         source: &str,
@@ -63,7 +63,8 @@ impl Translator {
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
-    /// [`InferError::TermText`] that names the location of the first term that it cannot write.
+    /// Returns [`InferError::TermText`] that names the location of the first term that it cannot
+    /// write.
     pub fn check_glossary(&self, glossary: &Glossary) -> Result<()> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {

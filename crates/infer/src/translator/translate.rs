@@ -13,7 +13,7 @@ impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
     /// # Errors
-    /// The errors of [`search`](crate::search()), with sentences counted from 1;
+    /// Returns the errors of [`search`](crate::search()), with sentences counted from 1;
     /// [`TooLong`](crate::SentenceError::TooLong) for a source above
     /// [`longest_source`](Self::longest_source), unless it is truncated; the errors of
     /// [`requests`](Self::requests).
@@ -29,7 +29,7 @@ impl Translator {
     /// `options`.
     ///
     /// # Errors
-    /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
+    /// Returns [`InferError::TermText`] if the model's vocabulary cannot write a term.
     pub fn requests<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -48,7 +48,7 @@ impl Translator {
     /// computes anything.
     ///
     /// # Errors
-    /// The errors of [`translate_ids`](Self::translate_ids), except
+    /// Returns the errors of [`translate_ids`](Self::translate_ids), except
     /// [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
@@ -64,7 +64,7 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to text.
     ///
     /// # Errors
-    /// The errors of [`translate_ids`](Self::translate_ids).
+    /// Returns the errors of [`translate_ids`](Self::translate_ids).
     pub fn translate_requests(
         &self,
         requests: Vec<Request>,
@@ -77,8 +77,9 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
-    /// The errors of [`search`](crate::search()); [`TooLong`](crate::SentenceError::TooLong) for a
-    /// source above [`longest_source`](Self::longest_source), unless it is truncated.
+    /// Returns the errors of [`search`](crate::search());
+    /// [`TooLong`](crate::SentenceError::TooLong) for a source above
+    /// [`longest_source`](Self::longest_source), unless it is truncated.
     pub fn translate_ids(
         &self,
         mut requests: Vec<Request>,

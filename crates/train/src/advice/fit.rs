@@ -39,7 +39,7 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
 /// however fast it is.
 ///
 /// # Errors
-/// The errors of `seconds`.
+/// Returns the errors of `seconds`.
 pub fn fit<E>(
     config: &TrainConfig,
     mut seconds: impl FnMut(&TrainConfig) -> Result<f64, E>,

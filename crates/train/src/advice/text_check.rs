@@ -100,7 +100,7 @@ fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
 /// characters; `None` if all tokens are known.
 ///
 /// # Errors
-/// If the corpus can no longer be read.
+/// Returns an error if the corpus can no longer be read.
 pub(crate) fn unknown(
     corpus: &TokenizedCorpus,
     Tokenizers { source, target }: &Tokenizers,

@@ -118,7 +118,7 @@ impl DataSettings {
 /// One or two paths as a corpus.
 ///
 /// # Errors
-/// [`ConfigFileError::Paths`] for any other number of paths.
+/// Returns [`ConfigFileError::Paths`] for any other number of paths.
 pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
     match paths {
         [source, target] => Ok(CorpusPaths::pair(source, target)),

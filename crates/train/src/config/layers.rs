@@ -28,7 +28,7 @@ impl TrainConfig {
     /// from it.
     ///
     /// # Errors
-    /// A [`ConfigFileError`] that names the file or setting, the key, and a remedy.
+    /// Returns a [`ConfigFileError`] that names the file or setting, the key, and a remedy.
     pub fn resolve(preset: Option<&str>, file: Option<&Path>, settings: &[String]) -> Result<Self> {
         Self::resolve_in(preset, file, settings, None)
     }
@@ -37,7 +37,7 @@ impl TrainConfig {
     /// its start model is read instead of `training.from`, if there is one.
     ///
     /// # Errors
-    /// The errors of [`resolve`](Self::resolve).
+    /// Returns the errors of [`resolve`](Self::resolve).
     pub fn resolve_in(
         preset: Option<&str>,
         file: Option<&Path>,

@@ -266,7 +266,8 @@ impl ModelSettings {
     /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
     ///
     /// # Errors
-    /// [`ConfigFileError::OtherModel`] for another key that has another value than the model.
+    /// Returns [`ConfigFileError::OtherModel`] for another key that has another value than the
+    /// model.
     pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self> {
         let mut table = self.table();
         for (key, value) in given {

@@ -50,7 +50,7 @@ impl TrainConfig {
     /// Checks the range of every value, and values that must fit each other.
     ///
     /// # Errors
-    /// A [`ConfigFileError`] that names the key and a remedy.
+    /// Returns a [`ConfigFileError`] that names the key and a remedy.
     pub fn validate(&self) -> Check {
         self.validate_numbers()?;
         self.validate_data()?;

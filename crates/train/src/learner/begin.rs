@@ -30,9 +30,9 @@ impl Learner {
     /// of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
-    /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use,
-    /// the configuration is invalid, the data cannot be batched, or the memory does not suffice.
-    /// When resuming, also if the folder is empty, belongs to another corpus, tokeniser or
+    /// Returns a [`TrainError`] if a device does not compute in `training.precision`, the folder is
+    /// in use, the configuration is invalid, the data cannot be batched, or the memory does not
+    /// suffice. When resuming, also if the folder is empty, belongs to another corpus, tokeniser or
     /// configuration, has ended, or has updates of fewer batches than there are devices.
     ///
     /// # Panics

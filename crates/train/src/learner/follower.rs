@@ -54,11 +54,11 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// texts. The configuration is received from process 0.
 ///
 /// # Errors
-/// [`TrainError::OtherTexts`] if the texts are not those of process 0; the errors of
+/// Returns [`TrainError::OtherTexts`] if the texts are not those of process 0; the errors of
 /// [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
-/// If process 0 sends messages that do not follow each other.
+/// Panics if process 0 sends messages that do not follow each other.
 pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<()> {
     let Message::Begin { config, origin } = Message::receive(&*ranks) else {
         panic!("the first message begins the run")

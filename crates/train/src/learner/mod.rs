@@ -79,8 +79,8 @@ impl Learner {
     /// is set before, finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`Diverged`](crate::TrainError::Diverged) if loss or gradient stay infinite or NaN; errors of
-    /// data, decoding and the file system.
+    /// Returns [`Diverged`](crate::TrainError::Diverged) if loss or gradient stay infinite or NaN;
+    /// errors of data, decoding and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
         self.train_killable(interrupted, |_| ())
     }
@@ -91,7 +91,7 @@ impl Learner {
     /// updates follow after all.
     ///
     /// # Errors
-    /// The errors of [`train`](Self::train).
+    /// Returns the errors of [`train`](Self::train).
     pub fn train_killable(
         mut self,
         interrupted: &AtomicBool,

@@ -29,7 +29,7 @@ impl Learner {
     /// They are not kept.
     ///
     /// # Errors
-    /// [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
+    /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
     pub fn rehearse(mut self, time: Duration) -> Result<Rehearsal> {
         let mut batches = self.setup.updates(self.state.sampler)?;
         self.update(&mut batches)?;

@@ -119,8 +119,8 @@ impl Setup {
     /// The state from which the run starts.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so
-    /// that the reports at the end of the run stay.
+    /// Returns [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written
+    /// then, so that the reports at the end of the run stay.
     pub fn start(&self, mode: RunMode) -> Result<Start> {
         let start = match mode {
             RunMode::New => self.fresh()?,

@@ -60,7 +60,8 @@ impl ResumePoint {
 /// out.
 ///
 /// # Errors
-/// [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a [`Record`].
+/// Returns [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a
+/// [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(TrainError::io(path))?;

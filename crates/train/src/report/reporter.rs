@@ -41,7 +41,7 @@ impl Reporter {
     /// killed run after `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
     ///
     /// # Errors
-    /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
+    /// Returns [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
     /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`].
     pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self> {
         fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
@@ -57,7 +57,7 @@ impl Reporter {
     /// Reports training numbers: a log line and a record.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn train(&mut self, point: &TrainRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
         self.note(&record::train_line(point))?;
@@ -68,7 +68,7 @@ impl Reporter {
     /// Reports a validation.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn valid(&mut self, point: &ValidRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
         self.note(&record::valid_line(point))
@@ -77,7 +77,7 @@ impl Reporter {
     /// Reports the answer to a divergence: a log line and a record.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
         self.note(&record::divergence_line(point))
@@ -86,7 +86,7 @@ impl Reporter {
     /// Removes the records after `point`, to which the run goes back.
     ///
     /// # Errors
-    /// The errors of [`Reporter::create`].
+    /// Returns the errors of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<()> {
         self.metrics = metrics::open(&self.dir, Some(point))?;
         Ok(())
@@ -95,7 +95,7 @@ impl Reporter {
     /// Waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn sync(&self) -> Result<()> {
         self.metrics.sync()
     }
@@ -103,7 +103,7 @@ impl Reporter {
     /// Reports a message in words, on the terminal and in `train.log`.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn note(&mut self, text: &str) -> Result<()> {
         self.console.print(text);
         self.log.write(stamped(text).as_bytes())
@@ -112,7 +112,7 @@ impl Reporter {
     /// Removes the bar and waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
+    /// Returns [`TrainError::Io`].
     pub fn finish(self) -> Result<()> {
         self.console.finish();
         self.sync()

@@ -75,7 +75,8 @@ pub struct TrainerState<'a> {
 /// Writes a model directory to `path`, replacing an old one.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be written; the old directory is left unchanged.
+/// Returns [`TrainError::NotSaved`] if a file cannot be written; the old directory is left
+/// unchanged.
 pub fn save_model(path: &Path, saved: &Saved) -> Result<()> {
     save_folder(path, |folder| write_model(folder, saved))
 }
@@ -84,7 +85,7 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<()> {
 /// its model, measured by `metric`.
 ///
 /// # Errors
-/// The errors of [`save_model`].
+/// Returns the errors of [`save_model`].
 pub(crate) fn save_best_model(
     path: &Path,
     saved: &Saved,
@@ -101,7 +102,8 @@ pub(crate) fn save_best_model(
 /// Writes a checkpoint to `path`.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left unchanged.
+/// Returns [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left
+/// unchanged.
 pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
@@ -128,7 +130,7 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
 /// only training needs.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be copied.
+/// Returns [`TrainError::NotSaved`] if a file cannot be copied.
 pub fn publish(from: &Path, to: &Path) -> Result<()> {
     save_folder(to, |folder| copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG]))
 }
@@ -137,7 +139,8 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
 /// folders in it are lost.
 ///
 /// # Errors
-/// If `dir` cannot be replaced, or a file cannot be copied or written; it is left unchanged then.
+/// Returns an error if `dir` cannot be replaced, or a file cannot be copied or written; it is left
+/// unchanged then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
     replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
 }
@@ -159,7 +162,7 @@ pub struct Start {
 /// before any of it is used.
 ///
 /// # Errors
-/// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
+/// Returns [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
 /// [`TrainError::CannotResume`] for an undamaged one that belongs to another corpus, tokeniser or
 /// configuration.
 pub fn load(
@@ -187,8 +190,8 @@ pub fn load(
 /// The state of the newest checkpoint of the run in `run`.
 ///
 /// # Errors
-/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged
-/// one.
+/// Returns [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a
+/// damaged one.
 pub fn last_state(run: &Path) -> Result<RunState> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
@@ -234,7 +237,8 @@ fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
 /// in the given order.
 ///
 /// # Errors
-/// [`TrainError::Average`] if `dirs` is empty or the configurations differ; errors of loading.
+/// Returns [`TrainError::Average`] if `dirs` is empty or the configurations differ; errors of
+/// loading.
 pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
         return Err(TrainError::Average("no model directory given".into()));

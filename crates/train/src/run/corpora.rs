@@ -44,7 +44,8 @@ impl Corpora {
     /// The vocabularies and the special tokens, for the configuration of a model.
     ///
     /// # Errors
-    /// [`Data`](crate::TrainError::Data) if the tokenisers do not agree on their special ids.
+    /// Returns [`Data`](crate::TrainError::Data) if the tokenisers do not agree on their special
+    /// ids.
     pub fn tokens(&self) -> Result<Tokens> {
         let Tokenizers { source, target } = &self.tokenizers;
         let SpecialIds { pad, bos, eos } = self.tokenizers.special_ids()?;
@@ -56,7 +57,7 @@ impl Corpora {
     /// the cache.
     ///
     /// # Errors
-    /// A [`TrainError`](crate::TrainError) that names the file and the line.
+    /// Returns a [`TrainError`](crate::TrainError) that names the file and the line.
     pub fn prepare(
         config: &TrainConfig,
         texts: Texts,
@@ -69,7 +70,7 @@ impl Corpora {
     /// place of `training.from`: a resumed run has its own copy of that model.
     ///
     /// # Errors
-    /// The errors of [`prepare`](Self::prepare).
+    /// Returns the errors of [`prepare`](Self::prepare).
     pub fn prepare_for(
         config: &TrainConfig,
         start: Option<StartModel>,

@@ -44,7 +44,7 @@ fn write_sealed(
 /// limit that is too small is noticed before anything is computed for it.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`].
+/// Returns [`TrainError::NotSaved`].
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = path.with_added_extension(PARTIAL);
     let make = |(name, size): (&str, u64)| {
@@ -76,7 +76,7 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 /// replacing what is there. The error names a remedy.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`]; what was there is left unchanged.
+/// Returns [`TrainError::NotSaved`]; what was there is left unchanged.
 pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
     write_sealed(path, fill, model_dir::seal).map_err(not_saved)
@@ -86,8 +86,8 @@ pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
 /// files; folders in it are lost.
 ///
 /// # Errors
-/// If `path` is not a folder that can be replaced, or a file cannot be copied or written; what was
-/// there is left unchanged.
+/// Returns an error if `path` is not a folder that can be replaced, or a file cannot be copied or
+/// written; what was there is left unchanged.
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
@@ -104,7 +104,7 @@ pub(crate) fn replace_file(
 /// Copies the files in `from` to the folder `to`, except those named in `but`.
 ///
 /// # Errors
-/// [`TrainError::Io`].
+/// Returns [`TrainError::Io`].
 pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
         let path = entry.map_err(TrainError::io(from))?.path();

@@ -30,8 +30,8 @@ impl StartModel {
     /// Opens the model directory `dir` and checks the hash of every file.
     ///
     /// # Errors
-    /// [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is wrong;
-    /// [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
+    /// Returns [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is
+    /// wrong; [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
     pub fn open(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let config = model_dir::load_config(dir)?;
@@ -59,7 +59,7 @@ impl StartModel {
     /// weights.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>> {
         let from = &config.training.from;
         if from.as_os_str().is_empty() {
@@ -88,7 +88,7 @@ impl StartModel {
     /// there from now on.
     ///
     /// # Errors
-    /// [`TrainError::NotSaved`] if a file cannot be copied.
+    /// Returns [`TrainError::NotSaved`] if a file cannot be copied.
     pub(crate) fn keep(&mut self, folder: &Path) -> Result<()> {
         if !folder.exists() {
             save_folder(folder, |folder| copy_files(&self.dir, folder, &[]))?;
@@ -114,8 +114,8 @@ impl FirstModel {
     /// or else the shape in `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
-    /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do
-    /// not agree on their special ids.
+    /// Returns [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the
+    /// tokenisers do not agree on their special ids.
     pub fn new(
         config: &TrainConfig,
         start: Option<StartModel>,
@@ -151,7 +151,7 @@ impl FirstModel {
     /// The model on `device`; random weights are a function of `seed`.
     ///
     /// # Errors
-    /// [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
+    /// Returns [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         let model = self.shape.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };
@@ -174,8 +174,8 @@ pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
 /// stands for any.
 ///
 /// # Errors
-/// [`ConfigFileError::Freeze`] for a pattern that names no parameter, [`ConfigFileError::Value`] if
-/// nothing is left to train.
+/// Returns [`ConfigFileError::Freeze`] for a pattern that names no parameter,
+/// [`ConfigFileError::Value`] if nothing is left to train.
 pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M, ConfigFileError> {
     if patterns.is_empty() {
         return Ok(module);

@@ -36,7 +36,7 @@ impl TextName {
     /// Parses `name`, an entry of the setting `key`.
     ///
     /// # Errors
-    /// [`ConfigFileError::Value`] for a path that leaves the run's folder.
+    /// Returns [`ConfigFileError::Value`] for a path that leaves the run's folder.
     pub fn parse(key: &'static str, name: &Path) -> Result<Self, ConfigFileError> {
         let text = name.to_str().unwrap_or_default();
         if let Some(embedded) = text.strip_prefix(EMBEDDED) {
@@ -82,7 +82,7 @@ impl Texts {
     /// The texts of `data`, each where `find` locates it.
     ///
     /// # Errors
-    /// [`TrainError::Config`] for an invalid name; those of `find`.
+    /// Returns [`TrainError::Config`] for an invalid name; those of `find`.
     pub fn locate<E: From<ConfigFileError>>(
         data: &DataSettings,
         mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
@@ -111,7 +111,7 @@ impl Texts {
     /// it keeps.
     ///
     /// # Errors
-    /// [`TrainError::FolderTaken`] if it would.
+    /// Returns [`TrainError::FolderTaken`] if it would.
     pub fn check(&self, run: &Path, mode: RunMode) -> Result<()> {
         let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
             let to = run.join(name_in_run);
@@ -129,7 +129,7 @@ impl Texts {
     /// all.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check); [`TrainError::Io`].
+    /// Returns the errors of [`check`](Self::check); [`TrainError::Io`].
     pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<()> {
         self.check(run, mode)?;
         for (from, name_in_run) in &self.kept {

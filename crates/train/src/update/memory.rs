@@ -112,7 +112,7 @@ impl MemoryLimit {
     /// Checks the estimate of the worst batch before any of it is allocated.
     ///
     /// # Errors
-    /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
+    /// Returns [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
     pub(crate) fn check_estimate(&mut self) -> Result<()> {
         let (limit_name, limit) = match self.limit {
             Some(limit) => (LIMIT, limit),
@@ -129,7 +129,7 @@ impl MemoryLimit {
     /// Checks what the process holds now against `training.max_memory`.
     ///
     /// # Errors
-    /// [`TrainError::Memory`] if it holds more.
+    /// Returns [`TrainError::Memory`] if it holds more.
     pub(crate) fn check_process(&mut self) -> Result<()> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };

@@ -58,7 +58,7 @@ impl Updater {
     /// process, and all processes make the same update over the batches of all.
     ///
     /// # Panics
-    /// If there is no batch, or if there is a loss scale and the host does not decide.
+    /// Panics if there is no batch, or if there is a loss scale and the host does not decide.
     pub fn update(
         &mut self,
         model: Model,
@@ -83,7 +83,7 @@ impl Updater {
     /// last call.
     ///
     /// # Panics
-    /// If the device is lost.
+    /// Panics if the device is lost.
     pub fn read(&mut self, pending: &[PendingStatistics]) -> Vec<UpdateStatistics> {
         pollster::block_on(self.read_async(pending)).expect("a device that answers")
     }
@@ -91,7 +91,7 @@ impl Updater {
     /// [`read`](Self::read) for a thread that cannot wait, as that of a web page.
     ///
     /// # Errors
-    /// If the device is lost.
+    /// Returns an error if the device is lost.
     pub async fn read_async(
         &mut self,
         pending: &[PendingStatistics],

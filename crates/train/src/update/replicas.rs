@@ -39,7 +39,7 @@ impl Replicas {
     /// Creates the replicas on `devices`. Each but the first has its own thread.
     ///
     /// # Panics
-    /// If `devices` is empty, or if the system cannot start a thread.
+    /// Panics if `devices` is empty, or if the system cannot start a thread.
     pub fn new(devices: &[Device]) -> Self {
         let (first, others) = devices.split_first().expect("a run has at least one device");
         let others = others.iter().enumerate();
@@ -85,7 +85,7 @@ impl Replicas {
     /// The sums over the `batches` of all processes, on the first device.
     ///
     /// # Panics
-    /// The panics of [`own_sums`](Self::own_sums).
+    /// Panics like [`own_sums`](Self::own_sums).
     pub(crate) fn sums(
         &self,
         model: &Model,
@@ -104,7 +104,7 @@ impl Replicas {
     /// devices. Devices without a batch do nothing.
     ///
     /// # Panics
-    /// If there is no batch. A panic in the thread of a device is passed on.
+    /// Panics if there is no batch. A panic in the thread of a device is passed on.
     pub(crate) fn own_sums(
         &self,
         model: &Model,

@@ -42,7 +42,7 @@ pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Check {
 /// Normalises `text`.
 ///
 /// # Errors
-/// If the normaliser panics.
+/// Returns an error if the normaliser panics.
 pub(super) fn normalized(normalizer: &NormalizerWrapper, text: &str) -> Check<String> {
     let mut normalized = NormalizedString::from(text);
     survives("normalizer", text, || {

@@ -129,7 +129,7 @@ const WIDTH: usize = 100;
 /// comment, with its meaning and the value of the preset.
 ///
 /// # Errors
-/// [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset).
+/// Returns [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset).
 pub fn commented(preset: &str) -> Result<String> {
     let values = json(&TrainConfig::resolve(Some(preset), None, &[])?);
     let mut text = wrapped(&preset_description(preset), "# ", WIDTH);

@@ -55,7 +55,7 @@ impl RunDir {
     /// not exist yet.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn check(path: &Path, mode: RunMode) -> Result<()> {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
@@ -73,7 +73,7 @@ impl RunDir {
     /// removes incomplete files of a killed process.
     ///
     /// # Errors
-    /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
+    /// Returns [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
     /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`]
     /// if it holds something else that a run would overwrite; [`TrainError::NothingToResume`] if it
     /// holds no run and is to be resumed.
@@ -197,7 +197,7 @@ impl RunDir {
     /// The updates of the existing checkpoints, oldest first.
     ///
     /// # Errors
-    /// [`TrainError::Io`] if the folder cannot be read.
+    /// Returns [`TrainError::Io`] if the folder cannot be read.
     pub fn checkpoint_steps(&self) -> Result<Vec<u64>> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
@@ -216,7 +216,7 @@ impl RunDir {
     /// are kept. Call it right after a checkpoint was written: the newest one is good, and is kept.
     ///
     /// # Errors
-    /// [`TrainError::Io`] if a folder cannot be removed.
+    /// Returns [`TrainError::Io`] if a folder cannot be removed.
     pub fn prune(&self, keep: usize, kind: impl Fn(u64) -> CheckpointKind) -> Result<()> {
         let steps = self.checkpoint_steps()?;
         let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
@@ -240,7 +240,7 @@ impl RunDir {
     /// Renames the damaged checkpoint of `step` to `step-000100.damaged`.
     ///
     /// # Errors
-    /// [`TrainError::Io`] if it cannot be moved.
+    /// Returns [`TrainError::Io`] if it cannot be moved.
     pub fn set_aside(&self, step: u64) -> Result<PathBuf> {
         let path = self.checkpoint(step);
         let aside = path.with_added_extension("damaged");
@@ -251,7 +251,7 @@ impl RunDir {
     /// Records that the run has ended.
     ///
     /// # Errors
-    /// [`TrainError::Io`] if the file cannot be written.
+    /// Returns [`TrainError::Io`] if the file cannot be written.
     pub fn set_finished(&self, finished: &RunEnd) -> Result<()> {
         let json = serde_json::to_vec(finished).expect("an end is plain data");
         write_file(&self.path.join(FINISHED), &json)
@@ -268,7 +268,7 @@ impl RunDir {
     /// continues. A run that continues from an earlier update has to repeat its final steps.
     ///
     /// # Errors
-    /// [`TrainError::Io`] if the file cannot be removed.
+    /// Returns [`TrainError::Io`] if the file cannot be removed.
     pub(crate) fn forget_other_end(&self, step: u64) -> Result<()> {
         if self.finished(step).is_some() {
             return Ok(());
