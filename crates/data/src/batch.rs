@@ -39,8 +39,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes a batch of `(source, target)` ids without special tokens, which it takes from
-    /// [`SpecialIds::OURS`]; `pairs` are their indices in the corpus.
+    /// Makes a batch of `(source, target)` pairs of token ids without special tokens, and adds
+    /// those of [`SpecialIds::OURS`]. `pairs` holds the index of each row in the corpus.
     ///
     /// # Panics
     /// Panics if the number of indices is not the number of pairs.
@@ -48,8 +48,8 @@ impl Batch {
         Self::with_special_ids(pairs, rows, 1, SpecialIds::OURS)
     }
 
-    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple`
-    /// columns, with these special ids.
+    /// Makes a batch like [`new`](Self::new), but with the given special ids, and with both sides
+    /// padded to a multiple of `multiple` columns.
     ///
     /// # Panics
     /// Panics if the number of indices is not the number of pairs, or `multiple` is 0.

@@ -65,7 +65,7 @@ impl CleaningSettings {
     /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// Returns [`DataError::InvalidSetting`].
+    /// Returns [`DataError::InvalidSetting`] for the first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
         let lengths =
             [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)];

@@ -58,7 +58,7 @@ impl fmt::Display for CleaningReport {
     }
 }
 
-/// `count` with `noun` in the singular or plural: `1 line`, `2 lines`, `3 batches`.
+/// Writes `count` followed by `noun` in the singular or plural: `1 line`, `2 lines`, `3 batches`.
 pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
     let count = count.to_string();
     let ending = match count.as_str() {

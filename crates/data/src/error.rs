@@ -84,7 +84,7 @@ pub enum DataError {
         /// The file given as the target side.
         second: PathBuf,
     },
-    /// The text is UTF-16 or UTF-32, which is named as iconv does.
+    /// The text is UTF-16 or UTF-32. The encoding has the name that iconv uses.
     #[error("{0}: the text is {name}; convert it to UTF-8 (`iconv -f {1} -t utf-8`)",
         name = .1.to_uppercase())]
     Wide(PathBuf, &'static str),
@@ -114,8 +114,7 @@ pub enum DataError {
         /// The error of the decoder.
         cause: io::Error,
     },
-    /// The name of a file ends in `.gz` or `.zst`, but its content is not of the format that is
-    /// named.
+    /// The name of a file ends in `.gz` or `.zst`, but its content is not in that format.
     #[error("{0}: the name says {1}, the content does not; rename the file or compress it")]
     NotCompressed(PathBuf, &'static str),
     /// Standard input or another pipe was given for more than one text.
@@ -168,7 +167,7 @@ pub enum DataError {
     /// The trainer of the tokeniser failed with this message.
     #[error("training the tokeniser failed: {0}; try `bpe`, a smaller vocabulary or other text")]
     TokenizerTraining(String),
-    /// A `tokenizer.json` cannot be parsed: the message of the parser.
+    /// A `tokenizer.json` cannot be parsed. The second field is the message of the parser.
     #[error(
         "{0}: not a usable tokenizer.json: {1}; save it with Hugging Face tokenizers or train a new one"
     )]
@@ -215,12 +214,12 @@ pub enum DataError {
     /// A SentencePiece model cannot be used.
     #[error(transparent)]
     SentencePiece(#[from] burnformer_sentencepiece::SentencePieceError),
-    /// The vocabulary of a SentencePiece model cannot be used, for the problem that is named.
+    /// The vocabulary of a SentencePiece model cannot be used. The second field names the problem.
     #[error(
         "{0}: not a usable vocab.json: {1}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>"
     )]
     VocabularyFile(PathBuf, String),
-    /// Cleaning dropped all pairs; the report has the number for each reason.
+    /// Cleaning dropped all pairs. The report counts them by reason.
     #[error(
         "no sentence pair is left after cleaning ({0}); relax the limits or check that the text is what you meant"
     )]

@@ -91,8 +91,8 @@ pub struct Prepared {
 /// lines.
 ///
 /// # Errors
-/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are built
-/// again without an error.
+/// Returns any [`DataError`] that reading, training, cleaning or writing causes. Damaged cache
+/// files are built again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
     if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {

@@ -15,7 +15,7 @@ pub struct Bleu {
     pub tokenizer: BleuTokenizer,
     /// If true, texts are lower-cased before they are compared.
     pub lowercase: bool,
-    /// The count for n-gram orders without a match.
+    /// The smoothing of n-gram orders without a match.
     pub smoothing: Smoothing,
     /// If true, orders for which the hypotheses are too short are left out. This is meant for
     /// single sentences.
@@ -37,7 +37,7 @@ impl Default for Bleu {
 }
 
 impl Bleu {
-    /// BLEU of a corpus; `references[r][i]` is reference `r` of line `i`.
+    /// Computes BLEU of a corpus. `references[r][i]` is reference `r` of line `i`.
     ///
     /// # Errors
     /// Returns the errors of [`Metric::statistics`].
@@ -50,7 +50,7 @@ impl Bleu {
         Ok(self.score(&self.statistics(&as_strs(hypotheses), &references)?.sum()))
     }
 
-    /// The score of statistics that were summed over segments.
+    /// Computes the score from statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> BleuScore {
         BleuScore::new(statistics, self.smoothing, self.effective_order)
     }

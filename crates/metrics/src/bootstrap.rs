@@ -20,11 +20,12 @@ impl Default for Bootstrap {
     }
 }
 
-/// The scores of resampled corpora. A resample has the corpus's number of segments, chosen with
-/// replacement, and is scored by its summed statistics.
+/// Returns the scores of resampled corpora. A resample has as many segments as the corpus, drawn
+/// with replacement, and is scored by its summed statistics.
 ///
 /// # Errors
-/// Returns [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
+/// Returns [`NoSamples`](MetricError::NoSamples) if no resamples are asked for, and
+/// [`EmptyCorpus`](MetricError::EmptyCorpus) if there is no segment.
 pub fn resampled(
     statistics: &Statistics,
     bootstrap: Bootstrap,
@@ -43,8 +44,8 @@ pub fn resampled(
     Ok((0..bootstrap.samples).map(|_| draw()).collect())
 }
 
-/// Mean and 95 % confidence interval of resampled scores. The interval is half the distance between
-/// the two scores that leave out 1/40 of the scores on either side.
+/// Computes the mean and the 95 % confidence interval of resampled scores. The interval is half the
+/// distance between the two scores that leave out 1/40 of the scores on either side.
 pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     scores.sort_by(f64::total_cmp);
     let lower = scores.len() / 40;

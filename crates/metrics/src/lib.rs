@@ -29,8 +29,8 @@
 //! intervals. [`paired_bootstrap`] and [`approximate_randomization`] compare two systems.
 //! [`WritingSystem`] tells which metric fits a text.
 //!
-//! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model
-//! (`ja-mecab`, `ko-mecab`, `spm`, `flores`); threads.
+//! Deliberately absent: downloads of test sets and tokeniser files, tokenisers that need a
+//! dictionary (`ja-mecab`, `ko-mecab`), and threads.
 
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]

@@ -20,8 +20,8 @@ impl From<usize> for ReferenceCount {
     }
 }
 
-/// The references of every line, borrowed. sacreBLEU has one text ("stream") per reference; here
-/// they are grouped by line.
+/// Borrows the references of every line. sacreBLEU has one text ("stream") per reference; here they
+/// are grouped by line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct References<'a> {
     streams: Vec<usize>,

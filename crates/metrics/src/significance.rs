@@ -1,5 +1,5 @@
-//! Two paired significance tests: whether one system is better than another on the same lines, or
-//! the difference is due to chance. Both equal sacreBLEU's.
+//! Two paired significance tests, equal to sacreBLEU's. They tell whether a difference between two
+//! systems on the same lines is due to chance.
 
 use crate::bootstrap::{self, Bootstrap};
 use crate::numpy_rng::{NumpyBits, NumpyRng};
@@ -15,7 +15,7 @@ pub struct PairedResult {
     pub baseline: f64,
     /// The system's score.
     pub system: f64,
-    /// The probability of at least this difference if both systems were equally good.
+    /// The probability of a difference of at least this size if both systems were equally good.
     pub p_value: f64,
     /// Mean and confidence interval of the baseline, if the test resamples.
     pub baseline_confidence: Option<Confidence>,

@@ -26,7 +26,7 @@ impl Statistics {
         self.values.len() / self.width
     }
 
-    /// Returns whether there are no segments.
+    /// Returns whether the table has no segments.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

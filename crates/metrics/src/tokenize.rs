@@ -30,7 +30,7 @@ pub enum BleuTokenizer {
     /// `flores101`, also `spm`: the pieces of the SentencePiece model of FLORES-101, in a file that
     /// sacreBLEU fetches.
     Flores101,
-    /// `flores200`: those of FLORES-200.
+    /// `flores200`: the pieces of the SentencePiece model of FLORES-200.
     Flores200,
 }
 
@@ -56,7 +56,8 @@ impl BleuTokenizer {
     /// [`tokenize`](Self::tokenize).
     ///
     /// # Errors
-    /// Returns [`MetricError::NoTokenizerFile`].
+    /// Returns [`MetricError::NoTokenizerFile`] if the file is missing or is not a SentencePiece
+    /// model.
     pub fn load(self) -> Result<()> {
         match self {
             Self::Flores101 => flores::FLORES_101.load(self.name()),

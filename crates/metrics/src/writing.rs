@@ -24,8 +24,8 @@ pub enum WritingSystem {
 }
 
 impl WritingSystem {
-    /// The writing system of `lines`, by their letters. A text counts as spaced if less than a
-    /// fifth of its letters belong to scripts without spaces, or if its words are separated by
+    /// Detects the writing system of `lines` by their letters. A text counts as spaced if less than
+    /// a fifth of its letters belong to scripts without spaces, or if its words are separated by
     /// spaces although their script has none.
     pub fn of<S: AsRef<str>>(lines: &[S]) -> Self {
         let mut letters = Letters::default();
@@ -33,7 +33,8 @@ impl WritingSystem {
         letters.system()
     }
 
-    /// BLEU with the tokeniser for this writing: `zh`, `char` without spaces, and otherwise `13a`.
+    /// Returns BLEU with the tokeniser for this writing system: `zh` for Chinese, `char` for other
+    /// scripts without spaces, and otherwise `13a`.
     pub fn bleu(self) -> Bleu {
         let tokenizer = match self {
             Self::Spaced | Self::Korean => BleuTokenizer::V13a,
@@ -49,13 +50,13 @@ impl WritingSystem {
         matches!(self, Self::Spaced | Self::Chinese)
     }
 
-    /// The metric that fits.
+    /// Returns the metric that fits this writing system.
     pub fn metric(self) -> Box<dyn Metric> {
         if self.fits_bleu() { Box::new(self.bleu()) } else { Box::new(Chrf::default()) }
     }
 
-    /// The metric that fits single sentences: BLEU leaves out the orders for which they are too
-    /// short.
+    /// Returns the metric that fits single sentences. If it is BLEU, it leaves out n-gram orders
+    /// for which the sentence is too short.
     pub fn sentence_metric(self) -> Box<dyn Metric> {
         match self.fits_bleu() {
             true => Box::new(Bleu { effective_order: true, ..self.bleu() }),

@@ -25,7 +25,8 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// number of lines done.
 ///
 /// # Errors
-/// Any bad line; [`DataError::NothingLeft`] if no pair is kept; [`DataError::Unwritable`].
+/// Returns an error for the first bad line, [`DataError::NothingLeft`] if no pair is kept, and
+/// [`DataError::Unwritable`] if the file cannot be written.
 pub(crate) fn build(
     path: &Path,
     key: &Key,

@@ -19,9 +19,10 @@ pub const BLOCK: usize = 256;
 
 /// A corpus as pairs of token ids, without special tokens.
 ///
-/// If it comes from a cache file, nothing of it is in memory: a plan reads lengths from the file, a
-/// batch its tokens. The file must not be changed while it is open; this crate never changes a
-/// finished cache file. If another program overwrites or truncates it, reading returns an error.
+/// A corpus from a cache file is not held in memory: lengths are read from the file when batches
+/// are planned, and tokens when a batch is made. The file must not be changed while it is open;
+/// this crate never changes a finished cache file. If another program overwrites or truncates it,
+/// reading returns an error.
 #[derive(Debug)]
 pub struct TokenizedCorpus {
     tokens: Tokens,
@@ -63,8 +64,8 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// Returns [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content
-    /// is not what was written for `key`.
+    /// Returns [`DataError::NotFound`] if the file does not exist, and [`DataError::DamagedCache`]
+    /// if its content was not written for `key` or has changed since.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
         let verified = verify(&file, key).map_err(|error| match error.kind() {
@@ -99,11 +100,11 @@ impl TokenizedCorpus {
         Self { tokens, pairs: pairs.len(), hash, report, parts: vec![] }
     }
 
-    /// Mixes corpora: the pairs of all, one corpus after the other, each with the weight by which
-    /// [`BatchSampler`](crate::BatchSampler) draws from it.
+    /// Concatenates corpora to a mixture. Each comes with the weight by which
+    /// [`BatchSampler`](crate::BatchSampler) draws pairs from it.
     ///
     /// # Panics
-    /// Without a corpus, or with a weight that is not above 0.
+    /// Panics if `corpora` is empty, or if a weight is not above 0.
     pub fn mixed(corpora: Vec<(Self, f64)>) -> Self {
         assert!(corpora.iter().all(|(_, weight)| *weight > 0.0), "a weight is not above 0");
         let (mut pairs, mut parts, mut hashes) = (0, Vec::new(), Vec::new());
@@ -130,7 +131,7 @@ impl TokenizedCorpus {
         self.pairs
     }
 
-    /// Returns whether there is no pair.
+    /// Returns whether the corpus has no pair.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

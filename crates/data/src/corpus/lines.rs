@@ -52,18 +52,18 @@ impl LineReader {
     /// Opens `path` (`-` is standard input) and decompresses gzip and zstd.
     ///
     /// # Errors
-    /// The file is missing or unreadable, or its name ends in `.gz` or `.zst` and its content is
-    /// not compressed.
+    /// Returns an error if the file is missing or unreadable, or if its name ends in `.gz` or
+    /// `.zst` but its content is not compressed.
     pub fn open(path: &Path, policy: Utf8Policy) -> Result<Self> {
         Ok(Self::over(path, open(path)?, policy))
     }
 
-    /// Opens one side of a text: the column of that side if the name of the file says that it is
-    /// TSV, otherwise the whole lines.
+    /// Opens one side of a text. If the file name marks it as TSV, only the column of that side is
+    /// read, otherwise whole lines.
     ///
     /// # Errors
-    /// Returns the errors of [`LineReader::open`]. A line of TSV without exactly two columns is an
-    /// error of [`LineReader::next_line`].
+    /// Returns the errors of [`LineReader::open`]. A TSV line without exactly two columns is
+    /// reported later, by [`LineReader::next_line`].
     pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
         let column = is_tsv(path).then_some(side);
         Ok(Self { column, ..Self::open(path, policy)? })
@@ -112,11 +112,11 @@ impl LineReader {
         self.number
     }
 
-    /// Reads the next line; `None` at the end.
+    /// Reads the next line. Returns `None` at the end of the text.
     ///
     /// # Errors
-    /// Invalid UTF-8 (depending on the policy), damaged compression, a line beyond
-    /// [`MAX_LINE_BYTES`], a read failure.
+    /// Returns an error for invalid UTF-8 (depending on the policy), damaged compression, a line
+    /// longer than [`MAX_LINE_BYTES`], or a failed read.
     pub fn next_line(&mut self) -> Result<Option<Line>> {
         let Some(cut) = self.read_bytes()? else {
             return Ok(None);
@@ -150,8 +150,8 @@ impl LineReader {
         Ok(self.number)
     }
 
-    /// Passes over the next `count` lines without decoding them, or over all that are left if these
-    /// are fewer.
+    /// Skips the next `count` lines without decoding them, or all remaining lines if there are
+    /// fewer.
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::next_line`], except for UTF-8.

@@ -81,8 +81,8 @@ pub enum Side {
     Target,
 }
 
-/// Returns whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also
-/// compressed (`.tsv.gz`).
+/// Returns whether the file name marks a text as TSV, with lines of `source<TAB>target`: it ends in
+/// `.tsv`, or in `.tsv` and the suffix of a compression (`.tsv.gz`).
 pub fn is_tsv(path: &Path) -> bool {
     let extension = |path: &Path| path.extension().map(|name| name.to_ascii_lowercase());
     match extension(path) {

@@ -13,7 +13,7 @@ use super::compressed::{GzipReader, ZstdReader};
 use super::is_standard_input;
 use crate::error::{DataError, Result};
 
-/// The first bytes of a text that gzip compressed, and of one that zstd compressed.
+/// The magic numbers of gzip and zstd: the first bytes of a compressed text.
 pub const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 const BUFFER: usize = 1 << 16;
 
@@ -37,10 +37,10 @@ pub(super) fn open(path: &Path) -> Result<OpenText> {
     decompress(path, Box::new(file))
 }
 
-/// The bytes of `path` (`-` is standard input), decompressed.
+/// Opens `path` (`-` is standard input) and returns a reader of its decompressed bytes.
 ///
 /// # Errors
-/// The file is missing or unreadable.
+/// Returns an error if the file is missing or unreadable.
 pub fn open_bytes(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(open(path)?.reader)
 }
@@ -183,8 +183,8 @@ pub fn is_pipe(path: &Path) -> bool {
     is_standard_input(path) || is_descriptor(path) || fs::metadata(path).is_ok_and(is_special)
 }
 
-/// The first of `paths` that names the same pipe as an earlier one. Text that one reader takes from
-/// a pipe cannot be read by another.
+/// Returns the first of `paths` that names the same pipe as an earlier path. Text that one reader
+/// takes from a pipe cannot be read by another.
 pub fn repeated_pipe<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut seen = Vec::new();
     paths.into_iter().filter(|path| is_pipe(path)).find(|path| {

@@ -31,8 +31,8 @@ pub struct ParallelReader {
 }
 
 impl ParallelReader {
-    /// Opens both sides. Of a side whose name says that it is TSV, only the column of that side is
-    /// read.
+    /// Opens both sides. If the file name of a side marks it as TSV, only the column of that side
+    /// is read.
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the
@@ -45,11 +45,11 @@ impl ParallelReader {
         Ok(Self { input, started: false })
     }
 
-    /// Reads the next pair; `None` at the end.
+    /// Reads the next pair. Returns `None` at the end of the corpus.
     ///
     /// # Errors
-    /// Returns the errors of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a
-    /// TSV line without exactly two columns.
+    /// Returns the errors of [`LineReader::next_line`], and an error for an empty corpus, unequal
+    /// line counts, or a TSV line without exactly two columns.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let pair = match &mut self.input {
             Input::Pair(source, target) => next_of_two(source, target)?,
@@ -62,7 +62,7 @@ impl ParallelReader {
         Ok(pair)
     }
 
-    /// Passes over the next `count` pairs, as [`LineReader::skip_lines`] does.
+    /// Skips the next `count` pairs, as [`LineReader::skip_lines`] skips lines.
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::skip_lines`].
@@ -117,11 +117,11 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
     }
 }
 
-/// Checks that texts have equally many lines. `texts` has the number of lines and the path of each
-/// text.
+/// Checks that all texts have the same number of lines. `texts` yields the number of lines and the
+/// path of each text.
 ///
 /// # Errors
-/// Returns [`DataError::LineCountMismatch`] of the shortest and the longest.
+/// Returns [`DataError::LineCountMismatch`] with the shortest and the longest text.
 pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clone) -> Result<()> {
     match texts.clone().min().zip(texts.max()) {
         Some(((shorter_lines, shorter), (longer_lines, longer)))

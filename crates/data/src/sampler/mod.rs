@@ -68,12 +68,12 @@ struct PlanCache {
 }
 
 impl BatchSampler {
-    /// A sampler over `corpus`. Pairs that alone exceed the budget are left out; see
+    /// Creates a sampler over `corpus`. Pairs that alone exceed the budget are left out; see
     /// [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// Returns [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a
-    /// window of no pair; those of [`TokenizedCorpus::lengths`].
+    /// Returns [`DataError::BudgetTooSmall`] if no pair fits, [`DataError::InvalidSetting`] if the
+    /// window or the multiple is 0, and the errors of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
         let SamplerSettings { window, multiple, .. } = settings;
         DataError::check(window > 0, "window", window, "choose at least 1, or leave it out")?;
@@ -141,8 +141,8 @@ impl BatchSampler {
         Ok(entries)
     }
 
-    /// A plan with every pair once, in order of length, without random choices. It is for
-    /// validation and scoring.
+    /// Plans batches for validation and scoring: every pair occurs once, in order of length,
+    /// without random choices.
     ///
     /// # Errors
     /// Returns the errors of [`TokenizedCorpus::lengths`].

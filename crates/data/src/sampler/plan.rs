@@ -21,7 +21,7 @@ pub struct SamplerSettings {
     /// The special ids of the batches.
     pub special: SpecialIds,
     /// The largest number of pairs that are planned together. A larger corpus is divided into
-    /// windows, and a batch has pairs of one.
+    /// windows, and all pairs of a batch come from the same window.
     pub window: usize,
 }
 
@@ -62,7 +62,7 @@ impl EpochPlan {
         self.batches.len()
     }
 
-    /// Returns whether there is no batch.
+    /// Returns whether the plan has no batch.
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }

@@ -77,8 +77,8 @@ impl BatchStream {
         Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
     }
 
-    /// Gives updates of `size` batches each. The batches of other processes are planned and not
-    /// read.
+    /// Groups the batches into updates of `size` batches each. The batches of other processes are
+    /// planned but not read.
     pub fn updates(self, size: usize, rank: Rank) -> UpdateStream {
         UpdateStream { stream: self, size, rank }
     }
@@ -93,11 +93,11 @@ impl Iterator for BatchStream {
 }
 
 impl BatchSampler {
-    /// Gives the batches from `state` on, without end: one epoch follows another.
+    /// Returns an endless stream of the batches from `state` on, one epoch after another.
     ///
     /// # Errors
-    /// Returns [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of
-    /// [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
+    /// Returns [`DataError::StalePosition`] if the epoch of `state` has fewer batches, and the
+    /// errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
         let SamplerState { seed, epoch, next_batch } = state;
         let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);

@@ -15,14 +15,15 @@ use crate::error::{DataError, Result};
 use crate::special;
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`) by the
-    /// ids of its own pieces.
+    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`), whose
+    /// pieces keep the ids that they have in the model.
     ///
     /// # Errors
     /// Returns the errors of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece
-    /// model. Of a `tokenizer.json`: the file is missing or malformed; special tokens are missing
-    /// or have other ids than those of [`special`]; or a part asks for something that the
-    /// `tokenizers` library cannot run without a panic, an endless loop or unbounded memory.
+    /// model. For a `tokenizer.json`, returns an error if the file is missing or malformed, if
+    /// special tokens are missing or have other ids than those of [`special`], or if a part asks
+    /// for something that the `tokenizers` library cannot run without a panic, an endless loop or
+    /// unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
@@ -31,7 +32,7 @@ impl Tokenizer {
         Self::from_bytes(path, &bytes)
     }
 
-    /// Parses the content of a `tokenizer.json`; `name` is the name in error messages.
+    /// Parses the content of a `tokenizer.json`. Error messages call it `name`.
     ///
     /// # Errors
     /// Returns the errors of [`Tokenizer::load`].
@@ -65,19 +66,19 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Makes a tokeniser of a SentencePiece model, as Hugging Face's Marian models have it.
+    /// Makes a tokeniser from a SentencePiece model, such as those of Hugging Face's Marian models.
     ///
-    /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks
-    /// is unknown, and its `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without
-    /// it pieces have the ids of the model. A text may begin with a token of the form `>>fra<<`
-    /// that the vocabulary has, which names the target language and is not cut. It has the ids of
-    /// the C++ library, those of invisible characters included, unless
-    /// [`without_invisible`](Self::without_invisible) follows. Error messages call them by `name`
-    /// and by the name of the vocabulary.
+    /// `vocab` is the name and the content of a `vocab.json`, which maps pieces to ids: a piece
+    /// that it lacks is unknown, and its `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special
+    /// tokens. Without `vocab`, pieces have the ids of the model. A text may begin with a token of
+    /// the vocabulary like `>>fra<<`, which names the target language and is not divided into
+    /// pieces. The tokeniser gives the ids of the C++ library, also for invisible characters,
+    /// unless [`without_invisible`](Self::without_invisible) is called. Error messages name the
+    /// files by `name` and by the name in `vocab`.
     ///
     /// # Errors
-    /// Returns [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is
-    /// wrong.
+    /// Returns [`DataError::SentencePiece`] for a bad model and [`DataError::VocabularyFile`] for a
+    /// bad vocabulary.
     pub fn from_sentencepiece(
         name: &Path,
         model: Vec<u8>,

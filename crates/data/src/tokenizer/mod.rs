@@ -94,7 +94,7 @@ impl Tokenizer {
     /// files.
     ///
     /// # Errors
-    /// Returns [`DataError::Unwritable`].
+    /// Returns [`DataError::Unwritable`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let (TokenizerFiles::HuggingFace { json: bytes }
         | TokenizerFiles::SentencePiece { model: bytes, .. }) = self.files();
@@ -102,7 +102,7 @@ impl Tokenizer {
             .map_err(|cause| DataError::Unwritable(path.into(), cause))
     }
 
-    /// The files that the tokeniser is made of.
+    /// Returns the files from which the tokeniser can be loaded again.
     pub fn files(&self) -> TokenizerFiles {
         match &self.kind {
             Kind::HuggingFace(inner) => {
@@ -120,8 +120,8 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and then
-    /// the vocabulary.
+    /// The canonical bytes of the `tokenizer.json`, or for SentencePiece those of the model
+    /// followed by those of the vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
             TokenizerFiles::HuggingFace { json } => json,
@@ -147,9 +147,9 @@ impl Tokenizer {
         }
     }
 
-    /// `text` as [`encode`](Self::encode) reads it: without [invisible](burnformer_text::visible)
-    /// characters, except for those that the tokeniser's normaliser replaces (some normalisers turn
-    /// zero-width spaces into spaces).
+    /// Returns `text` as [`encode`](Self::encode) reads it: without
+    /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's
+    /// normaliser replaces (some normalisers turn zero-width spaces into spaces).
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.keeps_invisible {
             true => Cow::Borrowed(text),
@@ -157,9 +157,9 @@ impl Tokenizer {
         }
     }
 
-    /// This tokeniser, which leaves out [invisible](Self::visible) characters from now on. By
-    /// default, a tokeniser [of a SentencePiece model](Self::from_sentencepiece) encodes every
-    /// character as the library does.
+    /// Makes this tokeniser leave out [invisible](Self::visible) characters. By default, a
+    /// tokeniser [of a SentencePiece model](Self::from_sentencepiece) encodes every character as
+    /// the library does.
     #[must_use]
     pub fn without_invisible(self) -> Self {
         Self { keeps_invisible: false, ..self }
@@ -198,8 +198,8 @@ impl Tokenizer {
         self.decode_copying(ids, &[])
     }
 
-    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in place of each
-    /// unknown token.
+    /// Decodes `ids` like [`decode`](Self::decode), but replaces each unknown token by the next
+    /// text in `copies`.
     pub fn decode_copying(&self, ids: &[u32], copies: &[String]) -> String {
         match &self.kind {
             Kind::HuggingFace(_) if copies.is_empty() => self.spaced(ids),
@@ -289,13 +289,13 @@ impl Tokenizer {
         self.sentencepiece()?.language_token(code)
     }
 
-    /// The codes that [`target_tag`](Self::target_tag) knows.
+    /// The language codes for which [`target_tag`](Self::target_tag) returns an id.
     pub fn target_tags(&self) -> Vec<String> {
         self.sentencepiece().map(SentencePieceTokenizer::target_tags).unwrap_or_default()
     }
 
-    /// The codes that [`language_token`](Self::language_token) knows; if there are any, texts of
-    /// each side begin with a token that names their language.
+    /// The language codes for which [`language_token`](Self::language_token) returns an id. If
+    /// there are any, the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
         self.sentencepiece().map(SentencePieceTokenizer::language_codes).unwrap_or_default()
     }
@@ -332,12 +332,13 @@ impl Tokenizers {
         Self { source: Arc::new(source), target: Arc::new(target) }
     }
 
-    /// The special ids that a new model over these vocabularies has. Where the files name no token
-    /// that opens a target, it is the target's `<s>`, or else padding, as in Marian.
+    /// Returns the special ids for a new model over these vocabularies. If the files name no token
+    /// that opens a target, the `<s>` of the target vocabulary is used, or padding if there is
+    /// none, as in Marian.
     ///
     /// # Errors
-    /// Returns [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on
-    /// each side: batches and models have one of each.
+    /// Returns [`DataError::SpecialIdsDiffer`] if padding or the closing token has different ids on
+    /// the two sides, because batches and models have a single id for each.
     pub fn special_ids(&self) -> Result<SpecialIds> {
         let (source, target) = (self.source.special_ids(), self.target.special_ids());
         let pairs = [

@@ -64,7 +64,8 @@ impl TokenizerSettings {
     /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// Returns [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`].
+    /// Returns [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`] for the first
+    /// setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
         let needed = FIXED_TOKENS + 1;
         if self.vocab_size < needed {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::special;
 
-/// The ids that structure a sentence, on which a model and its tokenisers agree.
+/// The ids of padding, start and end of a sentence, on which a model and its tokenisers must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SpecialIds {
     /// Fills the short rows of a batch; never read as a source token and never predicted.
@@ -46,7 +46,7 @@ impl TokenizerSpecialIds {
         Self { pad: special::PAD, bos: Some(special::BOS), eos: special::EOS, unk: special::UNK };
 }
 
-/// The files that a tokeniser is made of, by their content.
+/// The contents of the files of a tokeniser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenizerFiles {
     /// A `tokenizer.json`.

@@ -26,7 +26,7 @@ pub struct TokenizerTrainer {
 }
 
 impl TokenizerTrainer {
-    /// A trainer without text.
+    /// Creates a trainer that has no text yet.
     ///
     /// # Errors
     /// Returns the errors of [`TokenizerSettings::validate`].
@@ -51,8 +51,8 @@ impl TokenizerTrainer {
     /// byte, on any number of threads.
     ///
     /// # Errors
-    /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of
-    /// the trainer.
+    /// Returns an error if there is no text, if the vocabulary is too small for the alphabet or too
+    /// large for the text, or if the trainer fails.
     pub fn train(self) -> Result<Tokenizer> {
         let settings = &self.settings;
         let pipeline = empty(settings)?;
