@@ -14,6 +14,7 @@ mod others;
 mod pages;
 mod plurals;
 mod properties;
+mod real_files;
 mod sentences;
 mod srt;
 mod suites;
