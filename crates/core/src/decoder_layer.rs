@@ -256,10 +256,7 @@ fn attend_source(
     // row.
     let [sentences, ..] = memory.key.dims();
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
-    let source = match new_len {
-        1 => AttentionSource::Step(memory),
-        _ => AttentionSource::KeyValues(memory),
-    };
     let query = attention.queries(grouped, context.start);
+    let source = AttentionSource::KeyValues(memory);
     attention.attend(query, source, bias, context).reshape([rows, new_len, d_model])
 }

@@ -218,6 +218,10 @@ pub struct MultiHeadAttention {
     pub is_scaled: bool,
 }
 
+/// At inference so many queries of a sentence are computed each by itself, unless each has a mask
+/// of its own: as fast, and with the same sums in every batch and in WebAssembly.
+const FEW: usize = 64;
+
 /// Projected keys and values, which are computed once and used by every later query. The heads are
 /// side by side in the last dimension. They have the number type of the matrix products.
 #[derive(Clone, Debug)]
@@ -233,10 +237,6 @@ pub struct KeyValues {
 pub enum AttentionSource<'a> {
     /// The keys and values of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),
-    /// The same for a few queries, as a step of decoding has them. At inference each query is
-    /// computed by itself, which is faster for a few of them; a mask must have the shape
-    /// `[batch or 1, 1, 1, key_len]`.
-    Step(KeyValues),
     /// All that a cache holds.
     Cache(&'a KvCache),
 }
@@ -244,7 +244,7 @@ pub enum AttentionSource<'a> {
 impl AttentionSource<'_> {
     fn key_values(self) -> KeyValues {
         match self {
-            Self::KeyValues(memory) | Self::Step(memory) => memory,
+            Self::KeyValues(memory) => memory,
             Self::Cache(cache) => {
                 let (key, value) = cache.key_values();
                 KeyValues { key, value }
@@ -336,7 +336,7 @@ impl MultiHeadAttention {
             (AttentionSource::Cache(cache), _) if self.key_heads == heads => {
                 cache.attend(query, heads, mask, dropout)
             }
-            (source @ AttentionSource::Step(_), Mode::Inference) if self.key_heads == heads => {
+            (source, Mode::Inference) if self.key_heads == heads && query.dims()[1] <= FEW => {
                 step_attention(self.inputs(query, source, mask))
             }
             (source, _) => attention(self.inputs(query, source, mask), dropout),
