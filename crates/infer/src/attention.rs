@@ -3,7 +3,7 @@
 
 use burnformer_data::Tokenizer;
 
-/// The largest number of tokens of each side that are linked. Time and memory of attention weights
+/// The largest number of tokens that are linked on each side. Time and memory of attention weights
 /// grow with the product of the lengths.
 pub const MOST_LINKED: usize = 400;
 
@@ -25,10 +25,10 @@ impl HeadWeights {
         &self.values[query * self.keys..(query + 1) * self.keys]
     }
 
-    /// The mean of `heads`, which must have equal sizes.
+    /// Returns the mean of `heads`, which must have equal sizes.
     ///
     /// # Panics
-    /// Panics if there are none or their sizes differ.
+    /// Panics if `heads` is empty or their sizes differ.
     pub fn mean(heads: &[Self]) -> Self {
         let &Self { queries, keys, .. } = heads.first().expect("at least one head");
         let mut values = vec![0.0; queries * keys];

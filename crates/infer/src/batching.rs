@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Result;
 use crate::settings::check;
 
-/// The number of sentences that go through the model together. It changes speed and memory, but no
-/// result.
+/// The limits on the number of sentences that the model computes together. They change speed and
+/// memory, but no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest number of sentences in a batch.
@@ -85,7 +85,7 @@ pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
 /// device computes) the caller's own thread does everything.
 ///
 /// # Errors
-/// The error of the first part that fails.
+/// Returns the error of the first part that fails.
 pub(crate) fn run<T: Send>(
     parts: &[Vec<usize>],
     threads: Option<usize>,

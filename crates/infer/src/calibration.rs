@@ -27,9 +27,9 @@ impl Calibration {
         self.at(probability(hypothesis))
     }
 
-    /// Fits translations to their quality on held-out text, each between 0 and 1 (its chrF over
-    /// 100), by the maximum likelihood of a logistic regression. `None` if the translations do not
-    /// differ in probability or in quality, or if better ones are not more probable.
+    /// Fits the function to translations of held-out text and their quality between 0 and 1 (chrF /
+    /// 100), by the maximum likelihood of a logistic regression. Returns `None` if the translations
+    /// do not differ in probability or in quality, or if better translations are not more probable.
     pub fn fit<'a>(translations: impl IntoIterator<Item = (&'a Hypothesis, f64)>) -> Option<Self> {
         let points: Vec<[f64; 2]> = translations
             .into_iter()

@@ -27,7 +27,8 @@ pub enum Doubt {
     Length,
 }
 
-/// The signs that `text` is a wrong translation of `source`. Invisible characters do not count.
+/// Returns the signs that `text` is a wrong translation of `source`. Invisible characters do not
+/// count.
 pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
     let [source, text] = [source, text].map(burnformer_text::visible);
     let [source, text] = [&*source, &*text];

@@ -20,7 +20,7 @@ pub enum InferError {
     /// A glossary is wrong.
     #[error(transparent)]
     Glossary(#[from] GlossaryError),
-    /// A shortlist is not one for the model.
+    /// A shortlist cannot be used with the model.
     #[error(transparent)]
     Shortlist(#[from] ShortlistError),
     /// The model directory holds no tokeniser.
@@ -70,7 +70,7 @@ pub enum InferError {
         /// The allowed values.
         remedy: &'static str,
     },
-    /// A setting is above another one, which limits it.
+    /// A setting exceeds another setting that limits it.
     #[error("{name} = {value}: it cannot exceed {most}; lower it, or raise {most}")]
     Above {
         /// The name of the setting.
@@ -80,7 +80,7 @@ pub enum InferError {
         /// The name of the setting that limits it.
         most: &'static str,
     },
-    /// A sentence that cannot be translated or scored.
+    /// A sentence cannot be translated or scored.
     #[error("sentence {sentence}: {error}")]
     Sentence {
         /// The number of the sentence, from 1.
@@ -88,7 +88,7 @@ pub enum InferError {
         /// The problem.
         error: SentenceError,
     },
-    /// A language that the model does not know, or has to be told.
+    /// The model does not know a language, or needs a language that is not given.
     #[error("{side} language: {what}")]
     Language {
         /// `source` or `target`.
@@ -121,7 +121,7 @@ pub enum InferError {
     /// The model has no attention weights to show.
     #[error("this kind of model has no attention to show; give a single model that has")]
     NoAttention,
-    /// An ensemble of no models.
+    /// An ensemble has no models.
     #[error("an ensemble needs at least one model")]
     EmptyEnsemble,
     /// The members of an ensemble do not share their vocabularies.
@@ -162,10 +162,11 @@ pub enum SentenceError {
         /// The largest number of tokens of a translation.
         limit: usize,
     },
-    /// A forced prefix holds this id, that of `</s>` or of padding.
+    /// A forced prefix holds this id, which is the id of `</s>` or of padding.
     #[error("the forced prefix holds the special id {0}; give ordinary tokens only")]
     PrefixToken(u32),
-    /// A translation cannot be made to contain the terms: the problem and its remedy.
+    /// A translation cannot be made to contain the terms. The field names the problem and its
+    /// remedy.
     #[error("{0}")]
     Terms(&'static str),
     /// The terms that a translation has to contain do not fit into it.

@@ -160,7 +160,7 @@ impl SearchSettings {
         Self::beam(1, 0.0)
     }
 
-    /// Beam search with GNMT's penalty, all hypotheses of the beam returned.
+    /// Beam search with GNMT's length penalty, which returns all hypotheses of the beam.
     pub fn beam(beam_size: usize, alpha: f64) -> Self {
         Self {
             beam_size,
@@ -190,7 +190,7 @@ impl SearchSettings {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// Returns [`InferError::Setting`] that names the first setting out of its range.
+    /// Returns an [`InferError::Setting`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
@@ -228,7 +228,7 @@ impl SearchSettings {
     /// Parses the content of a settings file. Error messages call the file `path`.
     ///
     /// # Errors
-    /// Returns [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its
+    /// Returns [`InferError::SettingsFile`] if the file has an unknown key or a value out of its
     /// range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
         let error = |message: String| InferError::SettingsFile(path.into(), message);

@@ -120,7 +120,8 @@ pub enum TrainError {
         /// The setting to lower.
         advice: String,
     },
-    /// A model of several languages, whose texts begin with tokens that training does not write.
+    /// The model is multilingual: its texts begin with language tokens, which training does not
+    /// write.
     #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
         NLLB), which training does not write; fine-tune a model of one pair of languages",
         .0.display())]
@@ -138,7 +139,7 @@ pub enum TrainError {
         /// Tokens that the model knows.
         rows: usize,
     },
-    /// A device that does not compute in the configured type.
+    /// A device does not compute in the configured number type.
     #[error(
         "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
          choose another --device"
@@ -174,8 +175,7 @@ pub enum TrainError {
         /// The limit that is reached.
         limit: String,
     },
-    /// There are more devices, those of all processes together, than an update of the resumed run
-    /// has batches.
+    /// All processes together have more devices than an update of the resumed run has batches.
     #[error(
         "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
          result depends on; name at most {batches} with --device (over MPI: start at most {batches} processes), or start \
@@ -187,7 +187,7 @@ pub enum TrainError {
         /// The number of batches per update.
         batches: usize,
     },
-    /// A process of several that train together has other texts or tokenisers than process 0.
+    /// Several processes train together, and one has other texts or tokenisers than process 0.
     #[error(
         "process {0}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
          same files"

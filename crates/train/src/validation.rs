@@ -83,11 +83,11 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// A validator over the validation text of `corpora`, for models with these special ids that
-    /// are searched with `search`; `None` if there is none.
+    /// Creates a validator over the validation text of `corpora`, for models with the given special
+    /// ids, which translate with `search`. Returns `None` if there is no validation text.
     ///
     /// # Errors
-    /// Returns [`TrainError::Data`](crate::TrainError::Data) if there is no pair in it.
+    /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text has no pair.
     pub fn new(
         config: &TrainConfig,
         corpora: &Corpora,
@@ -198,8 +198,8 @@ impl Validator {
         Ok(())
     }
 
-    /// The name and the value of the score of `translator`'s translations of the validation text
-    /// with a beam of `beam` and `alpha`.
+    /// Translates the validation text by `translator`, with the beam size `beam` and the length
+    /// penalty `alpha`, and returns the name and the value of the score.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
@@ -214,8 +214,8 @@ impl Validator {
         Ok((metric.name(), self.value(&*metric, &texts)?))
     }
 
-    /// The calibration of `translator` by the chrF of its translations of the validation text;
-    /// `None` if that does not follow their probabilities.
+    /// Calibrates `translator` by the chrF of its translations of the validation text. Returns
+    /// `None` if chrF does not rise with the probabilities of the translations.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.

@@ -17,8 +17,8 @@ impl Ensemble {
     /// An ensemble of `members`.
     ///
     /// # Errors
-    /// Returns [`InferError::EmptyEnsemble`], or [`InferError::Ensemble`] if vocabulary sizes or
-    /// special ids differ.
+    /// Returns [`InferError::EmptyEnsemble`] if there are no members, and [`InferError::Ensemble`]
+    /// if their vocabulary sizes or special ids differ.
     pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self> {
         let first = members.first().ok_or(InferError::EmptyEnsemble)?;
         for (index, member) in members.iter().enumerate() {

@@ -24,7 +24,7 @@ use crate::settings::SearchSettings;
 use batch::search_batch;
 use terms::{AfterTerm, after_term};
 
-/// Translates `requests`: the best hypotheses of each, in the order of the requests.
+/// Translates `requests` and returns the best hypotheses of each, in the order of the requests.
 ///
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
 /// sentence: first those that the model ended, best first; then, if these are too few, those that
@@ -44,8 +44,8 @@ use terms::{AfterTerm, after_term};
 /// the empty translation.
 ///
 /// # Errors
-/// Returns [`Setting`](crate::InferError::Setting), or the [`SentenceError`](crate::SentenceError)
-/// of the first bad request, before anything is computed;
+/// Before anything is computed, returns [`Setting`](crate::InferError::Setting) if a setting is out
+/// of its range, or the [`SentenceError`](crate::SentenceError) of the first bad request. Returns
 /// [`NotFinite`](crate::SentenceError::NotFinite) if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,

@@ -76,7 +76,7 @@ impl Request {
         Self { source, ..Self::default() }
     }
 
-    /// The request without its terms. Their tokens are allowed all the same.
+    /// Returns the request without its terms, whose tokens the shortlist still allows.
     pub(super) fn without_terms(&self) -> Self {
         let mut request = Self { terms: Terms::default(), ..self.clone() };
         if let Some(shortlist) = &mut request.shortlist {
@@ -110,8 +110,8 @@ impl Request {
         }
     }
 
-    /// The largest number of hypotheses that are followed: the width of a search, times the number
-    /// of searches that the terms may need.
+    /// The largest number of live hypotheses: the width of a search, times the number of searches
+    /// that the terms may need.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
         settings.width() * (1 + self.terms.phrases.len().min(MOST_ROUNDS))
     }

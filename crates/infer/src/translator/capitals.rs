@@ -11,8 +11,8 @@ use crate::doubt::repeats;
 use crate::search::Request;
 
 impl Translator {
-    /// The number of searches for a translation of `source`: further searches are made for the two
-    /// forms of a source in capitals, and to keep numbers and placeholders.
+    /// Returns the number of searches for a translation of `source`. Further searches are made for
+    /// the two forms of a source in capitals, and to keep numbers and placeholders.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
         let forms = if options.search.small_letters && is_in_capitals(&visible) { 3 } else { 1 };

@@ -27,8 +27,8 @@ pub const TOKENIZER_FILES: [&str; 7] = {
 /// are ignored.
 ///
 /// # Errors
-/// Returns [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is
-/// damaged, [`InferError::ModelDir`] if one is not the file that the manifest lists.
+/// Returns [`InferError::NoTokenizer`] if there is no tokeniser, [`InferError::Tokenizer`] if a
+/// file is damaged, and [`InferError::ModelDir`] if a file differs from the manifest.
 pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> {
     let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
@@ -106,12 +106,12 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// The default search settings of the model directory `source`: those of the paper if its manifest
-/// lists no [`GENERATION_FILE`].
+/// Loads the default search settings of the model directory `source`. If its manifest lists no
+/// [`GENERATION_FILE`], they are the settings of the paper.
 ///
 /// # Errors
-/// Returns [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its
-/// range, [`InferError::ModelDir`] if it is not the file that the manifest lists.
+/// Returns [`InferError::SettingsFile`] if the file has an unknown key or a value out of its range,
+/// and [`InferError::ModelDir`] if it differs from the manifest.
 pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {

@@ -36,12 +36,12 @@ impl Translator {
         Ok(languages)
     }
 
-    /// The tokens for a translation from the language `source` into the language `target`; empty
-    /// for a side with a single language.
+    /// Returns the tokens for a translation from the language `source` into the language `target`.
+    /// A side with a single language has no tokens.
     ///
     /// # Errors
-    /// Returns [`InferError::Language`] if the model has to be told a language and does not know
-    /// it.
+    /// Returns [`InferError::Language`] if the model needs the token of a language and its
+    /// vocabulary has no such token or several.
     pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages> {
         let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());

@@ -15,8 +15,8 @@ use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
 
 impl Translator {
-    /// The attention weights of every layer and head while the model predicts `target` as the
-    /// translation of `source`.
+    /// Returns the attention weights of every layer and head while the model predicts `target` as
+    /// the translation of `source`.
     ///
     /// # Errors
     /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take

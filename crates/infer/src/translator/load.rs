@@ -51,7 +51,7 @@ impl Translator {
     /// # Errors
     /// Returns the errors of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is
     /// empty, [`InferError::Ensemble`] if the models do not share their vocabularies;
-    /// [`InferError::ComputeType`] if `device` has no such products.
+    /// [`InferError::ComputeType`] if `device` has no matrix products of the compute type.
     pub fn load_as<P: AsRef<Path>>(
         dirs: &[P],
         device: &Device,
@@ -80,8 +80,8 @@ impl Translator {
     /// does.
     ///
     /// # Errors
-    /// Returns the errors of [`load`](Self::load); [`InferError::ComputeType`] if `device` has no
-    /// such products.
+    /// Returns the errors of [`load`](Self::load), and [`InferError::ComputeType`] if `device` has
+    /// no matrix products of the compute type.
     pub fn load_from<'a>(
         source: impl Into<Source<'a>>,
         device: &Device,
@@ -97,7 +97,7 @@ impl Translator {
         Ok(Self { pair: pair_of(source.dir()), ..translator })
     }
 
-    /// A translator of any model, with the tokenisers that it was trained with and default
+    /// Creates a translator from any model, the tokenisers with which it was trained, and default
     /// settings.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Translator {
         Ok(Self { model, tokenizers, settings, pair: None, edges: OnceLock::new() })
     }
 
-    /// Options with the default search settings of the model.
+    /// Returns options with the default search settings of the model.
     pub fn options(&self) -> TranslateOptions {
         let languages = Languages { codes: self.pair.clone(), ..Languages::default() };
         TranslateOptions { search: self.settings.clone(), languages, ..TranslateOptions::default() }
@@ -132,9 +132,9 @@ impl Translator {
         &self.tokenizers
     }
 
-    /// The confidence in a translation of `source` into `text`, between 0 and 1: 0 if it has a
-    /// [doubt](crate::Doubt), otherwise by the model's [`Calibration`](crate::Calibration). `None`
-    /// for a model without one.
+    /// Returns the confidence in `text` as a translation of `source`, between 0 and 1. It is 0 if
+    /// the translation has a [doubt](crate::Doubt), and otherwise computed by the model's
+    /// [`Calibration`](crate::Calibration). Returns `None` if the model has no calibration.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
         if hypothesis.memory.is_some() {
             return None;
@@ -146,7 +146,7 @@ impl Translator {
     /// Checks that `shortlist` was made for the vocabularies of the model.
     ///
     /// # Errors
-    /// Returns [`InferError::Shortlist`].
+    /// Returns [`InferError::Shortlist`] if it was made for other vocabularies.
     pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<()> {
         Ok(shortlist.vocabularies().check(&vocabularies(&self.tokenizers))?)
     }

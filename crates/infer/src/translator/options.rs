@@ -75,7 +75,7 @@ pub struct TranslateOptions {
     /// may allow less. Time and memory grow with the square of the length, so this bounds the cost
     /// of a line that is not a sentence.
     pub longest: usize,
-    /// The policy for sources that are longer.
+    /// The policy for sources that are longer than the limit.
     pub long_sources: LongSources,
     /// The languages to translate from and to, for a multilingual model.
     pub languages: Languages,
@@ -84,8 +84,8 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
-    /// Translations that people made: a source that the memory has is not searched for, unless it
-    /// has a prefix.
+    /// Translations that people made. If the memory has a translation of a source, no search is
+    /// made for that source, unless it has a prefix.
     pub memory: Option<Arc<TranslationMemory>>,
     /// The likely translations of each source token. With it, each translation consists of tokens
     /// that are likely for its sentence, and models with large vocabularies are faster.

@@ -10,7 +10,8 @@ use crate::settings::LengthPenalty;
 
 impl Translator {
     /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of
-    /// `options`. Sources are never truncated, because the score would be that of another sentence.
+    /// `options`. Sources are never truncated, because the score would then belong to another
+    /// sentence.
     ///
     /// # Errors
     /// Returns the errors of [`score_ids`](Self::score_ids).

@@ -20,10 +20,10 @@ const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'
 const WORD: &str = "a";
 
 impl Translator {
-    /// The terms of a translation of `source` (its ids, without those of
-    /// [languages](TranslateOptions::languages)) that has to contain one of the translations of
-    /// each of `wanted`, as whole words. If there are more than [`MOST_TERMS`](crate::MOST_TERMS),
-    /// the longest count.
+    /// Returns the terms for a translation that has to contain, for each of `wanted`, one of its
+    /// translations as whole words. `source` holds the ids of the source, without those of
+    /// [languages](TranslateOptions::languages). If there are more than
+    /// [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
     /// Returns [`InferError::TermText`] if the model's vocabulary cannot write a term.
@@ -44,7 +44,8 @@ impl Translator {
         Ok(Terms { phrases, spans, edges: Some(edges.clone()), left_out: all - wanted.len() })
     }
 
-    /// The terms of a translation of `source`, whose ids are `ids`, by the glossary of `options`.
+    /// Returns the terms that the glossary of `options` prescribes for a translation of `source`,
+    /// whose ids are `ids`.
     ///
     /// # Errors
     /// Returns the errors of [`terms`](Self::terms).
@@ -63,8 +64,8 @@ impl Translator {
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
-    /// Returns [`InferError::TermText`] that names the location of the first term that it cannot
-    /// write.
+    /// Returns an [`InferError::TermText`] that names the location of the first term that the model
+    /// cannot write.
     pub fn check_glossary(&self, glossary: &Glossary) -> Result<()> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {

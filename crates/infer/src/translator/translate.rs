@@ -44,8 +44,8 @@ impl Translator {
         sources.par_iter().zip(ids).map(request).collect()
     }
 
-    /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it
-    /// computes anything.
+    /// Makes the checks of [`translate_requests`](Self::translate_requests), without any
+    /// computation.
     ///
     /// # Errors
     /// Returns the errors of [`translate_ids`](Self::translate_ids), except
@@ -106,7 +106,7 @@ impl Translator {
         until_error(requests.len(), |count| self.search(&requests[..count], &small, options, done))
     }
 
-    /// The text of a hypothesis, on one line.
+    /// Returns the text of a hypothesis, on one line.
     pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
         if let Some(text) = &hypothesis.memory {
             return one_line(text);
@@ -115,7 +115,7 @@ impl Translator {
         if hypothesis.is_raised { one_line(&text).to_uppercase() } else { one_line(&text) }
     }
 
-    /// `hypotheses` with their texts.
+    /// Returns `hypotheses` together with their texts.
     pub fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
         let text = |hypothesis| Alternative { text: self.text_of(&hypothesis), hypothesis };
         hypotheses.into_iter().map(text).collect()

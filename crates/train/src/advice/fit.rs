@@ -16,9 +16,9 @@ const UPDATING: f64 = 0.97;
 /// record.
 const WARMUP: f64 = 0.06;
 
-/// Returns whether the size of the run has to be chosen: `training.fit` is set, and the run is
+/// Returns whether the size of the model has to be chosen: `training.fit` is set, and the run is
 /// limited by minutes alone, starts from random weights and has the largest of the sizes. A run
-/// with another size, or with a number of updates, keeps them.
+/// with another size, or with a limit of updates, keeps its settings.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let (training, model) = (&config.training, &config.model);
     training.fit
@@ -28,12 +28,12 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
         && [model.d_model, model.heads, model.d_ff] == SIZES[0].0
 }
 
-/// Chooses the largest size whose updates are fast enough: the minutes of `config` must suffice for
-/// enough of them. Returns the configuration with the chosen size and warm-up, without
-/// `training.fit`, so that it has this size on any machine; and a sentence about the measurements
-/// and the choice. `seconds` measures the mean seconds of an update of a configuration. A size that
-/// seems too slow is measured twice, since other programs may have used the machine, and no size
-/// counts as slower than a larger one.
+/// Chooses the largest model size with which the run makes enough updates in the minutes of
+/// `config`. Returns the configuration with the chosen size and warm-up, and a sentence about the
+/// measurements and the choice. The configuration has no `training.fit`, so that it gives the same
+/// size on any machine. `seconds` measures the mean seconds per update of a configuration. A size
+/// that seems too slow is measured twice, since other programs may have used the machine, and no
+/// size counts as slower than a larger one.
 ///
 /// The run is limited by its minutes, and its schedule by their share, so that it uses all of them
 /// however fast it is.

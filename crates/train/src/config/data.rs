@@ -115,7 +115,7 @@ impl DataSettings {
     }
 }
 
-/// One or two paths as a corpus.
+/// Makes a corpus of one path (TSV) or two paths (source and target).
 ///
 /// # Errors
 /// Returns [`ConfigFileError::Paths`] for any other number of paths.

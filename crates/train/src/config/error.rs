@@ -43,7 +43,7 @@ pub enum ConfigFileError {
         location: String,
         /// The key given, dotted.
         key: String,
-        /// The key that may be meant, as the end of a sentence.
+        /// The end of the message, which names the key that may be meant.
         hint: String,
     },
     /// A value of the wrong type.
@@ -114,7 +114,7 @@ pub enum ConfigFileError {
         /// The nearest name, or beginning of one, if one is near.
         nearest: Option<String>,
     },
-    /// A corpus, or tokenisers, of neither one nor two files.
+    /// A corpus or a tokeniser setting that names neither one nor two files.
     #[error("{key} names {found} files; {remedy}")]
     Paths {
         /// The key, dotted.

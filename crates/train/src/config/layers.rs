@@ -22,10 +22,10 @@ pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
 }
 
 impl TrainConfig {
-    /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over
-    /// the one before. Without `preset` the file's own `preset` key is the start; without either,
-    /// [`DEFAULT_PRESET`]. If `training.from` names a model directory, the section `model` is read
-    /// from it.
+    /// Builds a configuration from the preset `preset`, the TOML file `file` and `key.path=value`
+    /// settings. Each of these layers overrides the one before. Without `preset`, the file's
+    /// `preset` key names the preset; without either, it is [`DEFAULT_PRESET`]. If `training.from`
+    /// names a model directory, the section `model` is read from it.
     ///
     /// # Errors
     /// Returns a [`ConfigFileError`] that names the file or setting, the key, and a remedy.
@@ -33,8 +33,9 @@ impl TrainConfig {
         Self::resolve_in(preset, file, settings, None)
     }
 
-    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: the run's copy of
-    /// its start model is read instead of `training.from`, if there is one.
+    /// Resolves a configuration like [`resolve`](Self::resolve), for a run that may continue in the
+    /// folder `run`. If the folder holds a copy of the start model, it is read instead of
+    /// `training.from`.
     ///
     /// # Errors
     /// Returns the errors of [`resolve`](Self::resolve).

@@ -156,8 +156,8 @@ impl ModelSettings {
         (self.architecture == Architecture::Transformer && is_learned).then_some(self.max_positions)
     }
 
-    /// The configuration over vocabularies of these sizes, `[source, target]`, with these special
-    /// ids.
+    /// Returns the configuration of a model with vocabularies of `sizes`, `[source, target]`, and
+    /// the given special ids.
     pub fn over(&self, sizes: [usize; 2], special: SpecialIds) -> ModelConfig {
         match self.architecture {
             Architecture::Transformer => self.transformer(sizes, special).into(),

@@ -46,8 +46,8 @@ impl EarlyStoppingMetric {
         }
     }
 
-    /// Returns the metric that scores translations into `writing`: BLEU or chrF if this is one of
-    /// them, else the default metric of the writing system.
+    /// Returns the metric that scores translations into `writing`: this metric if it is BLEU or
+    /// chrF, else the default metric of the writing system.
     pub fn of_translations(self, writing: WritingSystem) -> Box<dyn Metric> {
         match self {
             Self::Bleu => Box::new(writing.bleu()),

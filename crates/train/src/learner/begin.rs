@@ -21,9 +21,9 @@ use crate::update::{Recipe, Updater, Workers};
 use crate::validation::Validator;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint. It
-    /// computes on the devices of this process, and with the processes that
-    /// [`follow`](crate::follow) it: each device takes its share of the batches of an update. The
+    /// Starts a run in `folder`, or resumes the run there from its newest undamaged checkpoint. The
+    /// run computes on the devices of this process and of the processes that
+    /// [`follow`](crate::follow) it: each device takes a share of the batches of an update. The
     /// first device holds the weights, and validates. A new run rounds `training.accumulate` up to
     /// a multiple of the devices. A resumed run keeps its value, because its result depends on it.
     /// The batch that needs the most memory is tried before anything is written. The model may be
@@ -32,11 +32,12 @@ impl Learner {
     /// # Errors
     /// Returns a [`TrainError`] if a device does not compute in `training.precision`, the folder is
     /// in use, the configuration is invalid, the data cannot be batched, or the memory does not
-    /// suffice. When resuming, also if the folder is empty, belongs to another corpus, tokeniser or
-    /// configuration, has ended, or has updates of fewer batches than there are devices.
+    /// suffice. When resuming, it also returns one if the folder is empty, if its run belongs to
+    /// another corpus, tokeniser or configuration or has ended, or if an update has fewer batches
+    /// than there are devices.
     ///
     /// # Panics
-    /// Without a device.
+    /// Panics if there is no device.
     pub fn new<'a>(
         mut config: TrainConfig,
         corpora: &Corpora,

@@ -50,8 +50,8 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
     values.into_iter().map(refilled).collect()
 }
 
-/// Makes the updates of the run of process 0 until it ends. `corpora` must come from the same
-/// texts. The configuration is received from process 0.
+/// Takes part in the updates of the run of process 0 until that run ends. `corpora` must come from
+/// the same texts as those of process 0. The configuration is received from process 0.
 ///
 /// # Errors
 /// Returns [`TrainError::OtherTexts`] if the texts are not those of process 0; the errors of

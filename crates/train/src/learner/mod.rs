@@ -76,19 +76,19 @@ impl Learner {
     }
 
     /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted`
-    /// is set before, finishes the update and writes a checkpoint.
+    /// is set before that, the run finishes the current update and writes a checkpoint.
     ///
     /// # Errors
-    /// Returns [`Diverged`](crate::TrainError::Diverged) if loss or gradient stay infinite or NaN;
-    /// errors of data, decoding and the file system.
+    /// Returns [`Diverged`](crate::TrainError::Diverged) if the loss or the gradient stays infinite
+    /// or NaN, and the errors of data, decoding and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
         self.train_killable(interrupted, |_| ())
     }
 
-    /// [`train`](Self::train) that calls `killable` with true when the checkpoint of the last
-    /// update has been written: from then on the process may be ended at any moment, and a resumed
-    /// run makes the rest of the end with the same outcome. It calls `killable` with false if
-    /// updates follow after all.
+    /// Trains like [`train`](Self::train), and calls `killable` with true once the checkpoint of
+    /// the last update has been written. From then on the process may be killed at any moment: a
+    /// resumed run completes the final steps with the same outcome. `killable` is called with false
+    /// if further updates follow after all.
     ///
     /// # Errors
     /// Returns the errors of [`train`](Self::train).

@@ -8,19 +8,19 @@ use crate::run::RunState;
 /// The reason why a run ended.
 #[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]
 pub enum StopReason {
-    /// It reached `training.max_updates`.
+    /// The run reached `training.max_updates`.
     #[display("training.max_updates reached")]
     MaxUpdates,
-    /// It reached `training.max_minutes`.
+    /// The run reached `training.max_minutes`.
     #[display("training.max_minutes reached")]
     MaxMinutes,
-    /// It reached `training.max_epochs`.
+    /// The run reached `training.max_epochs`.
     #[display("training.max_epochs reached")]
     MaxEpochs,
     /// `validation.patience` consecutive validations were not better.
     #[display("no better validation for validation.patience times")]
     Patience,
-    /// The caller interrupted it. The run can be resumed.
+    /// The caller interrupted the run, which can be resumed.
     #[display("interrupted; continue with --resume")]
     Interrupted,
 }
@@ -58,7 +58,7 @@ impl Divergence {
 pub struct Outcome {
     /// The state of the run.
     pub state: RunState,
-    /// The reason why it ended.
+    /// The reason why the run ended.
     pub reason: StopReason,
 }
 

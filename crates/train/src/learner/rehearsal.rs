@@ -11,7 +11,7 @@ const MOST: u32 = 20;
 /// An estimate of a whole run, from its first updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rehearsal {
-    /// The number of trained numbers of the model.
+    /// The number of trained parameters of the model.
     pub parameters: usize,
     /// The memory of the process after the worst batch and these updates, in bytes, if the system
     /// reports it.
@@ -25,8 +25,8 @@ pub struct Rehearsal {
 }
 
 impl Learner {
-    /// Makes updates for about `time`, at least two. The first one is slower and is not measured.
-    /// They are not kept.
+    /// Makes updates for about `time`, but at least two, and discards them. The first update is
+    /// slower and is not measured.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.

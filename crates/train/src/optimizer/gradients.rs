@@ -8,8 +8,8 @@ use burnformer_kernels::{global_norm, sum_of_squares};
 pub struct FlatGradients(pub Vec<Tensor<1>>);
 
 impl FlatGradients {
-    /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no
-    /// part.
+    /// Takes the gradient of every trained parameter out of `gradients`. A parameter that took no
+    /// part in the loss has a gradient of zeros.
     pub fn take(module: &impl Parameters, gradients: &mut Gradients) -> Self {
         let mut taken = Vec::new();
         module.each_parameter(&mut |_, param| {
@@ -26,14 +26,15 @@ impl FlatGradients {
         Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
     }
 
-    /// The norm of all gradients taken as one vector, summed in a fixed order. It is infinite if
-    /// float32 cannot hold its square, as on a device: Adam squares the gradients in float32.
+    /// Returns the norm of all gradients as one vector, summed in a fixed order. As on a device, it
+    /// is infinite if float32 cannot hold its square, because Adam squares the gradients in
+    /// float32.
     pub fn global_norm(&self) -> f64 {
         norm_of(self.0.iter().map(|g| sum_of_squares(g.clone())).sum())
     }
 
-    /// The [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the gradients, for
-    /// which the host does not wait.
+    /// Computes the [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the
+    /// gradients, without making the host wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
         global_norm(&self.0)
     }
@@ -50,8 +51,8 @@ fn norm_of(squares: f64) -> f64 {
     if narrow.is_finite() { squares.sqrt() } else { f64::from(narrow) }
 }
 
-/// The factor that limits gradients of norm `norm` to the norm `limit`; 1 if they are within it, or
-/// if `limit` is 0.
+/// Returns the factor that scales gradients of norm `norm` down to the norm `limit`. It is 1 if
+/// `norm` is at most `limit`, or if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 { (limit / (norm + 1e-6)).min(1.0) } else { 1.0 }
 }

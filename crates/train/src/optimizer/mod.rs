@@ -40,14 +40,14 @@ impl Optimizer {
         Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
     }
 
-    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 is used on a CPU
+    /// Sets the number type of Muon's matrix products to `precision`: bfloat16 is used on a CPU
     /// that is faster with it, float32 otherwise.
     pub fn in_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// The number of steps made, without those that the device decided about and whose result the
-    /// host has not read yet.
+    /// The number of steps made. Steps that the device decides about count once the host has read
+    /// their result ([`settle`](Self::settle)).
     pub fn steps(&self) -> u64 {
         self.step
     }

@@ -56,12 +56,12 @@ impl ResumePoint {
     }
 }
 
-/// Reads the metrics file at `path`, in its order. A last line that is still being written is left
-/// out.
+/// Reads the records of the metrics file at `path` in the order of the file. A last line that is
+/// still being written is left out.
 ///
 /// # Errors
-/// Returns [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a
-/// [`Record`].
+/// Returns [`TrainError::Io`] if the file cannot be read, and [`TrainError::Metrics`] for a
+/// complete line that is not a [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(TrainError::io(path))?;

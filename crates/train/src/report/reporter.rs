@@ -12,10 +12,10 @@ use crate::error::{Result, TrainError};
 /// The options of a run's report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReporterOptions {
-    /// The number of updates after which the run ends, which is the end of the bar.
+    /// The number of updates after which the run ends and the progress bar is full.
     pub max_steps: Option<u64>,
     /// The number of seconds of training, including those before a resume, after which the run
-    /// ends. It is the end of the bar if it comes first.
+    /// ends. The progress bar follows it if it comes first.
     pub max_seconds: Option<f64>,
     /// The lines to print. The files are written in any case.
     pub verbosity: Verbosity,
@@ -41,8 +41,9 @@ impl Reporter {
     /// killed run after `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
     ///
     /// # Errors
-    /// Returns [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
-    /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`].
+    /// Returns [`TrainError::OtherMetrics`] if a new run would add to the metrics of another,
+    /// [`TrainError::Metrics`] if the metrics to resume are damaged, and [`TrainError::Io`] if a
+    /// file cannot be read or written.
     pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self> {
         fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
         let pace = Pace::new(options.max_steps, options.max_seconds);

@@ -18,7 +18,7 @@ const FILE: &str = "validation.json";
 pub struct BestModel {
     /// The number of updates made.
     pub step: u64,
-    /// If true, it is the average of the checkpoints up to that update.
+    /// If true, the model is the average of the checkpoints up to that update.
     pub averaged: bool,
     /// The value of the metric, and the loss.
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub struct EarlyStopping {
     /// The best value of the metric, with its loss.
     #[serde(flatten)]
     pub best: Option<ValidationScore>,
-    /// The update at which it was reached.
+    /// The update at which `best` was reached.
     pub step: u64,
     /// The number of validations since `step`; none was better.
     pub waited: u64,

@@ -139,8 +139,8 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
 /// folders in it are lost.
 ///
 /// # Errors
-/// Returns an error if `dir` cannot be replaced, or a file cannot be copied or written; it is left
-/// unchanged then.
+/// Returns an error if `dir` cannot be replaced, or if a file cannot be copied or written. `dir` is
+/// left unchanged then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
     replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
 }
@@ -157,9 +157,9 @@ pub struct Start {
     pub notes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` of a model of the configuration `shape` onto `device`, to resume
-/// under `config` with the texts and tokenisers of `origin`. Every file is checked against its hash
-/// before any of it is used.
+/// Loads the checkpoint at `path` onto `device`, to resume under `config` with the texts and
+/// tokenisers of `origin`. `shape` is the configuration of the model. Every file is checked against
+/// its hash before any of it is used.
 ///
 /// # Errors
 /// Returns [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
@@ -190,8 +190,8 @@ pub fn load(
 /// The state of the newest checkpoint of the run in `run`.
 ///
 /// # Errors
-/// Returns [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a
-/// damaged one.
+/// Returns [`TrainError::NothingToResume`] if there is no checkpoint, and
+/// [`TrainError::Checkpoint`] if it is damaged.
 pub fn last_state(run: &Path) -> Result<RunState> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
@@ -237,8 +237,8 @@ fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
 /// in the given order.
 ///
 /// # Errors
-/// Returns [`TrainError::Average`] if `dirs` is empty or the configurations differ; errors of
-/// loading.
+/// Returns [`TrainError::Average`] if `dirs` is empty or the configurations differ, and the errors
+/// of loading a model.
 pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
         return Err(TrainError::Average("no model directory given".into()));

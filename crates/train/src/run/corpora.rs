@@ -22,8 +22,8 @@ pub struct Corpora {
     pub report: CleaningReport,
     /// If true, tokenisers and tokens were found in the cache.
     pub reused: bool,
-    /// Validation pairs, tokenised: all but those with a side of more than `longest_validated`
-    /// tokens, and those that `data.utf8` skips.
+    /// The tokenised validation pairs, without pairs in which a side has more than
+    /// `longest_validated` tokens and without those that `data.utf8` skips.
     pub valid: Option<Arc<TokenizedCorpus>>,
     /// The text of the same validation pairs: source and target lines.
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
@@ -34,7 +34,7 @@ pub struct Corpora {
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
     /// The configuration of the model, of any architecture, which replaces the section `[model]`. A
-    /// run that is resumed needs the same one. Its vocabularies are [`tokens`](Self::tokens).
+    /// resumed run needs the same configuration. Its vocabularies are [`tokens`](Self::tokens).
     pub model: Option<ModelConfig>,
     /// Warnings about the texts, once these have been checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
@@ -66,8 +66,9 @@ impl Corpora {
         Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
     }
 
-    /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in
-    /// place of `training.from`: a resumed run has its own copy of that model.
+    /// Prepares the corpora like [`prepare`](Self::prepare), for a run that starts from `start` and
+    /// keeps its tokenisers. `start` replaces `training.from`, because a resumed run has a copy of
+    /// that model.
     ///
     /// # Errors
     /// Returns the errors of [`prepare`](Self::prepare).
@@ -196,7 +197,7 @@ fn longest_validated(config: &TrainConfig) -> usize {
     config.model.positions_known().map_or(longest, |positions| longest.min(positions - 1))
 }
 
-/// `data.cache`, or a folder of the user's cache.
+/// Returns the folder `data.cache`, or a folder in the user's cache if that is not set.
 pub fn cache_folder(config: &TrainConfig) -> PathBuf {
     match config.data.cache.as_os_str().is_empty() {
         true => user_cache(),

@@ -79,10 +79,10 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The texts of `data`, each where `find` locates it.
+    /// Locates the texts of `data` with `find`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Config`] for an invalid name; those of `find`.
+    /// Returns [`TrainError::Config`] for an invalid name, and the errors of `find`.
     pub fn locate<E: From<ConfigFileError>>(
         data: &DataSettings,
         mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
@@ -100,7 +100,7 @@ impl Texts {
         Ok(Self { kept, ..Self::files(&data) })
     }
 
-    /// The texts of `data`, all of which are files.
+    /// Returns the texts of `data`, all of which must be names of files.
     pub fn files(data: &DataSettings) -> Self {
         let DataSettings { train, valid, test, mix, .. } = data.clone();
         let mix = mix.into_iter().map(|text| text.train).collect();
@@ -111,7 +111,7 @@ impl Texts {
     /// it keeps.
     ///
     /// # Errors
-    /// Returns [`TrainError::FolderTaken`] if it would.
+    /// Returns [`TrainError::FolderTaken`] if a file would be overwritten.
     pub fn check(&self, run: &Path, mode: RunMode) -> Result<()> {
         let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
             let to = run.join(name_in_run);

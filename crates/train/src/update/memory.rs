@@ -10,9 +10,9 @@ use crate::error::{Result, TrainError};
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
 
-/// An estimate, in bytes, of the memory for an update over batches of `rows` sentences of `source`
-/// and `target` tokens: weights, gradients, two moments, and the values of one batch that are kept
-/// for the backward pass.
+/// Estimates the memory, in bytes, of an update over batches of `rows` sentences of `source` and
+/// `target` tokens: weights, gradients, two moments, and the values of one batch that are kept for
+/// the backward pass.
 ///
 /// The float32 values of [`Cost`](burnformer_core::cost::Cost) are kept for each position, with the
 /// logits and their gradient. (Measured: 0.77 GB, estimated 0.85, `small` on Multi30k.) In a

@@ -55,7 +55,7 @@ impl Updater {
     /// the real target tokens of all of them, as if they were one batch. If loss or gradient is not
     /// finite, model and optimiser stay unchanged. Also returns the amount of text in the update.
     /// If [several processes](crate::Ranks) train together, `batches` are the batches of this
-    /// process, and all processes make the same update over the batches of all.
+    /// process, and each process makes the same update over the batches of all processes.
     ///
     /// # Panics
     /// Panics if there is no batch, or if there is a loss scale and the host does not decide.
@@ -88,7 +88,8 @@ impl Updater {
         pollster::block_on(self.read_async(pending)).expect("a device that answers")
     }
 
-    /// [`read`](Self::read) for a thread that cannot wait, as that of a web page.
+    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as
+    /// that of a web page.
     ///
     /// # Errors
     /// Returns an error if the device is lost.

@@ -36,7 +36,7 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// Creates the replicas on `devices`. Each but the first has its own thread.
+    /// Creates the replicas on `devices`. Every device but the first gets a thread.
     ///
     /// # Panics
     /// Panics if `devices` is empty, or if the system cannot start a thread.
@@ -50,7 +50,8 @@ impl Replicas {
         }
     }
 
-    /// The devices of one of the processes `ranks`.
+    /// Makes these the devices of one of the processes `ranks`, which exchange gradients in the
+    /// number type `exchange`.
     #[must_use]
     pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, exchange: ExchangePrecision) -> Self {
         self.ranks = ranks.map(|ranks| (ranks, exchange));
@@ -194,8 +195,8 @@ pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R +
     if is_fused_on(device) { rayon::scope(|_| work()) } else { work() }
 }
 
-/// The processes that train one model, and how they exchange numbers. All of them call the same
-/// methods in the same order. A process that cannot be reached any more ends all of them.
+/// The processes that train one model, and how they exchange numbers. All processes call the same
+/// methods in the same order. If a process can no longer be reached, all processes end.
 pub trait Ranks {
     /// The index of this process, and the number of processes.
     fn rank(&self) -> Rank;
@@ -216,7 +217,7 @@ pub trait Ranks {
 pub struct Workers<'a> {
     /// The devices. The first one holds the weights.
     pub devices: &'a [Device],
-    /// The processes; `None` if there is only this one.
+    /// The processes that train together; `None` if there is only this process.
     pub ranks: Option<Rc<dyn Ranks>>,
 }
 

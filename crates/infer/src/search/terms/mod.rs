@@ -24,14 +24,14 @@ pub struct Terms {
     /// For each term, the range of source tokens that it translates; empty if it is not known. The
     /// list may be empty, too.
     pub spans: Vec<Range<usize>>,
-    /// The tokens that begin and end within words. Without it, each token is a whole word.
+    /// The tokens that begin and end within words. If it is `None`, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
     /// The number of terms that were left out because there are [`MOST_TERMS`](crate::MOST_TERMS)
     /// longer ones.
     pub left_out: usize,
 }
 
-/// A sequence of tokens, and where it counts as a word or a sequence of words.
+/// A sequence of tokens, and the positions at which it counts as one or more whole words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Phrase {
     /// The ids.

@@ -40,11 +40,12 @@ impl SettingsFile {
         }
     }
 
-    /// The tables and keys to which `name` refers: a key or a table by its path, or every key whose
-    /// last part is `name`.
+    /// Finds the tables and keys to which `name` refers: a key or a table by its path, or every key
+    /// whose last part is `name`.
     ///
     /// # Errors
-    /// A hint that completes an error message; empty if no key has a similar name.
+    /// Returns a hint that completes an error message. The hint is empty if no key has a similar
+    /// name.
     pub fn find(self, name: &str) -> Result<Vec<Section>, String> {
         let sections = self.sections();
         let below = format!("{name}.");
@@ -64,8 +65,8 @@ impl SettingsFile {
     }
 }
 
-/// `text` in lines of at most `width` columns, each after `prefix`. No line begins with a word that
-/// Markdown would take for the mark of a list or a heading.
+/// Wraps `text` into lines of at most `width` columns, each of which begins with `prefix`. No line
+/// begins with a word that Markdown would take for the mark of a list or a heading.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     let mut words = Vec::<String>::new();
     for word in text.split_whitespace() {
@@ -125,8 +126,8 @@ pub(super) fn at<'a>(whole: &'a Value, path: &str) -> &'a Value {
 /// The width of the comments, in columns.
 const WIDTH: usize = 100;
 
-/// A configuration file that starts from `preset` and changes nothing: each key stands in a
-/// comment, with its meaning and the value of the preset.
+/// Writes a configuration file that starts from `preset` and changes nothing. Each key is commented
+/// out, with its meaning and the value of the preset.
 ///
 /// # Errors
 /// Returns [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset).

@@ -73,10 +73,11 @@ impl RunDir {
     /// removes incomplete files of a killed process.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
-    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`]
-    /// if it holds something else that a run would overwrite; [`TrainError::NothingToResume`] if it
-    /// holds no run and is to be resumed.
+    /// Returns [`TrainError::Io`] if the folder cannot be used, [`TrainError::RunInUse`] while
+    /// another process trains there, [`TrainError::RunExists`] if the folder holds a run and `mode`
+    /// is [`RunMode::New`], [`TrainError::FolderTaken`] if it holds something else that a run would
+    /// overwrite, and [`TrainError::NothingToResume`] if `mode` is [`RunMode::Resume`] and it holds
+    /// no run.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self> {
         if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume(path.into()));
@@ -207,7 +208,8 @@ impl RunDir {
         Ok(steps)
     }
 
-    /// Removes all checkpoints but the newest `keep`; with 0, only those that interruptions left.
+    /// Removes all checkpoints but the newest `keep`. If `keep` is 0, only checkpoints that
+    /// interruptions left are removed.
     ///
     /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an
     /// interruption is removed as soon as there is a newer checkpoint, and never displaces the
@@ -257,7 +259,8 @@ impl RunDir {
         write_file(&self.path.join(FINISHED), &json)
     }
 
-    /// The end of the run, if it ended after update `step`; `None` if it was killed before.
+    /// Returns the record of the run's end if the run ended after update `step`, or `None` if it
+    /// was killed before its end.
     pub fn finished(&self, step: u64) -> Option<RunEnd> {
         let json = fs::read(self.path.join(FINISHED)).ok()?;
         let finished: RunEnd = serde_json::from_slice(&json).ok()?;
