@@ -57,7 +57,8 @@ impl LineWarnings {
         }
     }
 
-    /// Counts the source on line `number` if it has `limit` or more `tokens`, without `</s>`.
+    /// Counts the source on line `number` if its number of `tokens`, without `</s>`, is at least
+    /// `limit`.
     pub fn source(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens >= limit {
             let kept = limit - 1;
@@ -68,7 +69,7 @@ impl LineWarnings {
         }
     }
 
-    /// Counts the terms of line `number` if some are `left_out`.
+    /// Counts line `number` if some of its glossary terms, `left_out` in number, are not used.
     pub fn terms(&mut self, number: u64, left_out: usize) {
         if left_out > 0 {
             let remedy = format!(
@@ -79,8 +80,8 @@ impl LineWarnings {
         }
     }
 
-    /// Counts the forced prefix on line `number` if it has more `tokens` than the `limit` of its
-    /// translation.
+    /// Counts the forced prefix on line `number` if its number of `tokens` exceeds the length
+    /// `limit` of the translation.
     pub fn prefix(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens > limit {
             let remedy = format!(
@@ -92,7 +93,7 @@ impl LineWarnings {
         }
     }
 
-    /// Counts line `number` if there are `doubts` of its translation.
+    /// Counts line `number` if there are `doubts` about its translation.
     pub fn doubts(&mut self, number: u64, doubts: &[Doubt]) {
         if let Some(doubt) = doubts.first() {
             let sign = match doubt {

@@ -10,8 +10,8 @@ use std::io::{Cursor, Write};
 #[cfg(target_env = "musl")]
 use mimalloc::MiMalloc as System;
 
-/// The system's allocator. Where the system has no more memory, it ends the program with one
-/// sentence and exit code 1; Rust's own way is to abort, which looks like a fault of the program.
+/// The system's allocator. If memory runs out, it prints one sentence and ends the program with
+/// exit code 1. Rust's default is to abort, which looks like a defect of the program.
 pub struct Allocator;
 
 // SAFETY: every call goes to `System` as it is, and what that returns is returned unless the

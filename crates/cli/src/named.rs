@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use crate::conversion;
 use crate::output::{note, unwritable};
 
-/// The origin of a model that was converted: the file beside its directory.
+/// The origin of a converted model, stored in a file beside the model directory.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Origin {
-    /// The name that it was asked for by.
+    /// The name by which the model was requested.
     pub name: String,
-    /// The commit or the version.
+    /// The commit or version of the model.
     pub revision: String,
-    /// The licence that the list named.
+    /// The licence according to the source of the model, if known.
     pub licence: Option<String>,
 }
 
@@ -32,12 +32,12 @@ pub fn folder() -> PathBuf {
     user_cache().join("named")
 }
 
-/// The model directory of the model `name`, which is fetched and converted if that has not been
-/// done. `goes_on` is called before each part of a file arrives; if it returns false, the download
-/// is cancelled.
+/// Returns the model directory of the model `name`, after fetching and converting the model if
+/// necessary. `goes_on` is called before each part of a file arrives; if it returns false, the
+/// download is cancelled.
 ///
 /// # Errors
-/// If it cannot be fetched, or if no importer reads it.
+/// If the model cannot be fetched, or if no importer can read it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
     let portable = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
@@ -64,7 +64,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     Ok(folder.join("model"))
 }
 
-/// Fetches the files of the model `name`, with a line about each large one.
+/// Fetches the files of the model `name`, and prints the progress every few seconds.
 ///
 /// # Errors
 /// The errors of [`burnformer_hub::fetch`].
@@ -99,7 +99,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All models that were converted, with the folder of each.
+/// Returns all converted models with their folders.
 pub fn all() -> Vec<(PathBuf, Origin)> {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
     let read = |folder: PathBuf| {

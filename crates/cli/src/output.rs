@@ -30,13 +30,14 @@ pub struct Closed;
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
 
-/// The error of an option whose value names no model.
+/// The error for an option whose value does not name a usable model.
 #[derive(Debug, thiserror::Error)]
 #[error("{cause:#}")]
 pub struct NoModel {
     /// The cause.
     pub cause: anyhow::Error,
-    /// If true, it is one to fetch: the network or the disk is at fault, and not the command line.
+    /// If true, the name is that of a model to fetch, so that the network or the disk is at fault,
+    /// not the command line.
     pub is_fetched: bool,
 }
 
@@ -77,7 +78,8 @@ impl Output {
         Ok(Self { name, writer: Box::new(BufWriter::new(handle)), unfinished: Some(file) })
     }
 
-    /// The finished file of [`create_whole`](Self::create_whole), which its owner publishes.
+    /// Flushes and returns the finished file of [`create_whole`](Self::create_whole), which the
+    /// caller publishes.
     ///
     /// # Errors
     /// The errors of [`flush`](Self::flush).
@@ -145,8 +147,8 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an output that cannot be written, for a command that opens it when all is done: until
-/// then an older file is unchanged, and none is made.
+/// Refuses an output that cannot be written, for a command that opens the output only at its end.
+/// The check neither changes an existing file nor creates one.
 ///
 /// # Errors
 /// The errors of [`check_name`], and of the system.
@@ -174,7 +176,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
-/// The message that the file or folder `name` cannot be written, to which the cause is added.
+/// Returns the message that the file or folder `name` cannot be written, to which the caller adds
+/// the cause.
 pub fn unwritable(name: impl Display) -> String {
     format!("{name}: cannot be written; check the folder, its permissions and the free space")
 }
@@ -231,10 +234,10 @@ pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// Answers a command line that was not understood, or that asks for help or the version.
+/// Prints the help or the version that the command line asks for, or returns its error of usage.
 ///
 /// # Errors
-/// `usage` itself if it is an error; otherwise those of [`Output::line`].
+/// Returns `usage` if it is an error, otherwise the errors of [`Output::line`].
 pub fn print_usage(usage: clap::Error) -> Result<()> {
     let no_model = usage.source().and_then(|cause| cause.downcast_ref::<NoModel>());
     if let Some(cause) = no_model.filter(|cause| cause.is_fetched) {
@@ -312,7 +315,8 @@ fn with_remedy(message: String) -> String {
     }
 }
 
-/// The error and its causes, without those that it has already named itself.
+/// Returns the message of `error` and of its causes, without causes that are already part of the
+/// message.
 pub fn message(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
         if text.is_empty() {

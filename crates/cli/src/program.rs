@@ -8,8 +8,9 @@ use crate::output::exit_code;
 use crate::{commands, device, output};
 
 /// Runs the program `burnformer` with the command line `args`, whose first word is the program's
-/// name, and returns the exit code. Signals, standard streams and the memory of the whole process
-/// are the program's from then on, so that a process calls it once, before it starts any thread.
+/// name, and returns the exit code. The program takes over the signals, the standard streams and
+/// the memory settings of the whole process, so call this once per process, before any thread is
+/// started.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(usage) = check_threads() {
         return exit_code(Err(usage));

@@ -1,4 +1,4 @@
-//! Progress of the work on many sentences, on standard error from time to time.
+//! Progress lines on standard error during the work on many sentences.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,15 +13,15 @@ use crate::output::{is_quiet, note};
 /// The time between two messages.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Says every ten seconds how many sentences are done, as long as this value lives.
+/// Prints every ten seconds how many sentences are done, until it is dropped.
 pub struct Progress {
     done: Arc<AtomicUsize>,
     _ends: Option<Sender<()>>,
 }
 
 impl Progress {
-    /// Begins to count. Of `all` sentences, if their number is known, `before` were done by an
-    /// earlier process.
+    /// Starts the progress lines. `all` is the total number of sentences, if known; an earlier
+    /// process has done `before` of them.
     pub fn new(before: u64, all: Option<usize>) -> Self {
         let done = Arc::<AtomicUsize>::default();
         if is_quiet() {

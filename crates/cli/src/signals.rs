@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process
-//! at once. Windows has Ctrl-C and the closing of a window.
+//! Ctrl-C and SIGTERM: the first one stops the work cleanly, the second one ends the process at
+//! once. On Windows, Ctrl-C and closing the window count as signals.
 
 #[cfg(windows)]
 use std::process::exit;
@@ -12,7 +12,7 @@ use signal_hook::low_level::exit;
 
 use crate::output::{Output, Stopped, say};
 
-/// The requests of the signals so far.
+/// The state of signal handling: the signals received, and the reaction to the next one.
 #[derive(Clone, Default)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
@@ -25,8 +25,8 @@ pub struct Signals {
 
 impl Signals {
     /// Catches Ctrl-C and SIGTERM from now on. While [`patiently`](Self::patiently) runs, the first
-    /// signal prints `notice` and stops the work in good order. Before, afterwards, and at the
-    /// second signal, the process ends at once.
+    /// signal prints `notice` and stops the work cleanly. Before, afterwards, and at the second
+    /// signal, the process ends at once.
     ///
     /// # Errors
     /// If the system does not allow it.
@@ -48,7 +48,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Runs `work`, which ends in good order soon after the flag that it receives is set.
+    /// Runs `work`, which must end cleanly soon after the flag passed to it is set.
     pub fn patiently<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
         self.patient.store(true, Ordering::SeqCst);
         let done = work(&self.stop);
@@ -56,18 +56,18 @@ impl Signals {
         done
     }
 
-    /// From now on, a signal ends the process at once, with the words `farewell`.
+    /// From now on, a signal prints `farewell` and ends the process at once.
     pub fn end_at_once(&self, farewell: &'static str) {
         *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = farewell;
         self.patient.store(false, Ordering::SeqCst);
     }
 
-    /// From now on, the first signal stops the work in good order again.
+    /// From now on, the first signal stops the work cleanly again.
     pub fn be_patient(&self) {
         self.patient.store(true, Ordering::SeqCst);
     }
 
-    /// The signal that arrived, as an error.
+    /// Returns the received signal as an error.
     pub fn stopped(&self) -> Stopped {
         Stopped(self.received.load(Ordering::SeqCst))
     }

@@ -1,5 +1,4 @@
-//! The texts of a command: their names in the configuration, and the files to which the names
-//! belong.
+//! The texts of a command: maps their names in the configuration to files.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -18,7 +17,8 @@ use burnformer_train::{TextName, Texts};
 use crate::embedded;
 use crate::output::unwritable;
 
-/// The next `count` of `items`, none at the end, and the error in the one after them, if any.
+/// Returns up to `count` of the next `items`, none at the end, and the error that follows them, if
+/// any.
 pub fn next_chunk<T, E: Into<Error>>(
     items: &mut impl Iterator<Item = Result<T, E>>,
     count: usize,
@@ -80,7 +80,7 @@ impl Unnamed {
         Ok(Self(unnamed))
     }
 
-    /// Returns whether any of them comes through a pipe, and so can be read only once.
+    /// Returns whether any of the texts comes through a pipe, and so can be read only once.
     pub fn has_pipe(&self) -> bool {
         self.0.iter().any(|source| is_pipe(&source.from))
     }
@@ -147,9 +147,9 @@ impl ReadTexts {
         })
     }
 
-    /// `error` with the name that the user knows, instead of that of a file in the cache. The name
-    /// may be in any path of any error of the crates below, so that it is replaced in their text;
-    /// it is random, so that nothing else there can be it.
+    /// Replaces the names of files in the cache by the names that the user gave, in the message of
+    /// `error`. Any path in an error of the other crates may contain such a name, so the text is
+    /// searched; names in the cache are random, so nothing else can match.
     pub fn explain(&self, error: Error) -> Error {
         let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
         let message = error.to_string();
@@ -160,8 +160,8 @@ impl ReadTexts {
     }
 }
 
-/// The files of the texts that `data` names, for a command without a run. `dir` is the folder of
-/// its configuration.
+/// Returns the files of the texts named in `data`, for a command without a run. `dir` is the folder
+/// of its configuration.
 ///
 /// # Errors
 /// The errors of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].

@@ -32,18 +32,19 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     one_of(ComputeType::ALL, ComputeType::name)
 }
 
-/// Parses the folder of a model or of a run, the name of a model inside the program, which is
-/// unpacked, or one such as `hf:OWNER/NAME`, which is fetched.
+/// Parses the folder of a model or of a run, the name of an embedded model, which is unpacked, or a
+/// name such as `hf:OWNER/NAME`, whose model is fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| named_model(&name))
 }
 
-/// Parses as [`model`] does, and keeps the name before the folder.
+/// Parses as [`model`] does, and returns the given name together with the folder.
 pub fn model_with_name() -> impl TypedValueParser<Value = (PathBuf, PathBuf)> {
     PathBufValueParser::new().try_map(|name| named_model(&name).map(|folder| (name, folder)))
 }
 
-/// The model directory that `name` names, as [`model_dir`], for parsers of the command line.
+/// Returns the model directory that `name` names, as [`model_dir`] does, with the error type for
+/// parsers of the command line.
 ///
 /// # Errors
 /// [`NoModel`].
@@ -52,12 +53,12 @@ pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
 }
 
-/// The model directory that `name` names: a folder, that of a run, a model inside the program, or
-/// one to fetch.
+/// Returns the model directory that `name` names. `name` is the folder of a model or of a run, an
+/// embedded model, or a model to fetch.
 ///
 /// # Errors
-/// If the folder is another program's model, with the command that converts it; if a model inside
-/// the program cannot be unpacked; if one cannot be fetched or read.
+/// Returns an error if the folder contains a model of another system, with the command that
+/// converts it, if an embedded model cannot be unpacked, or if a model cannot be fetched or read.
 pub fn model_dir(name: &Path) -> Result<PathBuf> {
     if let Some(name) = name.to_str().and_then(ModelName::parse) {
         return named::model(&name?, &|| true);
@@ -98,7 +99,7 @@ fn model_of_run(folder: PathBuf) -> PathBuf {
     }
 }
 
-/// Parses the path of a text, or the name of one inside the program, which is unpacked.
+/// Parses the path of a text, or the name of an embedded text, which is unpacked.
 pub fn text() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| embedded::text_file(&name))
 }

@@ -10,10 +10,10 @@ use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Transl
 
 use crate::output::say;
 
-/// Reads the file `path` of the format `kind`, and says its encoding if it is not UTF-8.
+/// Reads the file `path` in the format `kind`, and prints its encoding if it is not UTF-8.
 ///
 /// # Errors
-/// If it cannot be read or is broken.
+/// If the file cannot be read or is broken.
 pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
     let (name, mut bytes) = (path.display(), Vec::new());
     open_bytes(path)?.read_to_end(&mut bytes).with_context(|| name.to_string())?;
@@ -24,11 +24,11 @@ pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
     Ok(file)
 }
 
-/// The bytes of `file`, translated. It is split into sentences by the abbreviations of `language`,
-/// such as `de`; English if there is none. Of a catalogue, the messages without a translation are
-/// translated, and those in the states `more`. Sentences that are too long for the model are cut at
-/// clauses. Once `cancel` says so, no further sentence is translated, and the result is worth
-/// nothing.
+/// Translates `file` and returns the bytes of the translated file. Sentences are split with the
+/// abbreviations of `language`, a code such as `de`, or of English if it is `None`. In a catalogue,
+/// messages without a translation and messages in the states `more` are translated. Sentences that
+/// are too long for the model are cut at clauses. After `cancel`, no further sentence is
+/// translated, and the result must not be used.
 ///
 /// # Errors
 /// The errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.

@@ -34,7 +34,7 @@ struct Line {
     test: Option<Result<Verdict, String>>,
 }
 
-/// Lists the devices of this build and this machine, and how to get more.
+/// Lists the devices of this build and this machine, and tells how to enable other backends.
 pub fn run(args: Args) -> Result<()> {
     let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();

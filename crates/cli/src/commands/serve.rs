@@ -166,7 +166,7 @@ fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
     embedded::PAIRS.into_iter().map(model).collect()
 }
 
-/// Serves until Ctrl-C or SIGTERM; what was accepted then is answered still, for a while.
+/// Serves until Ctrl-C or SIGTERM, then answers the requests already accepted, up to a time limit.
 pub fn run(args: Args) -> Result<()> {
     let log = args.log;
     let server = Server::new(settings(args)?)?;

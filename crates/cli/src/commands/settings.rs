@@ -1,4 +1,4 @@
-//! `settings`: how a model searches for translations where nothing else is asked for.
+//! `settings`: prints and changes the default search settings of a model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Changes what `--set` names, and prints all settings.
+/// Changes the settings given by `--set`, then prints all settings.
 pub fn run(args: Args) -> Result<()> {
     let dir = args.model.dir()?;
     let mut settings = load_settings(dir)?;
@@ -91,7 +91,7 @@ fn path_of(key: &str, all: &Value) -> Result<String, String> {
     }
 }
 
-/// The only one of `models`, if its settings can be changed.
+/// Returns the model in `models` if it is the only one and its settings can be changed.
 pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let [model] = models else {
         bail!("the settings of one model can be changed, not of {}; name one", models.len())

@@ -17,9 +17,9 @@ use super::name::{DeviceName, DeviceNames, Selection};
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 
-/// The device with the fastest matrix products: the CPU or one of the GPUs that pass a self-test.
-/// Graphics drivers that compute on the CPU are not considered. If there is only the CPU, nothing
-/// is tested.
+/// Returns the device with the fastest matrix products: the CPU or one of the GPUs that pass a
+/// self-test. Graphics drivers that compute on the CPU are not considered. If there is only the
+/// CPU, nothing is tested.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {
@@ -94,7 +94,7 @@ fn memo(gpu: &Found) -> Option<PathBuf> {
 }
 
 impl DeviceName {
-    /// The device itself, ready to compute.
+    /// Opens the device.
     ///
     /// # Errors
     /// If this build or this machine has no such device. The message says what to do.
@@ -107,7 +107,7 @@ impl DeviceName {
 }
 
 impl DeviceNames {
-    /// The devices in the given order; at least one.
+    /// Opens the devices, at least one, in the given order.
     ///
     /// # Errors
     /// The errors of [`DeviceName::open`].

@@ -9,8 +9,8 @@ use super::found::Found;
 use super::name::DeviceName;
 use crate::output::say;
 
-/// Keeps what is tuned and compiled in the user's cache folder. The settings in a `cubecl.toml` of
-/// the user take precedence.
+/// Stores tuning results and compiled kernels in the user's cache folder, unless the user's
+/// `cubecl.toml` names another place.
 pub fn keep_tuning() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
     // The default of the library is a `target` folder beside the program.
@@ -20,7 +20,8 @@ pub fn keep_tuning() {
     CubeClRuntimeConfig::try_set(config);
 }
 
-/// If this variable is missing, drivers that are asked for OpenGL print an error for each adapter.
+/// Sets `XDG_RUNTIME_DIR` on Linux if it is missing, because OpenGL drivers would otherwise print
+/// an error for each adapter.
 pub fn hush_drivers() {
     const VARIABLE: &str = "XDG_RUNTIME_DIR";
     if cfg!(target_os = "linux") && std::env::var_os(VARIABLE).is_none() {

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow};
 /// If true, another device than the CPU is in use. Its failures are not bugs of this program.
 static IS_FOREIGN: AtomicBool = AtomicBool::new(false);
 
-/// Must be called when a device other than the CPU is opened.
+/// Records that a device other than the CPU is opened. Must be called for each such device.
 pub fn note_foreign() {
     IS_FOREIGN.store(true, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! The devices on which to compute: their names, those that this build and this machine have, and
-//! whether they compute correctly.
+//! Compute devices: their names, the list of those that this build and this machine have, and a
+//! test that they compute correctly.
 
 mod auto;
 mod backend;
@@ -18,9 +18,9 @@ pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};
 
-/// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called
-/// before any device is used and any thread is started. A process that was started to test one
-/// device does so here, and ends.
+/// Prepares the GPU runtimes, which store their tuning results in the user's cache folder. Must be
+/// called before any device is used and any thread is started. If this process was started to test
+/// one device, the test runs here and the process ends.
 pub fn prepare() {
     #[cfg(feature = "gpu")]
     {
@@ -30,8 +30,8 @@ pub fn prepare() {
     answer_parent();
 }
 
-/// The same for a process that is not this program, such as an interpreter: `program` is the
-/// command that starts it, for the devices that are tested in a separate process.
+/// Prepares the GPU runtimes as [`prepare`] does, in a process that is not this program, such as an
+/// interpreter. `program` is the command that tests a device in a separate process.
 pub fn prepare_within(program: Vec<std::ffi::OsString>) {
     #[cfg(feature = "gpu")]
     gpu::keep_tuning();

@@ -35,7 +35,7 @@ pub struct Verdict {
 /// gradients.
 ///
 /// # Errors
-/// A message with the failure, also if the device panics.
+/// Returns a message with the failure, also if the device panics.
 pub fn in_process(device: &Device) -> Result<Verdict, String> {
     quietly(|| {
         let expected = loss_and_gradients(&Device::flex());

@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use super::unpack;
 use crate::output::note;
 
-/// The pairs of languages of the models, from one and into the other.
+/// The language pairs of the embedded models, as `SOURCE-TARGET`.
 pub const PAIRS: [&str; 2] = ["de-en", "en-de"];
-/// The model of a command that names none.
+/// The model of a command without `--model`.
 pub const DEFAULT_MODEL: &str = "embedded:de-en";
 
 /// The prefix of the name of a model inside the binary; other names are folders.
@@ -37,13 +37,13 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[index], &user_cache())
 }
 
-/// Returns whether `folder` is one into which a model inside the binary is unpacked. Changes in it
-/// do not last.
+/// Returns whether `folder` belongs to an unpacked embedded model. Changes in such a folder do not
+/// last.
 pub fn is_unpacked(folder: &Path) -> bool {
     folder.starts_with(user_cache().join("models"))
 }
 
-/// The folder of the model of a command that names none, and says which it is.
+/// Returns the folder of [`DEFAULT_MODEL`], and prints a note that this model is used.
 ///
 /// # Errors
 /// If it cannot be unpacked.

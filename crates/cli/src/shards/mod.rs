@@ -39,9 +39,9 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part that the options ask for; `None` if its output exists already and was made from the
-    /// same inputs. `texts` are read line by line together, in chunks of `chunk` lines. `identity`
-    /// describes everything that determines the output besides the texts.
+    /// Returns the part that the options ask for, or `None` if its output exists already and was
+    /// made from the same inputs. `texts` are read line by line together, in chunks of `chunk`
+    /// lines. `identity` describes everything that determines the output besides the texts.
     ///
     /// # Errors
     /// If a text of a shard can be read only once, or not at all.
@@ -148,16 +148,16 @@ impl Part {
     }
 }
 
-/// The number of `lines`.
+/// Returns the number of lines in the range `lines`.
 pub fn length(lines: &Range<u64>) -> usize {
     usize::try_from(lines.end - lines.start).unwrap_or(usize::MAX)
 }
 
-/// The outputs of the `count` shards of `out`, in order.
+/// Returns the paths of the outputs of the `count` shards of `out`, in order.
 ///
 /// # Errors
-/// If one is missing or does not match its stamp, or if they are not the parts of one text, made
-/// with the same model and options.
+/// If an output is missing or does not match its stamp, or if the outputs are not the parts of one
+/// text, made with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
     let missing: Vec<_> = paths.iter().filter(|it| !it.is_file()).map(|it| it.display()).collect();

@@ -12,7 +12,8 @@ use burnformer_infer::TranslationMemory;
 
 use crate::whole_documents;
 
-/// A memory of `files` that answers segments and sentences, for [`read`]'s `languages`.
+/// Loads a translation memory from `files`, with whole segments and with their sentences.
+/// `languages` are those of [`read`].
 ///
 /// # Errors
 /// The errors of [`read`].
@@ -33,17 +34,18 @@ pub type Pair = [String; 2];
 /// The separators of the columns of a table of values.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
-/// A segment of a memory.
+/// A segment of a translation memory.
 pub struct Unit {
-    /// The segment and its translation as the file has them.
+    /// The segment and its translation, unchanged from the file.
     pub whole: Pair,
-    /// Their sentences, without markup: one pair for each, or one pair of all.
+    /// The sentences of both, without markup: a pair for each sentence, or one pair with all of
+    /// them.
     pub sentences: Vec<Pair>,
     /// If true, each sentence has its translation.
     pub is_parallel: bool,
     /// The index of the file.
     pub file: usize,
-    /// The time of the last change, if the file says it, in a form that is sorted as text.
+    /// The time of the last change, if the file contains it, in a form that sorts as text.
     pub time: String,
 }
 
@@ -70,8 +72,8 @@ impl fmt::Display for Counts {
 
 /// Reads `files`: catalogues, TMX, tables, and pairs of texts, the sources and then their
 /// translations. `take` is called with each segment and its translation, in order; a file of TMX is
-/// never in memory as a whole. `languages` are the model's, if they are known. Returns the number
-/// of messages, and the number of messages without a translation.
+/// never in memory as a whole. `languages` are those of the model, if they are known. Returns the
+/// number of messages, and the number of messages without a translation.
 ///
 /// # Errors
 /// If a file is broken or has other languages.

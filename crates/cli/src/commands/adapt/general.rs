@@ -1,4 +1,4 @@
-//! The general text, on which the model must not become worse.
+//! The general text, on which the adapted model must not be worse than the original.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The guard: the model before and after on two texts, the memory's and a general one.
+//! The guard: compares the scores before and after the adaptation, on held-out pairs of the memory
+//! and on a general text.
 
 use std::fmt;
 

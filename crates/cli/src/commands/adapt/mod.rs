@@ -1,4 +1,5 @@
-//! `adapt`: a model for the user's own translation memory, which gets no worse elsewhere.
+//! `adapt`: fine-tunes a model on the user's translation memory, and checks that it does not get
+//! worse on general text.
 
 mod args;
 mod general;
@@ -22,7 +23,8 @@ use self::start::Start;
 use crate::output::{note, print, say};
 use crate::translation_memory::Pair;
 
-/// Reads, measures, trains, measures again, and writes the model if it is better.
+/// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
+/// passes the checks.
 pub fn run(args: Args) -> Result<()> {
     let start = Start::of(&args)?;
     let old = Translator::load(&start.model, &Device::flex())?;

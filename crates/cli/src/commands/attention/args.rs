@@ -1,4 +1,4 @@
-//! The arguments of `attention`, and what they choose of a sentence.
+//! The arguments of `attention`, and the weights of a sentence that they select.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! The pairs that are done, in a file that grows. A later process continues it.
+//! The journal of finished pairs: a file that grows with each chunk, and from which a later process
+//! continues.
 //!
 //! The first line names the teacher and the options. Each further line belongs to one line of the
 //! source: the sentence, a tab, and its translation, which is empty where the pair is left out. If

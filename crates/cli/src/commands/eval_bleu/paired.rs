@@ -1,5 +1,5 @@
-//! Systems on the same lines: how probable the difference of each from the first is if it is due to
-//! chance, as sacreBLEU prints it.
+//! Paired significance tests: the p-value of the difference between the baseline, which is the
+//! first system, and each other system on the same lines, printed as by sacreBLEU.
 
 use anyhow::{Context, Result};
 use burnformer_metrics::{
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::output::print as put;
 
-/// A test of significance over pairs of lines.
+/// A paired significance test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Test {
     /// Bootstrap resampling (Koehn, 2004), with intervals
@@ -19,14 +19,15 @@ pub enum Test {
     Ar,
 }
 
-/// The comparison of systems.
+/// The significance test with its number of resamples and its seed.
 pub struct PairedTest {
     test: Test,
     trials: Bootstrap,
 }
 
 impl PairedTest {
-    /// `test` with `trials`, or with the number of trials that sacreBLEU uses.
+    /// Returns `test` with `trials` resamples, or with sacreBLEU's default number if `trials` is
+    /// `None`.
     pub fn new(test: Test, trials: Option<usize>) -> Self {
         let usual = match test {
             Test::Bs => Bootstrap::default(),
@@ -35,7 +36,7 @@ impl PairedTest {
         Self { test, trials: Bootstrap { samples: trials.unwrap_or(usual.samples), ..usual } }
     }
 
-    /// The comparison by `metric` of the first of `systems`, the baseline, with each other one.
+    /// Compares each of the other `systems` with the first one, the baseline, by `metric`.
     ///
     /// # Errors
     /// The errors of the metric.
@@ -66,7 +67,7 @@ impl PairedTest {
     }
 }
 
-/// Systems by one metric.
+/// The scores and p-values of all systems by one metric.
 pub struct Comparison {
     name: String,
     signature: Signature,
@@ -82,8 +83,8 @@ impl Comparison {
     }
 }
 
-/// Prints the metrics' lines: signature, baseline, and each system with its p-value, which has a
-/// `*` below 0.05.
+/// Prints for each metric its signature, the score of the baseline, and the score and p-value of
+/// each other system. A `*` marks p-values below 0.05.
 pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for comparison in all {
@@ -100,7 +101,7 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
     Ok(())
 }
 
-/// Prints what sacreBLEU prints for `--format json`: an object for each system.
+/// Prints a JSON object for each system, as sacreBLEU does with `--format json`.
 pub fn print_json(names: &[String], all: &[Comparison]) -> Result<()> {
     let object = |(index, name): (usize, &String)| {
         let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);

@@ -13,7 +13,7 @@ use crate::output::{note, print};
 /// The number of equal parts into which confidence is divided.
 const PARTS: usize = 10;
 
-/// Translations with their quality, which is their chrF over 100.
+/// Translations with their quality, which is the chrF of the segment divided by 100.
 pub struct RatedTranslations {
     good: Vec<(Hypothesis, f64)>,
     /// The quality of those with a sign that they are wrong: the confidence in them is 0.
@@ -21,7 +21,7 @@ pub struct RatedTranslations {
 }
 
 impl RatedTranslations {
-    /// The translations `texts` of `sources`, rated by `references`.
+    /// Rates the translations `texts` of `sources` against `references`.
     pub fn new(
         sources: &[String],
         texts: &[&str],
@@ -40,7 +40,7 @@ impl RatedTranslations {
         Ok(rated)
     }
 
-    /// Fits the confidence of `model`, and writes it there.
+    /// Fits a confidence calibration and writes it to the search settings of `model`.
     pub fn calibrate(&self, model: &Path) -> Result<()> {
         let good = self.good.iter().map(|(hypothesis, quality)| (hypothesis, *quality));
         let Some(calibration) = Calibration::fit(good) else {
@@ -56,9 +56,10 @@ impl RatedTranslations {
         Ok(())
     }
 
-    /// Prints for each tenth of confidence how many translations have it, its mean and that of
-    /// their chrF; then the mean distance between the two, weighed by the numbers (the expected
-    /// calibration error). The confidence is that of the model in `model`.
+    /// Prints a reliability table of the confidence that `model` is calibrated for: for each of ten
+    /// bins, the number of translations, their mean confidence and their mean quality. The last
+    /// line is the expected calibration error: the mean of the differences between both means,
+    /// weighted by the numbers of translations.
     pub fn print(&self, model: &Path) -> Result<()> {
         let Some(calibration) = load_settings(model)?.calibration else {
             bail!(

@@ -1,4 +1,4 @@
-//! `train --dry-run`: what a run would be, without one.
+//! `train --dry-run`: describes a run without training.
 
 use std::path::PathBuf;
 use std::time::Duration;

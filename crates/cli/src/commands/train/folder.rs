@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use burnformer_train::RunMode;
 use burnformer_train::config::DEFAULT_PRESET;
 
-/// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under
-/// `runs` that was written last; if a `name` is given, the last one of that name.
+/// Returns the folder of the run. A new run gets `runs/NAME`, with a number appended if that folder
+/// exists. A resumed run is the most recently written one under `runs`, among those called `name`
+/// if it is given.
 ///
 /// # Errors
 /// If there is no run to resume.

@@ -1,6 +1,6 @@
 //! The arguments of `translate`.
 //!
-//! Several inputs have an output each.
+//! If there are several inputs, each has a separate output.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! One input of `translate`: its lines become requests to the search, which are token ids within
-//! the limits, and hypotheses become lines of the output.
+//! One input of `translate`: turns its lines into search requests (token ids within the length
+//! limits), and hypotheses into lines of the output.
 
 use std::path::Path;
 
@@ -25,8 +25,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The lines of `chunk` as requests, up to the first bad line, and the error in that line or
-    /// after the chunk.
+    /// Returns the lines of `chunk` as requests, up to the first bad line, and the error in that
+    /// line or after the chunk.
     pub fn requests(&self, input: &mut Input, chunk: &mut Chunk) -> (Vec<Request>, Option<Error>) {
         let (lines, mut failure) = (&chunk.lines, chunk.failure.take());
         let tokenizers = self.translator.tokenizers();
@@ -78,8 +78,9 @@ impl Job<'_> {
         request.prefix.truncate(limit);
     }
 
-    /// Writes the translations of `source`, which is line `number` from 0, and what is known of the
-    /// first, whose doubts are returned.
+    /// Writes the translations of `source`, the line with index `number` counted from 0; with
+    /// `--json`, also the scores, doubts and confidence. Returns the doubts about the best
+    /// translation.
     pub fn write(
         &self,
         output: &mut Output,

@@ -21,9 +21,9 @@ use crate::shards::{Part, digest_of_file};
 use crate::{signals, translation_memory};
 pub use args::Args;
 
-/// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something
-/// fails (a damaged archive), the lines before it are translated and
-/// written first.
+/// Writes one line (or `--nbest` lines) for each line of the input, including empty lines. If
+/// reading fails, as in a damaged archive, the lines before the failure are translated and written
+/// first.
 pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
