@@ -19,7 +19,8 @@ use crate::output::unwritable;
 /// sentence. A `bare` model needs no tokeniser.
 ///
 /// # Errors
-/// If the model cannot be read or cannot translate, or the directory cannot be written.
+/// Returns an error if the model cannot be read or cannot translate, or the directory cannot be
+/// written.
 pub fn convert(
     format: Option<Format>,
     path: &Path,
@@ -55,7 +56,7 @@ pub fn convert(
 /// Loads the model directory `dir` and translates a few words by `search`.
 ///
 /// # Errors
-/// If either fails.
+/// Returns an error if either fails.
 pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
     let translator = Translator::load(dir, &Device::flex())?;
     let options = TranslateOptions { search, ..translator.options() };

@@ -20,7 +20,7 @@ fn launched() -> usize {
 /// The processes that a launcher such as `mpirun` started; `None` if this one is alone.
 ///
 /// # Errors
-/// If there are several and this program was built without MPI.
+/// Returns an error if there are several and this program was built without MPI.
 pub fn ranks() -> Result<Option<Rc<dyn Ranks>>> {
     match launched() {
         1 => Ok(None),
@@ -64,8 +64,8 @@ mod world {
         /// Starts MPI in this process.
         ///
         /// # Errors
-        /// If MPI was started before, or does not allow other threads besides the one that calls
-        /// it.
+        /// Returns an error if MPI was started before, or does not allow other threads besides the
+        /// one that calls it.
         pub fn join() -> Result<Self> {
             match mpi::initialize_with_threading(Threading::Funneled) {
                 Some((universe, threading)) if threading >= Threading::Funneled => {

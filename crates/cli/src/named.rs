@@ -37,7 +37,7 @@ pub fn folder() -> PathBuf {
 /// download is cancelled.
 ///
 /// # Errors
-/// If the model cannot be fetched, or if no importer can read it.
+/// Returns an error if the model cannot be fetched, or if no importer can read it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
     let portable = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
@@ -67,7 +67,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
 /// Fetches the files of the model `name`, and prints the progress every few seconds.
 ///
 /// # Errors
-/// The errors of [`burnformer_hub::fetch`].
+/// Returns the errors of [`burnformer_hub::fetch`].
 pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
     let mut said = Instant::now();
     let mut watch = |Progress { file, done, size }: Progress| {

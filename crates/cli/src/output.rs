@@ -53,8 +53,8 @@ impl Output {
     /// Opens a new file, or standard output for `None`.
     ///
     /// # Errors
-    /// If the file cannot be created, or is one of `inputs`: then it would be emptied before it is
-    /// read.
+    /// Returns an error if the file cannot be created, or is one of `inputs`: then it would be
+    /// emptied before it is read.
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
             let writer = Box::new(BufWriter::new(io::stdout()));
@@ -69,7 +69,7 @@ impl Output {
     /// Opens a file that appears at `path` when it is [published](Self::take_unfinished).
     ///
     /// # Errors
-    /// The errors of [`create`](Self::create).
+    /// Returns the errors of [`create`](Self::create).
     pub fn create_whole(path: &Path, inputs: &[&Path]) -> Result<Self> {
         check_name(path, inputs)?;
         let name = path.display().to_string();
@@ -82,7 +82,7 @@ impl Output {
     /// caller publishes.
     ///
     /// # Errors
-    /// The errors of [`flush`](Self::flush).
+    /// Returns the errors of [`flush`](Self::flush).
     pub fn take_unfinished(&mut self) -> Result<Option<Temporary>> {
         self.flush()?;
         Ok(self.unfinished.take())
@@ -97,7 +97,7 @@ impl Output {
     /// Writes one line.
     ///
     /// # Errors
-    /// [`Closed`] if nobody reads the output any more; otherwise the error of the system.
+    /// Returns [`Closed`] if nobody reads the output any more; otherwise the error of the system.
     pub fn line(&mut self, line: impl Display) -> Result<()> {
         writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
@@ -105,7 +105,7 @@ impl Output {
     /// Writes `text` without a line end.
     ///
     /// # Errors
-    /// The errors of [`line`](Self::line).
+    /// Returns the errors of [`line`](Self::line).
     pub fn text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
         self.writer.write_all(text.as_ref()).map_err(|cause| self.failed(cause))
     }
@@ -113,7 +113,7 @@ impl Output {
     /// Flushes the buffer.
     ///
     /// # Errors
-    /// [`Closed`] if nobody reads the output any more; otherwise the error of the system.
+    /// Returns [`Closed`] if nobody reads the output any more; otherwise the error of the system.
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(|cause| self.failed(cause))
     }
@@ -129,7 +129,7 @@ impl Output {
 /// Refuses an output that is one of `inputs`, or whose name promises a compressed file.
 ///
 /// # Errors
-/// An error of usage, which ends the program with exit code 2.
+/// Returns an error of usage, which ends the program with exit code 2.
 pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
     let same = |input: &&&Path| matches!((real(input), real(path)), (Some(a), Some(b)) if a == b);
     if let Some(input) = inputs.iter().find(same) {
@@ -151,7 +151,7 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
 /// The check neither changes an existing file nor creates one.
 ///
 /// # Errors
-/// The errors of [`check_name`], and of the system.
+/// Returns the errors of [`check_name`], and of the system.
 pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
     check_name(path, inputs)?;
     let opened = match path.exists() {
@@ -166,7 +166,7 @@ pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
 /// Refuses `out` if it exists, for a command that makes a new file or folder.
 ///
 /// # Errors
-/// If it exists.
+/// Returns an error if it exists.
 pub fn check_new(out: &Path) -> Result<()> {
     ensure!(!out.exists(), "{}: exists already; choose another --out", out.display());
     Ok(())
@@ -185,7 +185,7 @@ pub fn unwritable(name: impl Display) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// [`Closed`] if nobody reads standard output any more; otherwise the error of the system
+/// Returns [`Closed`] if nobody reads standard output any more; otherwise the error of the system
 /// (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::create(None, &[])?;

@@ -33,7 +33,7 @@ pub fn next_chunk<T, E: Into<Error>>(
 /// Refuses a pipe that is named twice, since it can be read once.
 ///
 /// # Errors
-/// [`DataError::PipeTwice`].
+/// Returns [`DataError::PipeTwice`].
 pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), DataError> {
     let twice = |path: &Path| Err(DataError::PipeTwice(path.into()));
     repeated_pipe(paths).map_or(Ok(()), twice)
@@ -54,7 +54,7 @@ impl Unnamed {
     /// Nothing is read yet.
     ///
     /// # Errors
-    /// If one pipe is given for several texts.
+    /// Returns an error if one pipe is given for several texts.
     pub fn take(data: &mut DataSettings) -> Result<Self> {
         let all = data.texts();
         let all = all.iter().flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
@@ -89,7 +89,7 @@ impl Unnamed {
     /// to several in turn. Files of this kind that a killed process left there are removed.
     ///
     /// # Errors
-    /// If a pipe cannot be read, or a file cannot be written.
+    /// Returns an error if a pipe cannot be read, or a file cannot be written.
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
         let read = |source: Source| match is_pipe(&source.from) {
@@ -129,7 +129,7 @@ impl ReadTexts {
     /// these texts include the copy; embedded texts are unpacked into `cache`.
     ///
     /// # Errors
-    /// If a name does not name a text, or an embedded text cannot be unpacked.
+    /// Returns an error if a name does not name a text, or an embedded text cannot be unpacked.
     pub fn locate(&self, data: &DataSettings, folder: &Path, cache: &Path) -> Result<Texts> {
         Texts::locate(data, |key, name| match name {
             TextName::File(path) => Ok(path.clone()),
@@ -164,7 +164,7 @@ impl ReadTexts {
 /// of its configuration.
 ///
 /// # Errors
-/// The errors of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
+/// Returns the errors of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
 pub fn of_command(data: &mut DataSettings, dir: &Path, cache: &Path) -> Result<(Texts, ReadTexts)> {
     let read = Unnamed::take(data)?.read(cache)?;
     let texts = read.locate(data, dir, cache)?;

@@ -13,7 +13,7 @@ use crate::output::say;
 /// Reads the file `path` in the format `kind`, and prints its encoding if it is not UTF-8.
 ///
 /// # Errors
-/// If the file cannot be read or is broken.
+/// Returns an error if the file cannot be read or is broken.
 pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
     let (name, mut bytes) = (path.display(), Vec::new());
     open_bytes(path)?.read_to_end(&mut bytes).with_context(|| name.to_string())?;
@@ -31,7 +31,7 @@ pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
 /// translated, and the result must not be used.
 ///
 /// # Errors
-/// The errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.
+/// Returns the errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.
 pub fn translate(
     translator: &Translator,
     file: &WholeFile,

@@ -21,12 +21,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry for `source` whose translations `target` holds, separated by `|`. Both are brought
-    /// to normal form C, with single spaces and without invisible characters. A `*` at the end of a
-    /// word stands for any ending (`talo*` for `talossa`).
+    /// Creates an entry for the term `source` with the translations in `target`, separated by `|`.
+    /// Both are brought to normal form C, with single spaces and without invisible characters. A
+    /// `*` at the end of a word stands for any ending (`talo*` for `talossa`).
     ///
     /// # Errors
-    /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
+    /// Returns a [`GlossaryError`] if a term is empty or too long, or has too many translations.
     pub fn new(location: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
         let stem = source.trim_end().strip_suffix('*').filter(|stem| stem.ends_with(is_in_word));
         let words = words(stem.unwrap_or(source));

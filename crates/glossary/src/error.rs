@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// The reason why a glossary cannot be used.
+/// An error that makes a glossary unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum GlossaryError {
     /// The file cannot be read.

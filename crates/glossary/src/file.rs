@@ -7,21 +7,21 @@ use crate::error::{EntryProblem, GlossaryError};
 use crate::glossary::Glossary;
 
 impl Glossary {
-    /// Reads a file: UTF-8, on each line a source term, a tab and its translation, or several
-    /// separated by `|`. Empty lines and lines that begin with `#` are left out.
+    /// Reads a UTF-8 file. Each line contains a source term, a tab, and one translation or several
+    /// separated by `|`. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// [`GlossaryError`] that names the file and the line.
+    /// Returns a [`GlossaryError`] that names the file and the line.
     pub fn load(path: &Path) -> Result<Self, GlossaryError> {
         let bytes = std::fs::read(path)
             .map_err(|cause| GlossaryError::Unreadable { path: path.into(), cause })?;
         Self::parse(path, &bytes)
     }
 
-    /// Parses the content of a file. Errors call the file `path`.
+    /// Parses the content of a file. Error messages name the file as `path`.
     ///
     /// # Errors
-    /// [`GlossaryError::Entry`].
+    /// Returns [`GlossaryError::Entry`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, GlossaryError> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();
@@ -45,8 +45,8 @@ impl Glossary {
     }
 }
 
-/// The rows of a table in text with the numbers of their lines: cells have this separator between
-/// them, and may stand in quotes (RFC 4180) where `has_quotes` is true. Empty rows are left out.
+/// Returns the rows of a text table with their line numbers. Cells are separated by `separator`,
+/// and may be quoted (RFC 4180) if `has_quotes` is true. Empty rows are left out.
 pub fn rows(text: &str, separator: char, has_quotes: bool) -> Vec<(u64, Vec<String>)> {
     let mut builder = csv::ReaderBuilder::new();
     builder.delimiter(separator as u8).quoting(has_quotes).has_headers(false).flexible(true);

@@ -39,8 +39,8 @@ impl Finder {
         }
     }
 
-    /// For each word of `sentence`, the index of the best entry that begins with it: the longest
-    /// one; of two with equal length, the one that is compared with its case.
+    /// Returns for each word of `sentence` the index of the best entry that begins there: the
+    /// longest entry, and of two with equal length the case-sensitive one.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let longest = |terms: &Terms| terms.longest(entries, sentence);
         let both = longest(&self.any_case).into_iter().zip(longest(&self.as_written));

@@ -30,10 +30,11 @@ impl PartialEq for Glossary {
 impl Eq for Glossary {}
 
 impl Glossary {
-    /// A glossary of pairs: a source term and its translation, or several separated by `|`.
+    /// Creates a glossary from pairs of a source term and its translation, or several translations
+    /// separated by `|`.
     ///
     /// # Errors
-    /// [`GlossaryError`] that names the pair by its number.
+    /// Returns a [`GlossaryError`] that names the pair by its number.
     pub fn from_pairs<S: AsRef<str>, T: AsRef<str>>(
         pairs: impl IntoIterator<Item = (S, T)>,
     ) -> Result<Self, GlossaryError> {
@@ -48,7 +49,7 @@ impl Glossary {
     /// Adds an entry.
     ///
     /// # Errors
-    /// [`EntryProblem::Duplicate`] if there is one for its term.
+    /// Returns [`EntryProblem::Duplicate`] if the glossary has an entry for this term already.
     pub fn add(&mut self, entry: Entry) -> Result<(), GlossaryError> {
         if let Some(&first) = self.by_source.get(&entry.source) {
             let first = self.entries[first].location.clone();
@@ -95,27 +96,27 @@ impl Glossary {
 /// A term of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// The term as the sentence has it, in normal form C, with single spaces.
+    /// The term as written in the sentence, in normal form C, with single spaces.
     pub source: String,
     /// The accepted translations.
     pub targets: Vec<String>,
 }
 
 impl Term {
-    /// The bytes of its texts.
+    /// Returns the number of bytes of the texts.
     pub fn size(&self) -> usize {
         self.source.len() + self.targets.iter().map(String::len).sum::<usize>()
     }
 }
 
-/// The terms of `sentence` that are in `glossaries`, each with its accepted translations, one of
-/// which the translation of the sentence must contain. Of several terms with the same translations,
-/// only the first is returned.
+/// Returns the terms of `glossaries` that occur in `sentence`, with their accepted translations.
+/// The translation of the sentence must contain one of them for each term. Of several terms with
+/// the same translations, only the first is returned.
 ///
-/// Terms are found as whole words, from left to right; of those that begin at the same word the
-/// longest is taken, and terms do not overlap. A term in lower case is found in any case; another
-/// term is found only in its own case. If several glossaries have a term, the first one counts. The
-/// time is linear in the sentence and in the terms.
+/// Terms are found as whole words, from left to right; of the terms that begin at the same word the
+/// longest is taken, and terms do not overlap. A lower-case term matches case-insensitively; any
+/// other term matches case-sensitively. If several glossaries have a term, the first one counts.
+/// The time is linear in the sentence and in the terms.
 pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
@@ -145,7 +146,8 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     wanted
 }
 
-/// At most [`MOST_TERMS`] of `wanted`, those with the longest terms, in their order.
+/// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in the given
+/// order.
 pub fn longest(mut wanted: Vec<Term>) -> Vec<Term> {
     if wanted.len() > MOST_TERMS {
         let mut lengths: Vec<_> = wanted.iter().map(|term| term.source.chars().count()).collect();

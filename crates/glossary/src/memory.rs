@@ -18,7 +18,7 @@ const LONGEST: usize = 200;
 const LEAST: f64 = 0.6;
 const MOST: f64 = 0.99;
 
-/// A translation memory: it has the translations of segments, and finds segments that are similar.
+/// A translation memory, which looks up the translations of segments and finds similar segments.
 ///
 /// ```
 /// use burnformer_glossary::TranslationMemory;
@@ -40,12 +40,12 @@ pub struct TranslationMemory {
     words: HashMap<u64, Vec<u32>>,
 }
 
-/// A pair of a memory whose source is similar to a segment.
+/// A pair of a translation memory whose source is similar to a given segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryMatch<'a> {
     /// The source of the pair.
     pub source: &'a str,
-    /// Its translation.
+    /// The translation of the pair.
     pub translation: &'a str,
     /// The share of words and signs that are the same, from 0 to 1; 1 if the segments are equal.
     pub score: f64,

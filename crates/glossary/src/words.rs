@@ -1,12 +1,12 @@
 //! Words: runs of letters, digits and combining marks.
 //!
-//! The particles of Korean, which are attached to the word before them, are found here too.
+//! The Korean particles, which are attached to the preceding word, are defined here too.
 
 use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The bytes of a part of a text.
+/// A range of bytes in a text.
 pub type Span = std::ops::Range<usize>;
 
 /// Returns whether this character is a part of a word: a letter, a digit or a combining mark of a
@@ -30,8 +30,8 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
-/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a
-/// mark of the same kind there.
+/// The kinds of punctuation. A mark at the edge of a markup element stays inside the element if the
+/// translation has a mark of the same kind there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// An opening bracket, or a mark that begins a question.
@@ -48,7 +48,7 @@ pub enum Mark {
     Other,
 }
 
-/// The kind of punctuation that `c` is.
+/// Returns the kind of punctuation of `c`.
 pub fn mark(c: char) -> Mark {
     match c {
         '(' | '[' | '{' | '（' | '［' | '【' | '〔' | '¿' | '¡' => Mark::Open,
@@ -66,7 +66,8 @@ pub fn mark(c: char) -> Mark {
 /// The largest number of marks that are compared: many points of markup can be in one run of them.
 const MOST_MARKS: usize = 32;
 
-/// The bytes at the beginning of `rest` that are marks of the kinds of `marks`, in this order.
+/// Returns the length in bytes of the start of `rest` that consists of marks of the same kinds as
+/// `marks`, in this order.
 pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>) -> usize {
     let mut end = 0;
     let ends = rest.map(|c| {
@@ -79,7 +80,7 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
     same.last().map_or(0, |(_, (_, end))| end)
 }
 
-/// The largest character boundary of `text` that is not above `at`.
+/// Returns the largest character boundary of `text` that is at most `at`.
 pub fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)

@@ -20,7 +20,7 @@ impl<'a> Cursor<'a> {
     /// The range of the next `len` bytes.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`] if there are fewer.
+    /// Returns [`InteropError::Damaged`] if there are fewer bytes.
     pub fn range(&mut self, len: usize) -> Result<Range<usize>> {
         let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
         let end = end.ok_or_else(|| {
@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
         Ok(range)
     }
 
-    /// All bytes that were not read yet.
+    /// Returns the bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

@@ -21,7 +21,7 @@ pub(crate) struct Embeddings {
 }
 
 impl Embeddings {
-    /// The sharing of embeddings, found by comparing the matrices.
+    /// Returns the sharing of embeddings, found by comparing the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
         match (self.target == self.output, self.source == self.target) {
             (true, true) => EmbeddingSharing::All,
@@ -30,7 +30,7 @@ impl Embeddings {
         }
     }
 
-    /// The weights of a model directory.
+    /// Converts the embeddings into the weights of a model directory.
     pub fn into_weights(self) -> Tensors {
         let names = names(self.sharing()).map(String::from);
         names.into_iter().zip([self.source, self.target, self.output]).collect()

@@ -50,7 +50,7 @@ impl Format {
     /// needed, so that the check can come before a training.
     ///
     /// # Errors
-    /// [`InteropError::CannotExport`] with the feature that it cannot express.
+    /// Returns [`InteropError::CannotExport`] with the feature that the format cannot express.
     pub fn check(self, config: &TransformerConfig) -> Result<()> {
         match self {
             Self::HuggingFace => hugging_face::check(config),
@@ -62,7 +62,8 @@ impl Format {
     /// Recognises the format of the model at `path`.
     ///
     /// # Errors
-    /// [`InteropError::NotThere`], [`InteropError::Ours`], [`InteropError::UnknownFormat`].
+    /// Returns [`InteropError::NotThere`], [`InteropError::Ours`] or
+    /// [`InteropError::UnknownFormat`].
     pub fn find(path: &Path) -> Result<Self> {
         there(path)?;
         if hugging_face::is_there(path) {
@@ -84,7 +85,7 @@ impl Format {
     /// Reads the model at `path`.
     ///
     /// # Errors
-    /// An [`InteropError`] that names the file, and the tensor or key, and what to do.
+    /// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
     pub fn read(self, path: &Path) -> Result<Package> {
         self.read_with(path, &TextFiles::default())
     }
@@ -92,7 +93,7 @@ impl Format {
     /// Reads the model at `path` with the vocabularies and SentencePiece models `files`.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Package> {
         there(path)?;
         match self {
@@ -105,8 +106,8 @@ impl Format {
     /// Writes `package` into the new folder `path`.
     ///
     /// # Errors
-    /// [`InteropError::CannotExport`] for what the format cannot express,
-    /// [`InteropError::Occupied`], [`InteropError::Missing`] if the vocabulary is not known,
+    /// Returns [`InteropError::CannotExport`] if the format cannot express the model,
+    /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Occupied`] or
     /// [`InteropError::Io`].
     pub fn write(self, package: &Package, path: &Path) -> Result<()> {
         let is_new = !path.exists();
@@ -129,8 +130,8 @@ impl Format {
 /// `.zip`).
 ///
 /// # Errors
-/// The errors of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged
-/// package.
+/// Returns the errors of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a
+/// damaged package.
 pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
     there(path)?;
     let unpacked = if path.is_dir() { None } else { unpacked(path)? };

@@ -1,4 +1,4 @@
-//! A model between two formats: the content of a model directory in memory.
+//! A model in memory during a conversion: the content of a model directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct Package {
     pub search: SearchSettings,
     /// The tokeniser files of a model directory, by name.
     pub texts: Files,
-    /// The likely translations of each token, if the other system has them.
+    /// The lexical shortlist, if the model of the other system has one.
     pub shortlist: Option<Shortlist>,
     /// Settings of the other format that a model directory cannot express, in whole sentences for
     /// the user.
@@ -47,7 +47,7 @@ impl Package {
     /// Writes the new model directory `dir`. Its manifest is written last.
     ///
     /// # Errors
-    /// [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or
+    /// Returns [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or
     /// [`InteropError::ModelDir`] if a file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
@@ -69,8 +69,8 @@ impl Package {
     /// format of other systems can hold it.
     ///
     /// # Errors
-    /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is
-    /// wrong.
+    /// Returns [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that
+    /// is wrong.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters(dir)?;
@@ -92,7 +92,7 @@ impl Package {
     /// The weight `name`. It exists, because the weights of the directory were counted.
     ///
     /// # Errors
-    /// [`InteropError::ModelDir`] if the weights are those of another configuration.
+    /// Returns [`InteropError::ModelDir`] if the weights are those of another configuration.
     pub(crate) fn weight(&self, name: &str) -> Result<&Tensor> {
         self.weights.get(name).ok_or_else(|| {
             let missing = burnformer_core::LoadError::Missing(name.into());
@@ -104,7 +104,7 @@ impl Package {
 /// Creates `dir`, unless it exists and is empty.
 ///
 /// # Errors
-/// [`InteropError::Occupied`] if it is not empty, [`InteropError::Io`].
+/// Returns [`InteropError::Occupied`] if it is not empty, [`InteropError::Io`].
 pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|error| InteropError::io(dir, error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| InteropError::io(dir, error))?;
@@ -118,7 +118,7 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
 /// feature is whether the model has it, its name, and the remedy.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`].
+/// Returns [`InteropError::CannotExport`].
 pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str)]) -> Result<()> {
     match features.iter().find(|(has, ..)| *has) {
         Some(&(_, what, remedy)) => {
@@ -131,7 +131,7 @@ pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str
 /// The entry of `activations`, the activation functions that `format` has, for that of `config`.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`] if it does not have this one.
+/// Returns [`InteropError::CannotExport`] if it does not have this one.
 pub(crate) fn activation_in<T: Copy>(
     format: &'static str,
     activations: &[(T, Activation)],
@@ -149,7 +149,7 @@ pub(crate) fn activation_in<T: Copy>(
 /// restricted self-attention, recurrent decoders.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`].
+/// Returns [`InteropError::CannotExport`].
 pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
     let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];

@@ -25,7 +25,7 @@ impl Tensor {
     /// A tensor of `shape` with the elements `values`.
     ///
     /// # Panics
-    /// If the number of `values` is not the product of `shape`.
+    /// Panics if the number of `values` is not the product of `shape`.
     pub fn new(shape: impl Into<Vec<usize>>, values: Vec<f32>) -> Self {
         let shape = shape.into();
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{shape:?}");
@@ -35,7 +35,7 @@ impl Tensor {
     /// The transposed matrix: `[rows, columns]` becomes `[columns, rows]`.
     ///
     /// # Panics
-    /// If the tensor is not a matrix.
+    /// Panics if the tensor is not a matrix.
     pub fn transposed(&self) -> Self {
         let &[rows, columns] = &self.shape[..] else { panic!("{:?} is not a matrix", self.shape) };
         let value = |index: usize| self.values[index % rows * columns + index / rows];
@@ -45,7 +45,7 @@ impl Tensor {
     /// The slices `from..to` along the first dimension.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// Panics if there are fewer slices.
     pub fn rows(&self, from: usize, to: usize) -> Self {
         let width: usize = self.shape[1..].iter().product();
         let mut shape = self.shape.clone();
@@ -56,7 +56,7 @@ impl Tensor {
     /// Exchanges the slices `a` and `b` along the first dimension.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// Panics if there are fewer slices.
     pub fn exchange(&mut self, a: usize, b: usize) {
         let width: usize = self.shape[1..].iter().product();
         (0..width).for_each(|column| self.values.swap(a * width + column, b * width + column));
@@ -65,7 +65,7 @@ impl Tensor {
     /// Concatenates `parts` along the first dimension. Their other dimensions are equal.
     ///
     /// # Panics
-    /// If `parts` is empty.
+    /// Panics if `parts` is empty.
     pub fn stacked(parts: &[&Self]) -> Self {
         let mut shape = parts[0].shape.clone();
         shape[0] = parts.iter().map(|part| part.shape[0]).sum();
@@ -187,7 +187,7 @@ impl Weights {
 /// The float tensors in `bytes`, the content of `path`. Tensors of other types are left out.
 ///
 /// # Errors
-/// [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`].
 pub(crate) fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| InteropError::damaged(path, e))?;
     let mut tensors = Tensors::new();

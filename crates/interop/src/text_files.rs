@@ -1,5 +1,5 @@
-//! The files that turn text into ids. Finds which of the files beside a model are for the source
-//! and which for the target.
+//! The tokeniser files of a model. Determines which of the files beside a model belong to the
+//! source and which to the target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::vocabulary;
 /// belong to. Empty lists are filled by a search in the folder.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
-    /// The vocabularies of Marian, of the source and of the target, or one for both.
+    /// Marian's vocabularies: one for the source and one for the target, or one for both.
     pub vocabularies: Vec<PathBuf>,
-    /// The SentencePiece models, of the source and of the target, or one for both.
+    /// The SentencePiece models: one for the source and one for the target, or one for both.
     pub sentencepiece: Vec<PathBuf>,
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn listed(paths: &[PathBuf]) -> String {
 /// alone is for both sides of one vocabulary.
 ///
 /// # Errors
-/// [`InteropError::Missing`] where names do not tell the sides, [`InteropError::Damaged`] for those
-/// of another model.
+/// Returns [`InteropError::Missing`] if the file names do not tell the sides, or
+/// [`InteropError::Damaged`] if the files belong to another model.
 pub(crate) fn sentencepiece(
     dirs: &[&Path],
     files: &TextFiles,

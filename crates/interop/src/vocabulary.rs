@@ -18,7 +18,7 @@ use crate::package::{Files, Package};
 /// `<unusedN>`.
 ///
 /// # Errors
-/// [`InteropError::Missing`] if the package has no vocabulary, [`InteropError::Damaged`].
+/// Returns [`InteropError::Missing`] if the package has no vocabulary, [`InteropError::Damaged`].
 pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
     let config = &package.config;
     let find = |names: &[&str]| {
@@ -40,7 +40,7 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
 /// has are `<unusedN>`.
 ///
 /// # Errors
-/// [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`].
 pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     let json: Value = parse_json(path, bytes)?;
     let mut ids = BTreeMap::new();

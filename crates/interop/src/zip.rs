@@ -24,7 +24,7 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 /// The range of `bytes` that each file of the archive occupies.
 ///
 /// # Errors
-/// A message, if the archive is damaged or compressed.
+/// Returns a message if the archive is damaged or compressed.
 pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, String> {
     let damaged = |error| format!("the archive is damaged: {error}");
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
@@ -72,7 +72,7 @@ const DEEPEST: usize = 3;
 /// archive of arrays.
 ///
 /// # Errors
-/// [`InteropError::Damaged`], also for packages that unpack to far more than they are;
+/// Returns [`InteropError::Damaged`], also for packages that unpack to far more than they are;
 /// [`InteropError::Io`].
 pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     if !is_zip(&start(path, 8)) {

@@ -1,8 +1,7 @@
-//! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those
-//! with the highest score are joined first, the leftmost of equals.
+//! Byte-pair encoding as in the C++ library: of all adjacent symbols that together form a piece,
+//! the pair with the highest score is merged first, and the leftmost of equals.
 //!
-//! Models of whole words and of characters, which do not learn how to segment, are segmented here
-//! too.
+//! The module also segments text for word and character models, whose segmentation is not learned.
 
 use std::collections::HashMap;
 
@@ -16,7 +15,7 @@ use crate::vocabulary::Vocabulary;
 /// The number of nested merges that are undone before an unused piece is kept.
 const DEEPEST: usize = 100;
 
-/// Segments the normalised `text`.
+/// Segments the normalised `text` by byte-pair encoding.
 pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segment> {
     let (mut start, mut symbols) = (0, Vec::with_capacity(text.len()));
     while start < text.len() {
@@ -56,8 +55,8 @@ impl Merger<'_> {
     }
 }
 
-/// The length of the symbol at the start of `text` that is not cut further, and whether it is a
-/// user-defined symbol.
+/// Returns the length of the first symbol of `text`, which is a user-defined symbol or a character,
+/// and whether it is user-defined.
 pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
     match symbols.longest_prefix(text.as_bytes(), MOST_SYMBOLS) {
         Some(len) => (len, true),

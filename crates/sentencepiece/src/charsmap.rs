@@ -8,7 +8,7 @@ const MOST_MATCHES: usize = 32;
 /// The number of bytes in a block of 256 units.
 const BLOCK_BYTES: usize = 1024;
 
-/// A `precompiled_charsmap` whose indices were checked.
+/// A `precompiled_charsmap` with validated indices.
 #[derive(Clone, Debug)]
 pub struct Charsmap {
     units: Vec<u32>,
@@ -43,7 +43,7 @@ impl Charsmap {
     /// Reads the size of the trie in bytes, the trie, and the replacements.
     ///
     /// # Errors
-    /// If `bytes` end too early, or an index leads out of them.
+    /// Returns an error if `bytes` end too early, or an index leads out of them.
     pub fn parse(bytes: &[u8]) -> Result<Self, CharsmapProblem> {
         let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
         let size = u32::from_le_bytes(*size) as usize;
@@ -76,8 +76,8 @@ impl Charsmap {
         children | 0xff < self.units.len() && (!has_leaf(unit) || is_leaf(self.units[children]))
     }
 
-    /// The replacement for the longest text of the table at the start of `input`, and the length of
-    /// that text.
+    /// Returns the replacement for the longest prefix of `input` in the table, and the length of
+    /// this prefix.
     #[inline]
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
         let mut found = None;
@@ -107,8 +107,8 @@ impl Charsmap {
         self.texts[start..].split('\0').next()
     }
 
-    /// The largest ratio of a replacement's length to that of the text that it replaces; at least
-    /// 1.
+    /// Returns the largest ratio of the length of a replacement to the length of the replaced text;
+    /// at least 1.
     pub fn growth(&self) -> f64 {
         let (mut growth, mut seen) = (1.0_f64, vec![false; self.units.len()]);
         let mut states = vec![offset(self.units[0])];

@@ -16,11 +16,11 @@ struct Text<'a> {
 }
 
 impl SentencePiece {
-    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become
-    /// U+FFFD.
+    /// Decodes `ids` to text. Control symbols give no text. Bytes that do not form a character
+    /// become U+FFFD.
     ///
     /// # Errors
-    /// [`UnknownId`] if an id is outside the vocabulary.
+    /// Returns [`UnknownId`] if an id is outside the vocabulary.
     pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
         let outside = |&id: &u32| id as usize >= self.len();
         if let Some(id) = ids.iter().copied().find(outside) {
@@ -30,7 +30,7 @@ impl SentencePiece {
         Ok(decode(self, pieces))
     }
 
-    /// The text of `pieces`. A piece that is not in the vocabulary is used as text.
+    /// Decodes `pieces` to text. A piece that is not in the vocabulary is used as text.
     pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
         let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
         decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))

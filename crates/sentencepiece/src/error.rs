@@ -1,8 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A file that is not a usable SentencePiece model. The message names the file, the problem and a
-/// remedy.
+/// The error for a file that is not a usable SentencePiece model. The message names the file, the
+/// problem and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct SentencePieceError {

@@ -1,9 +1,9 @@
-//! SentencePiece models (Kudo and Richardson, 2018) read and run as the C++ library does it, byte
-//! for byte.
+//! SentencePiece models (Kudo and Richardson, 2018) read and run with the same results as the C++
+//! library, byte for byte.
 //!
 //! [`SentencePiece::open`] reads a `.spm` or `.model` file of any type (unigram, BPE, word, char);
-//! [`encode`](SentencePiece::encode) and [`decode`](SentencePiece::decode) give what version 0.2.3
-//! of the library gives, on any text. Training is left out: the library's trainer does that.
+//! [`encode`](SentencePiece::encode) and [`decode`](SentencePiece::decode) give the results of
+//! version 0.2.3 of the library on any text. Training is left to the trainer of the library.
 //!
 //! The trade-off: *the library's arithmetic rather than a better one*. Scores are added in float32
 //! and in the library's order, its limits are kept where they change a result (32 matches in a

@@ -1,5 +1,5 @@
-//! The loop of byte-pair encoding (Sennrich et al., 2016): of all neighbours that can be joined,
-//! those of the lowest rank are joined first, the leftmost of equals.
+//! The loop of byte-pair encoding (Sennrich et al., 2016): of all adjacent symbols that can be
+//! merged, the pair with the lowest rank is merged first, and the leftmost of equals.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -13,11 +13,11 @@ const NOWHERE: u32 = u32::MAX;
 /// The index after a symbol that was joined to the one before it.
 const GONE: u32 = u32::MAX - 1;
 
-/// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for
-/// n symbols.
+/// Merges `symbols` until no merge applies, and returns the remaining symbols. The time is
+/// proportional to n log n for n symbols.
 ///
 /// # Panics
-/// If there are 4,294,967,294 symbols or more.
+/// Panics if there are 4,294,967,294 symbols or more.
 pub fn merge(merges: &mut Merger, symbols: Vec<Symbol>) -> impl Iterator<Item = Symbol> + use<> {
     let mut row = Row::new(symbols);
     let pairs = (1..row.links.len() as u32).filter_map(|at| row.candidate(merges, at - 1, at));

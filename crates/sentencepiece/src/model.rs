@@ -17,13 +17,13 @@ use crate::{bpe, unigram};
 /// The size of the largest message of Protocol Buffers, in bytes.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// The error for an id that no piece of the model has.
+/// The error for an id outside the vocabulary of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the id {id} is outside the vocabulary of {len} pieces; give ids of this model only")]
 pub struct UnknownId {
     /// The id.
     pub id: u32,
-    /// The model's number of pieces.
+    /// The number of pieces of the model.
     pub len: usize,
 }
 
@@ -58,7 +58,7 @@ impl SentencePiece {
     /// Reads a `.spm` or `.model` file.
     ///
     /// # Errors
-    /// A [`SentencePieceError`] that names the file and the problem.
+    /// Returns a [`SentencePieceError`] that names the file and the problem.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SentencePieceError> {
         let path = path.as_ref();
         named(path, read(path).and_then(|bytes| Self::parse(&bytes)))
@@ -70,7 +70,7 @@ impl SentencePiece {
     /// held while reading, and 24 afterwards.
     ///
     /// # Errors
-    /// A [`SentencePieceError`] that names the file and the problem.
+    /// Returns a [`SentencePieceError`] that names the file and the problem.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, SentencePieceError> {
         named(name.as_ref(), Self::parse(bytes))
     }
@@ -101,17 +101,17 @@ impl SentencePiece {
         })
     }
 
-    /// The way in which the model segments text.
+    /// Returns the type of the model.
     pub fn model_type(&self) -> ModelType {
         self.model_type
     }
 
-    /// `text` after the model's normalisation: the text that is segmented.
+    /// Normalises `text` by the rules of the model. The result is the text that is segmented.
     pub fn normalize(&self, text: &str) -> String {
         self.normalizer.normalize(text)
     }
 
-    /// The ids of `text`. No special ids are added.
+    /// Encodes `text` to ids. No special ids are added.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/unigram.model");
@@ -135,8 +135,8 @@ impl SentencePiece {
         ids
     }
 
-    /// The pieces of `text`, whose ids [`encode`](Self::encode) returns. Text without a piece is
-    /// returned unchanged from the normalised text, or in bytes if the model has pieces for them.
+    /// Encodes `text` to pieces, whose ids [`encode`](Self::encode) returns. Unknown text is
+    /// returned as it is in the normalised text, or as byte pieces if the model has them.
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
         let mut pieces: Vec<String> = Vec::new();

@@ -14,7 +14,8 @@ pub const REPLACEMENT: &str = "\u{fffd}";
 /// position.
 pub const MOST_SYMBOLS: usize = 64;
 
-/// The end at which a space is added. With it, the first word looks like any other word.
+/// The end of the text at which a space is added, so that the word there is segmented like any
+/// other word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DummySpace {
     /// Nowhere.
@@ -39,7 +40,7 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// The rules of `spec`, whose table of replacements is `charsmap`.
+    /// Creates the rules of `spec` with the table of replacements `charsmap`.
     pub fn new(
         spec: &NormalizerSpec,
         charsmap: Option<Charsmap>,
@@ -65,7 +66,7 @@ impl Normalizer {
         self.dummy != DummySpace::None
     }
 
-    /// `text`, normalised.
+    /// Normalises `text`.
     pub fn normalize(&self, text: &str) -> String {
         let rest = self.without_leading_spaces(text.as_bytes());
         if rest.is_empty() {

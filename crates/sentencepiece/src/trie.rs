@@ -3,7 +3,7 @@
 /// The mark of a node without a value.
 const NONE: u32 = u32::MAX;
 
-/// Byte strings with one number each, which are looked up byte by byte.
+/// A map from byte strings to numbers, with lookup byte by byte.
 ///
 /// Nodes are numbered level by level, so that the children of a node are adjacent and in the order
 /// of their bytes. This takes nine bytes per node, and at most one node for each byte of the
@@ -25,7 +25,7 @@ pub type Node = u32;
 pub const ROOT: Node = 0;
 
 impl Trie {
-    /// A tree of `keys`, which are sorted, distinct and not empty.
+    /// Builds a trie of `keys`, which must be sorted, distinct and not empty.
     pub fn new(keys: &[(&[u8], u32)]) -> Self {
         let count = count_nodes(keys);
         let mut trie = Self {
@@ -72,7 +72,7 @@ impl Trie {
         }
     }
 
-    /// The node to which `byte` leads from `node`.
+    /// Returns the child of `node` for `byte`.
     #[inline]
     pub fn step(&self, node: Node, byte: u8) -> Option<Node> {
         if node == ROOT {
@@ -97,7 +97,7 @@ impl Trie {
         (value != NONE).then_some(value)
     }
 
-    /// The node to which `bytes` lead from `node`.
+    /// Returns the descendant of `node` reached by `bytes`.
     #[inline]
     pub fn walk(&self, node: Node, bytes: &[u8]) -> Option<Node> {
         bytes.iter().try_fold(node, |node, &byte| self.step(node, byte))
@@ -108,7 +108,8 @@ impl Trie {
         self.value(self.walk(ROOT, key)?)
     }
 
-    /// The length of the longest string at the start of `text` among the `most` shortest ones.
+    /// Returns the length of the longest key that is a prefix of `text`, among the `most` shortest
+    /// such keys.
     pub fn longest_prefix(&self, text: &[u8], most: usize) -> Option<usize> {
         let (mut node, mut found, mut longest) = (ROOT, 0, None);
         for (at, &byte) in text.iter().enumerate() {

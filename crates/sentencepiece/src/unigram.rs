@@ -47,7 +47,7 @@ pub fn unknown_score(vocabulary: &Vocabulary) -> f32 {
     lowest - UNKNOWN_PENALTY
 }
 
-/// Segments `text`, which is normalised.
+/// Segments the normalised `text` by the Viterbi algorithm.
 pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<Segment> {
     let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
     let mut reached = 0;

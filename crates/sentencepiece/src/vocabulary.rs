@@ -1,4 +1,4 @@
-//! The pieces of a model with their scores and types, and how a piece leads to its id.
+//! The pieces of a model with their scores and types, and the lookup of ids by piece.
 
 use crate::error::{ModelProblem, PieceProblem};
 use crate::proto::{ModelProto, PieceProto};
@@ -30,7 +30,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Takes over the pieces of `model`, with the checks of the C++ library.
+    /// Creates the vocabulary from the pieces of `model`, with the checks of the C++ library.
     pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, ModelProblem> {
         let byte_fallback = model.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback);
         let pieces = &model.pieces;
@@ -69,13 +69,13 @@ impl Vocabulary {
         Some(&self.texts[start..end])
     }
 
-    /// The score of a piece that exists.
+    /// Returns the score of the piece with this id, which must exist.
     #[inline]
     pub fn score(&self, id: u32) -> f32 {
         self.scores[id as usize]
     }
 
-    /// The type of a piece that exists.
+    /// Returns the type of the piece with this id, which must exist.
     #[inline]
     pub fn kind(&self, id: u32) -> PieceType {
         self.types[id as usize]

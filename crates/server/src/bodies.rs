@@ -113,7 +113,7 @@ fn kept(mut response: Response, mut permit: Permit) -> Response {
 /// while they come.
 ///
 /// # Errors
-/// If they are more than `most`, do not come, or have no room.
+/// Returns an error if they are more than `most`, do not come, or have no room.
 async fn whole(
     body: Body,
     most: usize,

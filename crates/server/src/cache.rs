@@ -23,12 +23,12 @@ struct Inner {
 const ENTRY_BYTES: usize = 256;
 
 impl Cache {
-    /// A cache of at most `most` bytes; 0 keeps nothing.
+    /// Creates a cache of at most `most` bytes; 0 disables it.
     pub fn new(most: usize) -> Self {
         Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    /// The candidates that the model for `pair` found for `work`.
+    /// Returns the cached candidates of the model for `pair` and this `work`.
     pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;
@@ -36,7 +36,7 @@ impl Cache {
         locked(&self.inner).entries.get(&(pair.to_owned(), work.clone(), choice)).cloned()
     }
 
-    /// Keeps the candidates of `work` by the model for `pair`.
+    /// Stores the candidates of the model for `pair` and this `work`.
     pub fn put(&self, pair: &str, work: Work, choice: Choice, candidates: &[Candidate]) {
         let size = bytes(&work, candidates);
         if size > self.most {

@@ -43,7 +43,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The connection of a request, for its handlers.
 #[derive(Clone)]
 pub(crate) struct Connection {
-    /// The address of the client, or of the proxy before it.
+    /// The address of the client, or of the proxy in front of it.
     pub peer: IpAddr,
     waiting: Waiting,
     /// The threads that answer requests, while that of the connections waits for nothing.
@@ -98,7 +98,7 @@ impl Open {
 /// immediately even if all threads of the caller's runtime are busy.
 ///
 /// # Errors
-/// If the system has no thread or no file descriptor left.
+/// Returns an error if the system has no thread or no file descriptor left.
 pub(crate) async fn serve(
     listener: std::net::TcpListener,
     router: Router,

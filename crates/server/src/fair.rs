@@ -96,7 +96,8 @@ impl<T: Waiter> Fair<T> {
         turns.waiters.insert(self.arrived, (turns.clock, waiter));
     }
 
-    /// The first waiter, in the order of turns, that `is_next`, with its sender and its number.
+    /// Returns the first waiter, in the order of turns, for which `is_next` is true, with its
+    /// sender and its number.
     pub fn find(&self, is_next: impl Fn(&T) -> bool) -> Option<((Sender, u64), &T)> {
         self.senders.in_order().find_map(|(sender, all)| {
             let (number, waiter) = all.in_order().find(|(_, waiter)| is_next(waiter))?;

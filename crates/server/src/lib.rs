@@ -18,7 +18,7 @@
 //!
 //! | idea | item |
 //! |---|---|
-//! | what translates | [`Engine`]; `TranslatorEngine` makes one of a `Translator` |
+//! | translation | [`Engine`]; `TranslatorEngine` makes one of a `Translator` |
 //! | models by language pair, loaded when first needed | [`ModelSource`] |
 //! | bounds on what a client may ask | [`Limits`] |
 //! | requests that share batches | [`QueueSettings`] |

@@ -31,7 +31,7 @@ pub struct ModelSource {
     pub name: PathBuf,
     /// The approximate memory of the loaded model, in bytes.
     pub bytes: u64,
-    /// The prescribed translations of terms in every text, unless a request has others.
+    /// The prescribed translations of terms in every text, unless the request prescribes others.
     pub glossary: Option<Arc<Glossary>>,
     /// Loads the model.
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
@@ -81,10 +81,10 @@ impl Slot {
 }
 
 impl Models {
-    /// The models of `sources`, none loaded.
+    /// Creates the models of `sources` without loading them.
     ///
     /// # Errors
-    /// [`ServerError::NoModels`], [`ServerError::TwoModels`].
+    /// Returns [`ServerError::NoModels`] or [`ServerError::TwoModels`].
     pub fn new(
         sources: Vec<ModelSource>,
         queue: QueueSettings,
@@ -142,8 +142,9 @@ impl Models {
         self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
     }
 
-    /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such
-    /// model. All requests that come while it is being loaded wait for the same load.
+    /// Returns the queue of the model for `pair`, after loading the model if necessary, or `None`
+    /// if there is no such model. All requests that come while it is being loaded wait for the same
+    /// load.
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,

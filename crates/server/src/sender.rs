@@ -21,7 +21,7 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// The sender of a request with these `headers` and this key in its head; `None` if the key is
+    /// Returns the sender of a request from `address` with this `key`, or `None` if the key is
     /// wrong.
     pub fn of(address: IpAddr, key: Option<String>, keys: &Keys) -> Option<Self> {
         match key.filter(|_| keys.are_required()) {
@@ -88,7 +88,7 @@ impl Budget {
         Arc::new(Self { most, taken: Mutex::default() })
     }
 
-    /// An empty permit of `sender`, which can grow.
+    /// Creates an empty permit of `sender`, which can grow.
     pub fn permit(self: &Arc<Self>, sender: &Sender) -> Permit {
         Permit { budget: self.clone(), sender: sender.clone(), amount: 0 }
     }
@@ -146,8 +146,8 @@ impl Keys {
         !self.0.is_empty()
     }
 
-    /// Returns whether `key` may send requests. It takes the same time for every wrong key: the
-    /// digests of all keys are compared, each to its end.
+    /// Returns whether requests with `key` are allowed. The time is the same for every wrong key,
+    /// because the digests of all keys are compared in full.
     pub fn allow(&self, key: &str) -> bool {
         let digest: [u8; 32] = Sha256::digest(key).into();
         let found =

@@ -35,11 +35,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that listens, but does not answer yet.
+    /// Creates a server that listens, but does not answer yet.
     ///
     /// # Errors
-    /// [`ServerError`] if there are no models or two for one pair, if the address cannot be
-    /// listened at, or if the origin is not valid.
+    /// Returns [`ServerError`] if there are no models or two for one pair, if listening at the
+    /// address fails, or if the origin is not valid.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
         let ServerSettings { listen, models, queue, limits, memory, .. } = settings;
@@ -66,22 +66,23 @@ impl Server {
         Ok(Self { listener, service, router, preload, drain })
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which the server listens.
     ///
     /// # Errors
-    /// If the system does not report it.
+    /// Returns an error if the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers requests until `stop` is done. Then it takes no new connection, and returns when the
-    /// requests that were accepted have been answered, or when their time is over; the log names
+    /// Answers requests until `stop` completes. Then the server accepts no new connections, and
+    /// returns when the accepted requests have been answered or their time is over; the log names
     /// the requests that are cut off. This takes at most [`drain`](ServerSettings::drain).
     ///
     /// Threads that compute may run for another moment, so shut the runtime down with a timeout.
     ///
     /// # Errors
-    /// [`ServerError::Load`] if a model that is to be loaded first cannot be; [`ServerError::Io`].
+    /// Returns [`ServerError::Load`] if a model that must be loaded at the start cannot be loaded;
+    /// [`ServerError::Io`].
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,

@@ -54,8 +54,7 @@ pub struct ServerSettings {
     pub queue: QueueSettings,
     /// Bounds on requests.
     pub limits: Limits,
-    /// The largest number of bytes of translations that are kept for sentences that come again; 0
-    /// keeps none.
+    /// The largest number of bytes of cached translations; 0 disables the cache.
     pub cache: usize,
     /// The largest number of bytes of model files that are loaded at the same time. A model beyond
     /// it waits until others, the least recently used first, are unloaded.
@@ -65,8 +64,8 @@ pub struct ServerSettings {
     pub preload: bool,
     /// The accepted keys; empty if requests need no key.
     pub keys: Vec<String>,
-    /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all);
-    /// `None` allows none but the server's own page.
+    /// The origin whose pages may send requests from a browser (`https://example.org`, or `*` for
+    /// all); `None` allows none but the server's own page.
     pub cors: Option<String>,
     /// The path under which a proxy or the server itself is reached, such as `/mt`; empty for the
     /// root. Requests are accepted with and without it, since some proxies remove it. A proxy may
@@ -77,13 +76,14 @@ pub struct ServerSettings {
     /// The text of the page about the models, such as the source of their training text; may be
     /// empty.
     pub about: String,
-    /// The time that a stopped server has to answer the requests that it has accepted. Longer ones
-    /// are cut off.
+    /// The time that a stopped server has to answer the requests that it has accepted. Requests
+    /// that take longer are cut off.
     pub drain: Duration,
 }
 
 impl ServerSettings {
-    /// Settings that serve `models` at `listen` without keys, with defaults for everything else.
+    /// Creates settings that serve `models` at `listen` without keys, with defaults for everything
+    /// else.
     pub fn new(listen: SocketAddr, models: Vec<ModelSource>) -> Self {
         Self {
             listen,

@@ -74,14 +74,14 @@ struct Entry<T> {
 }
 
 impl<T: Clone> Store<T> {
-    /// Room for values of `most` bytes together.
+    /// Creates a store for values of at most `most` bytes together.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         let (values, random) = (LruCache::unbounded(), RandomState::default());
         let inner = Mutex::new(Inner { values, random, count: 0 });
         Self { budget: Budget::new(most), times, inner }
     }
 
-    /// A new identifier, of 32 hexadecimal digits.
+    /// Returns a new identifier of 32 hexadecimal digits.
     pub fn new_id(&self) -> String {
         let mut inner = locked(&self.inner);
         inner.count += 1;
@@ -89,13 +89,13 @@ impl<T: Clone> Store<T> {
         format!("{a:016X}{b:016X}")
     }
 
-    /// A secret of 64 hexadecimal digits that belongs to the identifier `id`.
+    /// Returns the secret of the identifier `id`, 64 hexadecimal digits.
     pub fn secret(&self, id: &str) -> String {
         let inner = locked(&self.inner);
         (2u8..6).map(|part| format!("{:016X}", inner.random.hash_one((part, id)))).collect()
     }
 
-    /// Keeps a value of `sender`, which takes this many bytes, as `id`. Returns whether there is
+    /// Stores a `value` of `sender` with its size in `bytes` under `id`. Returns whether there was
     /// room.
     pub fn put(&self, sender: &Sender, id: &str, value: T, bytes: usize) -> bool {
         let mut inner = locked(&self.inner);
@@ -119,7 +119,7 @@ impl<T: Clone> Store<T> {
         true
     }
 
-    /// The value of this identifier, while it is kept.
+    /// Returns the value stored under `id`, if it is still there.
     pub fn get(&self, id: &str) -> Option<T> {
         let inner = locked(&self.inner);
         let stored = inner.values.peek(id)?;
@@ -133,7 +133,7 @@ impl<T: Clone> Store<T> {
         of_sender.map(|(id, stored)| (id.clone(), stored.value.clone())).collect()
     }
 
-    /// Forgets the value of this identifier.
+    /// Removes the value stored under `id`.
     pub fn remove(&self, id: &str) {
         locked(&self.inner).values.pop(id);
     }

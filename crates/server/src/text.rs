@@ -1,4 +1,4 @@
-//! Texts of any length through the queue.
+//! Translates texts of any length through the queue.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
@@ -38,7 +38,7 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Client {
-    /// The best translation of one text.
+    /// Returns the best translation of one text.
     pub async fn translate_one(
         &self,
         text: String,
@@ -51,9 +51,9 @@ impl Client {
         Ok(best(all).concat())
     }
 
-    /// Translates `texts`, each whole, by the pair of the same index, within the time that the
-    /// limits allow, with the terms of `glossaries` and of the model. A text whose language is the
-    /// target stays unchanged.
+    /// Translates each of `texts` by the pair with the same index, within the time limit, with the
+    /// terms of `glossaries` and of the model. A text that is already in the target language stays
+    /// unchanged.
     pub async fn translate(
         &self,
         texts: Vec<String>,
@@ -79,8 +79,8 @@ impl Client {
         self.in_time(translated).await
     }
 
-    /// The queue of the model for `pair`, the search settings `choice`, and the glossaries: those
-    /// of the request take precedence over that of the model.
+    /// Combines the queue of the model for `pair`, the search settings `choice` and the glossaries.
+    /// The glossaries of the request take precedence over the glossary of the model.
     pub async fn pipeline(
         &self,
         pair: &LanguagePair,
@@ -96,10 +96,11 @@ impl Client {
 }
 
 impl Pipeline<'_> {
-    /// The queue of the model, which is loaded again if it was unloaded for another one.
+    /// Returns the queue of the model, which is loaded again if it was unloaded in favour of
+    /// another.
     ///
     /// # Errors
-    /// [`ApiError`] if there is no such model, or if it cannot be loaded.
+    /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>> {
         if let Some(queue) = locked(&self.last).upgrade().filter(|queue| !queue.is_unloaded()) {
             return Ok(queue);
@@ -113,14 +114,14 @@ impl Pipeline<'_> {
         Ok(queue)
     }
 
-    /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
+    /// Returns for each of `texts` the best translation and up to `choice.n_best − 1` alternatives.
     ///
-    /// An alternative consists of the next best translation of every sentence, or of the best one
-    /// if there are no more. The sentences of all texts wait together, so that a request of many
+    /// An alternative consists of the next best translation of every sentence, or the best one
+    /// where there are no more. The sentences of all texts wait together, so that a request of many
     /// texts has one turn in the queue.
     ///
     /// # Errors
-    /// [`ApiError`].
+    /// Returns [`ApiError`].
     pub async fn translate(&self, texts: Vec<String>, format: Format) -> Result<Vec<Translations>> {
         let LanguagePair { source: from, target: into } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
@@ -178,11 +179,11 @@ impl Pipeline<'_> {
         Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
     }
 
-    /// The candidates of each sentence, from the cache or the queue. Equal sentences are translated
-    /// once.
+    /// Returns the candidates of each sentence, from the cache or the queue. Equal sentences are
+    /// translated once.
     ///
     /// # Errors
-    /// [`ApiError`].
+    /// Returns [`ApiError`].
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
         let (cache, pair) = (&self.client.cache, self.pair.to_string());
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
@@ -233,7 +234,7 @@ fn round(
 /// prescribe many, in each sentence again; `left` is how many characters there may be still.
 ///
 /// # Errors
-/// If there are more.
+/// Returns an error if there are more.
 pub(crate) fn with_terms(
     work: Work,
     glossaries: &[Arc<Glossary>],

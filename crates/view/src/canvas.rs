@@ -57,7 +57,7 @@ const WIDTH: f64 = 1.6;
 const RADIUS: f64 = 3.0;
 
 impl Pen {
-    /// The look of series number `index`. Looks repeat after 28 series.
+    /// Returns the pen of the series with this index. Pens repeat after 28 series.
     pub fn of(index: usize) -> Self {
         Self { color: SERIES[index % SERIES.len()], dash: DASHES[index % DASHES.len()] }
     }

@@ -29,12 +29,12 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Creates a linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// A logarithmic axis marked at powers of two.
+    /// Creates a logarithmic axis with marks at powers of two.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
@@ -74,7 +74,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series with this name and these points.
+    /// Creates a series.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points }
     }
@@ -98,7 +98,7 @@ pub struct Chart {
 pub struct Figure {
     /// The charts, row by row.
     pub charts: Vec<Chart>,
-    /// Number of charts per row.
+    /// The number of charts per row.
     pub columns: usize,
 }
 
@@ -112,7 +112,7 @@ const LABEL_SIZE: f64 = 12.0;
 const MARKERS: usize = 10;
 
 impl Figure {
-    /// A figure with one chart.
+    /// Creates a figure with one chart.
     pub fn of(chart: Chart) -> Self {
         Self { charts: vec![chart], columns: 1 }
     }
@@ -174,10 +174,10 @@ impl Figure {
         Ok(())
     }
 
-    /// The figure as an SVG document.
+    /// Returns the figure as an SVG document.
     ///
     /// # Errors
-    /// [`ViewError::Empty`]; [`ViewError::Drawing`].
+    /// Returns [`ViewError::Empty`] or [`ViewError::Drawing`].
     pub fn to_svg(&self) -> Result<String, ViewError> {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, self.size()?).into_drawing_area();

@@ -1,10 +1,10 @@
 //! A Transformer at work: attention maps as HTML and text, curves as SVG.
 //!
-//! The crate takes plain numbers and returns documents. It depends on no model, no tokeniser and no
-//! Burn, so that any program can draw what it measured. (The feature `infer` adds `Sentence::new`,
+//! The crate takes plain numbers and returns documents. It does not depend on models, tokenisers or
+//! Burn, so that any program can draw its measurements. (The feature `infer` adds `Sentence::new`,
 //! which takes the attention of a `burnformer_infer::Translator`.) Everything has one look, chosen
 //! for print and for colour-blind readers: Okabe and Ito's palette, with dashes in addition to
-//! colours. Text has the fonts of its viewer, so that every script can be read.
+//! colours. Text uses the fonts of the viewing program, so that every script can be read.
 //!
 //! | to show | use |
 //! |---|---|

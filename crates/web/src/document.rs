@@ -16,11 +16,12 @@ pub struct Document {
 
 #[wasm_bindgen]
 impl Document {
-    /// Reads `bytes`. `kind` is the name of a format or the extension of a file; `from` and `into`
-    /// are the codes of the languages, or empty; `fits` says whether the model takes a text whole.
+    /// Reads `bytes`. `kind` is the name of a format or a file extension. `from` and `into` are
+    /// language codes, or empty if unknown. `fits` returns whether a text fits into the model
+    /// without being cut.
     ///
     /// # Errors
-    /// An unknown format; a file that is broken.
+    /// Returns an error if the format is unknown or the file is broken.
     #[wasm_bindgen(constructor)]
     pub fn new(
         bytes: Vec<u8>,
@@ -46,14 +47,14 @@ impl Document {
         Value::from_iter(pending.map(|sentence| json!([sentence.text, sentence.links]))).to_string()
     }
 
-    /// Takes the translations of the sentences, in JSON: each with its links, which are pairs of
-    /// ranges of bytes.
+    /// Accepts the translations of the pending sentences as a JSON list. Each entry consists of the
+    /// text and its links, which are pairs of byte ranges.
     ///
     /// # Errors
-    /// If they are no such list.
+    /// Returns an error if `translations` is not such a list.
     ///
     /// # Panics
-    /// If there are more or fewer translations than sentences.
+    /// Panics if there are more or fewer translations than sentences.
     pub fn accept(&mut self, translations: &str) -> Result<(), JsError> {
         let given: Vec<(String, Vec<[[usize; 2]; 2]>)> = serde_json::from_str(translations)?;
         let link = |sides: [[usize; 2]; 2]| {
@@ -66,7 +67,7 @@ impl Document {
         Ok(())
     }
 
-    /// The bytes of the translated file.
+    /// Returns the bytes of the translated file.
     pub fn finish(self) -> Vec<u8> {
         self.file.write(self.document.finish(), known(&self.languages))
     }
@@ -77,8 +78,8 @@ fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
     codes.each_ref().map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
 }
 
-/// Returns the language of `text` and its confidence in JSON, or `null`. The language is one of
-/// `languages`, unless the text is clearly in another.
+/// Returns the detected language of `text` with its confidence as JSON, or `null`. The language is
+/// one of `languages`, unless the text is clearly in another language.
 #[wasm_bindgen]
 pub fn detect(text: &str, languages: Vec<String>) -> String {
     let codes: Vec<&str> = languages.iter().map(String::as_str).collect();

@@ -53,7 +53,7 @@ struct Choices {
     positions: bool,
 }
 
-/// A Transformer that learns.
+/// A Transformer in training.
 #[wasm_bindgen]
 pub struct Lesson {
     choices: Choices,
@@ -66,10 +66,10 @@ pub struct Lesson {
 
 #[wasm_bindgen]
 impl Lesson {
-    /// A model before its first update, for choices in JSON, which are all given.
+    /// Creates an untrained model from choices in JSON, none of which may be missing.
     ///
     /// # Errors
-    /// A choice that is missing, unknown or wrong.
+    /// Returns an error if a choice is missing, unknown or invalid.
     #[wasm_bindgen(constructor)]
     pub fn new(choices: &str) -> Result<Lesson, JsError> {
         said(Self::begin(choices, Device::flex().autodiff()))
@@ -78,7 +78,7 @@ impl Lesson {
     /// Makes `count` updates, at most 1,000, and returns the statistics of each in JSON.
     ///
     /// # Errors
-    /// If the graphics card is lost.
+    /// Returns an error if the graphics card is lost.
     pub async fn update(&mut self, count: usize) -> Result<String, JsError> {
         let first = self.step + 1;
         let (rates, pending): (Vec<_>, Vec<_>) = (0..count.min(1000)).map(|_| self.send()).unzip();
@@ -90,11 +90,11 @@ impl Lesson {
         Ok(Value::from_iter(updates).to_string())
     }
 
-    /// Judges the model by further sequences, and returns in JSON the share that it writes without
-    /// a fault, some of them, and the first with its tables.
+    /// Evaluates the model on separate sequences, and returns as JSON the share that it reproduces
+    /// exactly, some examples, and the tables of the first one.
     ///
     /// # Errors
-    /// The errors of [`search`].
+    /// Returns the errors of [`search`].
     pub fn judge(&self) -> Result<String, JsError> {
         said(self.judged().map(|judged| judged.to_string()))
     }

@@ -1,4 +1,4 @@
-//! The options of a translation, as a page gives them.
+//! The options of a translation, as passed by a page.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::Result;
 
-/// Options by the names that the program and Python give them.
+/// Options with the same names as in the program and in Python.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Options {
@@ -28,10 +28,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options for a model.
+    /// Returns the options for the model of `translator`: its defaults, replaced by the given
+    /// values.
     ///
     /// # Errors
-    /// An unknown name, a value of another type or out of its range.
+    /// Returns an error for an unknown name, or a value of the wrong type or out of range.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         let mut options = translator.options();
         options.search = searched(&options.search, &self.search)?;
@@ -50,8 +51,8 @@ impl Options {
     }
 }
 
-/// The settings of the search: the model's, with the values of `asked` in their place. A beam that
-/// is not given is at least as wide as the number of alternatives.
+/// Returns the search settings of the model with the values of `asked` replaced. If no beam size is
+/// given, the beam is at least as wide as the number of alternatives.
 pub fn searched(of_model: &SearchSettings, asked: &Map<String, Value>) -> Result<SearchSettings> {
     let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
     let mut fields = serde_json::to_value(of_model)?;

@@ -25,7 +25,7 @@ const LONGEST: usize = 60;
 /// The smallest number of candidates of a step that are shown.
 const LIKELIEST: usize = 10;
 
-/// A Transformer that shows how it translates.
+/// A Transformer that returns the intermediate values of a translation.
 #[wasm_bindgen]
 pub struct Paper {
     translator: Translator,
@@ -51,17 +51,18 @@ impl Paper {
     /// Loads a model directory, checking the hash of every file.
     ///
     /// # Errors
-    /// The errors of [`Translator::load`]; a model that is not a Transformer.
+    /// Returns the errors of [`Translator::load`], and an error if the model is not a Transformer.
     #[wasm_bindgen(constructor)]
     pub fn new(files: Files) -> Result<Paper, JsError> {
         said(Self::load(&files.0))
     }
 
-    /// Translates `text` and returns the tables of the pass and of the search in JSON, for a
-    /// question in JSON.
+    /// Translates `text` and returns the tables of the forward pass and of the search as JSON, for
+    /// a `question` in JSON.
     ///
     /// # Errors
-    /// A question with an unknown or wrong value; a sentence that is empty or too long.
+    /// Returns an error if the question has an unknown or invalid value, or if the sentence is
+    /// empty or too long.
     pub fn see(&self, text: &str, question: &str) -> Result<String, JsError> {
         said(self.answer(text, question).map(|seen| seen.to_string()))
     }
@@ -128,8 +129,8 @@ fn without(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     })
 }
 
-/// The weights of all layers and heads and the terms of residual connections for `source` and
-/// `target`, ids with `</s>` at the end.
+/// Returns the attention weights of all layers and heads and the terms of the residual connections
+/// for `source` and `target`, which are token ids with `</s>` at the end.
 pub fn attention(
     model: &Model,
     config: &ModelConfig,
@@ -142,9 +143,9 @@ pub fn attention(
     model.attention(ids(source, tokens.source_vocab), ids(&input, tokens.target_vocab))
 }
 
-/// The tables of a pass for a page, in thousandths: weights, queries and keys by layer and head,
-/// the embedded sequences by position, and the root mean squares of both terms of each residual
-/// connection.
+/// Returns the tables of a forward pass as JSON, in thousandths: weights, queries and keys by layer
+/// and head, the embedded sequences by position, and the root mean squares of both terms of each
+/// residual connection.
 pub fn tables(maps: AttentionMaps) -> Value {
     let AttentionMaps { encoder_self, decoder_self, cross, queries_and_keys, residuals } = maps;
     let heads = |weights: Tensor<4>| thousandths(weights.squeeze_dim::<3>(0).flatten(1, 2));

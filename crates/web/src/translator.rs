@@ -1,4 +1,4 @@
-//! The translator: a model directory from memory, and its translations in JSON.
+//! The translator: loads a model directory from memory and returns translations as JSON.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ pub struct Files(pub(crate) ModelFiles);
 
 #[wasm_bindgen]
 impl Files {
-    /// No files yet. `name` stands for the folder in messages and, like `de-en`, tells the
-    /// languages.
+    /// Creates an empty set of files. `name` stands for the folder in messages; a name such as
+    /// `de-en` also tells the languages.
     #[wasm_bindgen(constructor)]
     pub fn new(name: String) -> Self {
         Self(ModelFiles { name: PathBuf::from(name), ..ModelFiles::default() })
@@ -45,27 +45,28 @@ pub struct Model {
 
 #[wasm_bindgen]
 impl Model {
-    /// Loads the model with its shortlist, checking the hash of every file. It multiplies in
-    /// `compute`, `float32` or `int8`, by default as its directory says.
+    /// Loads the model with its shortlist, checking the hash of every file. `compute` is the
+    /// compute type of matrix products, `float32` or `int8`; the default is that of the model
+    /// directory.
     ///
     /// # Errors
-    /// The errors of [`Translator::load`]; an unknown name of a compute type; a shortlist that is
-    /// broken or of another model.
+    /// Returns the errors of [`Translator::load`], and an error if the compute type is unknown or
+    /// the shortlist is broken or made for another model.
     #[wasm_bindgen(constructor)]
     pub fn new(files: Files, compute: Option<String>) -> Result<Model, JsError> {
         said(Self::load(&files.0, compute))
     }
 
-    /// The number of tokens of `text`, including `</s>`.
+    /// Returns the number of tokens of `text`, including `</s>`.
     pub fn tokens(&self, text: &str) -> usize {
         self.translator.tokenizers().source.encode(text).len() + 1
     }
 
-    /// The most tokens of a sentence and the codes of the languages, from which and into which, by
-    /// `options`, all in JSON. Languages that are not known are `null`.
+    /// Returns the largest number of source tokens and the codes of the source and target languages
+    /// under `options` as JSON. Unknown languages are `null`.
     ///
     /// # Errors
-    /// The errors of [`translate`](Self::translate).
+    /// Returns the errors of [`translate`](Self::translate).
     pub fn bounds(&self, options: &str) -> Result<String, JsError> {
         let (options, _) = said(self.resolved(options))?;
         let bounds = (self.translator.longest_source(&options), options.languages.codes());
@@ -76,7 +77,8 @@ impl Model {
     /// translations as a list in JSON.
     ///
     /// # Errors
-    /// An unknown option or one out of its range; the errors of [`Translator::translate`].
+    /// Returns an error for an unknown option or a value out of range, and the errors of
+    /// [`Translator::translate`].
     pub fn translate(&self, texts: Vec<String>, options: &str) -> Result<String, JsError> {
         said(self.results(&texts, options))
     }

@@ -177,8 +177,8 @@ impl Searching {
 /// the folder `run`.
 ///
 /// # Errors
-/// The errors of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so
-/// that the command line is at fault.
+/// Returns the errors of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be
+/// used, so that the command line is at fault.
 fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,
@@ -247,7 +247,7 @@ fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a P
 /// The one or two files of `option` as a corpus.
 ///
 /// # Errors
-/// Wrong usage for any other number of files.
+/// Returns an error of usage for any other number of files.
 fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
     corpus_paths(option, paths).map_err(wrong_usage)
 }

@@ -97,7 +97,8 @@ impl DeviceName {
     /// Opens the device.
     ///
     /// # Errors
-    /// If this build or this machine has no such device. The message says what to do.
+    /// Returns an error if this build or this machine has no such device. The message says what to
+    /// do.
     pub fn open(&self) -> Result<Device> {
         match self {
             Self::Auto => auto::choose(),
@@ -110,7 +111,7 @@ impl DeviceNames {
     /// Opens the devices, at least one, in the given order.
     ///
     /// # Errors
-    /// The errors of [`DeviceName::open`].
+    /// Returns the errors of [`DeviceName::open`].
     pub fn open(&self) -> Result<Vec<Device>> {
         let mut devices = Vec::new();
         for name in &self.0 {

@@ -30,7 +30,7 @@ impl Found {
     /// The device, after it has added two numbers as a test.
     ///
     /// # Errors
-    /// If the device does not work.
+    /// Returns an error if the device does not work.
     pub fn open(self) -> Result<Device> {
         if !matches!(self.name, DeviceName::Of(backend, _) if backend.is_cpu()) {
             note_foreign();
@@ -53,7 +53,7 @@ impl Backend {
     /// The devices of the backend on this machine, GPUs before software.
     ///
     /// # Errors
-    /// If this build lacks the backend, or this machine has no device of it.
+    /// Returns an error if this build lacks the backend, or this machine has no device of it.
     pub fn devices(self) -> Result<Vec<Found>> {
         ensure!(
             self.facts().is_built_in,

@@ -24,7 +24,7 @@ fn is_foreign() -> bool {
 /// error with `advice`.
 ///
 /// # Errors
-/// The errors of `work`, and the failure of a device.
+/// Returns the errors of `work`, and the failure of a device.
 pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let earlier = Arc::new(take_hook());
     let print = Arc::clone(&earlier);

@@ -30,8 +30,8 @@ pub fn prepare() {
     answer_parent();
 }
 
-/// Prepares the GPU runtimes as [`prepare`] does, in a process that is not this program, such as an
-/// interpreter. `program` is the command that tests a device in a separate process.
+/// Prepares the GPU runtimes in a process that is not this program, such as an interpreter.
+/// `program` is the command that starts this program to test a device in a separate process.
 pub fn prepare_within(program: Vec<std::ffi::OsString>) {
     #[cfg(feature = "gpu")]
     gpu::keep_tuning();

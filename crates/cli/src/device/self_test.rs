@@ -77,7 +77,7 @@ fn program() -> Result<Command, String> {
 /// process.
 ///
 /// # Errors
-/// A message with the failure.
+/// Returns a message with the failure.
 pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     let output = program()?.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| e.to_string())?;

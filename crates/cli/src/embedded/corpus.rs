@@ -33,7 +33,7 @@ pub fn entries() -> Vec<String> {
 /// if there is no such text.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
     let within = name.strip_prefix(CORPUS).and_then(|rest| rest.strip_prefix('/'));
     let Some((name, bytes)) = FILES.iter().find(|(known, _)| Some(*known) == within) else {
@@ -54,7 +54,7 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
 /// `embedded:tatoeba-de-en/train.de`, which is unpacked.
 ///
 /// # Errors
-/// If the program contains no such text, or it cannot be unpacked.
+/// Returns an error if the program contains no such text, or it cannot be unpacked.
 pub fn text_file(name: &Path) -> Result<PathBuf> {
     let TextName::Embedded(text) = TextName::parse("a text", name)? else {
         return Ok(name.to_owned());

@@ -25,7 +25,7 @@ const MODELS: [[ModelFile; 6]; PAIRS.len()] =
 /// which are unpacked.
 ///
 /// # Errors
-/// If the program contains no such model, or it cannot be unpacked.
+/// Returns an error if the program contains no such model, or it cannot be unpacked.
 pub fn model_dir(name: &Path) -> Result<PathBuf> {
     let Some(pair) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
         return Ok(name.to_owned());
@@ -46,7 +46,7 @@ pub fn is_unpacked(folder: &Path) -> bool {
 /// Returns the folder of [`DEFAULT_MODEL`], and prints a note that this model is used.
 ///
 /// # Errors
-/// If it cannot be unpacked.
+/// Returns an error if it cannot be unpacked.
 pub fn default_model() -> Result<PathBuf> {
     note(format_args!(
         "model: {DEFAULT_MODEL}, which learned short everyday sentences; --model names another"

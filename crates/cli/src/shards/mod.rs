@@ -44,7 +44,7 @@ impl Part {
     /// lines. `identity` describes everything that determines the output besides the texts.
     ///
     /// # Errors
-    /// If a text of a shard can be read only once, or not at all.
+    /// Returns an error if a text of a shard can be read only once, or not at all.
     pub fn open(
         args: &ShardArgs,
         output: Option<&Path>,
@@ -95,7 +95,7 @@ impl Part {
     /// Opens the output. The output of a shard appears when it is [finished](Self::finish).
     ///
     /// # Errors
-    /// The errors of [`Output::create`].
+    /// Returns the errors of [`Output::create`].
     pub fn create_output(&self, inputs: &[&Path]) -> Result<Output> {
         match (&self.output, &self.made_from) {
             (Some(path), Some(_)) => Output::create_whole(path, inputs),
@@ -107,7 +107,8 @@ impl Part {
     /// shard is renamed to its final name, and then gets a stamp that describes its inputs.
     ///
     /// # Errors
-    /// The errors of [`complete`](Self::complete); if the output cannot be written.
+    /// Returns the errors of [`complete`](Self::complete), and an error if the output cannot be
+    /// written.
     pub fn finish(&self, output: &mut Output, end: u64) -> Result<()> {
         output.flush()?;
         self.made_from.as_ref().map_or(Ok(()), |_| {
@@ -125,8 +126,8 @@ impl Part {
     /// its stamp.
     ///
     /// # Errors
-    /// The errors of `publish`; if the text has become shorter since its lines were counted, or the
-    /// stamp cannot be written.
+    /// Returns the errors of `publish`, and an error if the text has become shorter since its lines
+    /// were counted or the stamp cannot be written.
     pub fn complete(
         &self,
         end: u64,
@@ -156,8 +157,8 @@ pub fn length(lines: &Range<u64>) -> usize {
 /// Returns the paths of the outputs of the `count` shards of `out`, in order.
 ///
 /// # Errors
-/// If an output is missing or does not match its stamp, or if the outputs are not the parts of one
-/// text, made with the same model and options.
+/// Returns an error if an output is missing or does not match its stamp, or if the outputs are not
+/// the parts of one text, made with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
     let missing: Vec<_> = paths.iter().filter(|it| !it.is_file()).map(|it| it.display()).collect();

@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// which is submitted again alone (`--array=3`) would be the first of one.
 const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)];
 
-/// The option with which a command processes one shard.
+/// The option by which a command does one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
     /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output

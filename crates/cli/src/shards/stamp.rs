@@ -76,7 +76,7 @@ pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::R
 /// SHA-256 of the file at `path`.
 ///
 /// # Errors
-/// Errors of the operating system, with the path.
+/// Returns errors of the operating system, with the path.
 pub fn digest_of_file(path: &Path) -> Result<String> {
     let mut digest = Sha256::new();
     let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut digest));

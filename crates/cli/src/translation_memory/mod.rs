@@ -16,7 +16,7 @@ use crate::whole_documents;
 /// `languages` are those of [`read`].
 ///
 /// # Errors
-/// The errors of [`read`].
+/// Returns the errors of [`read`].
 pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<TranslationMemory> {
     let mut memory = TranslationMemory::default();
     let mut add = |[source, target]: &Pair| memory.push(source, target);
@@ -76,7 +76,7 @@ impl fmt::Display for Counts {
 /// number of messages, and the number of messages without a translation.
 ///
 /// # Errors
-/// If a file is broken or has other languages.
+/// Returns an error if a file is broken or has other languages.
 pub fn read(
     files: &[PathBuf],
     languages: [Option<&str>; 2],

@@ -1,10 +1,11 @@
-//! Removes from sentences the parts that a translation has to keep, and restores them in the
+//! Removes from a sentence the parts that its translation has to keep, and puts them back into the
 //! translation, next to the same neighbours.
 
 use super::glue::{around, glued, is_alike, needs_space};
 use crate::words::{Mark, Span, floor, is_in_word, is_letter, mark, past};
 
-/// A piece of a translation, usually a token, and the piece of the source that it is aligned to.
+/// An alignment link between a range of the translation, usually a token, and a range of the
+/// source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Bytes of the source text.
@@ -37,7 +38,7 @@ struct Gap {
     counts: bool,
 }
 
-/// A translation into which the parts have returned.
+/// A translation with the removed parts put back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilledCloze {
     /// The translation with the parts in it.
@@ -49,8 +50,8 @@ pub struct FilledCloze {
 }
 
 impl<'a> Cloze<'a> {
-    /// `source` without `parts`, which are sorted, and without the signs and words attached to
-    /// them.
+    /// Removes `parts`, which must be sorted, from `source`, together with the signs and words
+    /// attached to them.
     pub fn without(source: &'a str, parts: impl Iterator<Item = Span>) -> Self {
         let mut ranges: Vec<(Span, bool)> = Vec::new();
         for part in parts {
@@ -96,7 +97,8 @@ impl<'a> Cloze<'a> {
         self.gaps.iter_mut().rev().take_while(|gap| gap.at > end).for_each(|gap| gap.at = end);
     }
 
-    /// `translation` of the text, whose words `links` align, with the parts in their positions.
+    /// Puts the parts back into `translation`, a translation of the text, at the positions given by
+    /// the alignment `links`.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
         let is_valid = |link: &&Link| {
             let texts = (self.text.get(link.source.clone()), translation.get(link.target.clone()));
@@ -159,7 +161,7 @@ impl<'a> Cloze<'a> {
 }
 
 impl FilledCloze {
-    /// The position of `part` of the source in the text, if it is in a gap.
+    /// Returns the position in the text of a `part` of the source, if the part is in a gap.
     pub fn position(&self, part: &Span) -> Option<Span> {
         let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
         let Link { source, target } = &self.gaps[next.checked_sub(1)?];

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::number::{Kind, Number, numbers};
 use super::words::{NumberWords, PERCENT, has_month, has_unit};
 
-/// Returns whether `translation` has numbers with the same values as `source`, each equally often.
+/// Returns whether the numbers in `translation` and `source` have the same values, each equally
+/// often.
 ///
 /// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is
 /// 2:30 p.m. Words may stand for whole numbers up to twelve, and numbers for words. A number that

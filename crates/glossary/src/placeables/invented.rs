@@ -1,4 +1,4 @@
-//! Placeholders that a translation has and its source lacks.
+//! Placeholders in a translation that do not occur in its source.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use crate::words::{Mark, Span, is_letter, mark};
 /// HTML do not count, nor does a colon before a word, which many sentences have.
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
-/// The changes after which `translation` has no placeholder that `source` lacks, or has less often:
-/// ranges of bytes, in order, and their new texts. A word after a sign stays, and so do
-/// placeholders that begin with one of `others`.
+/// Returns the edits that remove from `translation` each placeholder that does not occur in
+/// `source` or occurs there less often: byte ranges, in order, with their new texts. A word after a
+/// sign is kept, and so are placeholders that begin with one of `others`.
 pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);

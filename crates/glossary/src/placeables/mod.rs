@@ -30,9 +30,9 @@ use parts::may_have_verbatim;
 use words::NumberWords;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
-/// of its numbers, and has no other placeholder. If only numbers have changed, returns those of
-/// `source` as terms, otherwise an empty list. Symbols may be lost, because words replace them, but
-/// not `others`, further parts.
+/// of its numbers, and has no other placeholder. If only numbers have changed, returns the numbers
+/// of `source` as terms, otherwise an empty list. Symbols may be lost, because words can replace
+/// them, but the further parts `others` may not.
 pub fn lost(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
     if !invented(source, translation, &[]).is_empty() {
         return Some(Vec::new());
@@ -62,8 +62,8 @@ pub fn may_have_parts(text: &str) -> bool {
     text.contains(char::is_numeric) || may_have_verbatim(text)
 }
 
-/// The ranges in `translation` of the `parts` of `source`, which are sorted. `None` if a part does
-/// not occur equally often, or if the value of another number changes.
+/// Returns the ranges in `translation` of the `parts` of `source`, which must be sorted, or `None`
+/// if a part does not occur equally often in both or the value of another number changes.
 pub fn positions(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let positions = positions_of_texts(source, parts, translation)?;
     let stay = numbers_stay(&blank(source, parts), &blank(translation, &positions));
@@ -96,7 +96,7 @@ fn is_whole(text: &str, range: &Span) -> bool {
         || word(within.chars().next_back()) && word(after.chars().next()))
 }
 
-/// `text` with a space in place of each of `ranges`.
+/// Returns `text` with each of `ranges` replaced by a space.
 pub fn blank(text: &str, ranges: &[Span]) -> String {
     let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
     spaces.sort_by_key(|(range, _)| range.start);

@@ -77,7 +77,7 @@ fn name_of(found: &Captures<'_>) -> &'static str {
     group.map_or("any", |index| TABLE.0[index])
 }
 
-/// The parts of `text` that its translation has to keep, from left to right.
+/// Returns the parts of `text` that its translation has to keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
     let (mut all, mut at, mut no_message) = (Vec::new(), 0, 0);
     // A text in which `$1` is a group of a regular expression and not an amount.

@@ -1,4 +1,4 @@
-//! Decimal marks and groups of thousands, which each language writes in its own way.
+//! Decimal marks and thousands separators in the conventions of each language.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ const LONG_FRACTION: usize = 4;
 /// The bytes of a word between two amounts, such as "and".
 const MOST_JOINING: usize = 8;
 
-/// The ways in which the source language and the target language write numbers.
+/// The number formats of the source language and of the target language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
     from: Marks,
@@ -106,8 +106,8 @@ struct Item<'a> {
 }
 
 impl Writing {
-    /// The writing for translations between two languages, by their codes (`de`, `deu`, `pt-BR`);
-    /// `None` if one is unknown or both write numbers in the same way.
+    /// Returns the number formats of two languages, given by their codes (`de`, `deu`, `pt-BR`), or
+    /// `None` if a code is unknown or both formats are equal.
     pub fn between(from: &str, into: &str) -> Option<Self> {
         let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
         let (from, into) = (code(from)?, code(into)?);
@@ -119,10 +119,11 @@ impl Writing {
         (from != into || names.is_some()).then_some(Self { from, into, names })
     }
 
-    /// The changes that write the amounts in `translation` as its language does, together with the
-    /// months, millions and similar words beside them: ranges of bytes, in order, and their new
-    /// texts. Amounts are numbers that count or measure something in `source`. Dates, times,
-    /// versions and other identifiers stay unchanged, and so do numbers in doubt.
+    /// Returns the edits that write the amounts in `translation` in the format of the target
+    /// language, together with the months, millions and similar words beside them: byte ranges, in
+    /// order, with their new texts. Amounts are numbers that count or measure something in
+    /// `source`. Dates, times, versions and other identifiers stay unchanged, and so do numbers in
+    /// doubt.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
@@ -245,7 +246,7 @@ fn digits(groups: &[Group]) -> String {
     groups.iter().map(|group| &*group.digits).collect()
 }
 
-/// `text` after `changes`, without those that overlap one before them.
+/// Applies `changes` to `text`, except changes that overlap an earlier one.
 pub fn changed(text: &str, changes: &[(Span, String)]) -> String {
     let (mut all, mut at) = (String::new(), 0);
     for (range, new) in changes {

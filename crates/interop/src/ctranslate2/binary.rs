@@ -95,8 +95,8 @@ impl<'a> Binary<'a> {
     /// Reads the variables in `bytes`, the content of `path`.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of
-    /// models.
+    /// Returns [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and
+    /// kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let mut parts = Parts(Cursor::new(path, bytes));
         let version = parts.version()?;
@@ -156,14 +156,14 @@ impl<'a> Binary<'a> {
         self.find(name).is_some()
     }
 
-    /// The variable `name`, which must be a single number.
+    /// Returns the variable `name` as a number, or `None` if it is not a single number.
     pub fn scalar(&self, name: &str) -> Option<f32> {
         let variable = self.find(name)?;
         let numbers = &self.bytes[variable.range.clone()];
         (numbers.len() == variable.number.size()).then(|| variable.number.read(numbers))
     }
 
-    /// The variable `name`, which must be a text.
+    /// Returns the content of the variable `name` as text.
     pub fn text(&self, name: &str) -> Option<String> {
         let variable = self.find(name)?;
         let bytes = &self.bytes[variable.range.clone()];
@@ -183,7 +183,8 @@ impl<'a> Binary<'a> {
         })
     }
 
-    /// The variable `name` of `shape` as float32, divided by its scale if it is quantised.
+    /// Returns the variable `name`, which must have this `shape`, as float32, divided by its scale
+    /// if it is quantised.
     pub fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let variable = self.find(name).ok_or_else(|| self.missing(name))?;
         if variable.shape != shape {

@@ -56,7 +56,7 @@ fn is_argos(dir: &Path) -> bool {
 /// are those that the user names.
 ///
 /// # Errors
-/// An [`InteropError`] that names the file, and the variable or key, and what to do.
+/// Returns an [`InteropError`] that names the file, and the variable or key, and what to do.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let (package, dir) = (dir, &*folder(dir));
     let path = dir.join(WEIGHTS);
@@ -119,7 +119,7 @@ fn search() -> SearchSettings {
 /// The settings of Argos Translate (`argostranslate/translate.py`), for the package in `dir`.
 ///
 /// # Errors
-/// [`InteropError::Unsupported`] for a package whose text needs more than SentencePiece.
+/// Returns [`InteropError::Unsupported`] for a package whose text needs more than SentencePiece.
 fn argos_search(dir: &Path) -> Result<SearchSettings> {
     let path = dir.join(ARGOS);
     let metadata: Value = parse_json(&path, &read_file(&path)?)?;

@@ -88,7 +88,7 @@ impl Settings {
     /// The token from which the decoder starts.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] if the caller of CTranslate2 has to give it.
+    /// Returns [`InteropError::Unsupported`] if the caller of CTranslate2 has to give it.
     pub fn start(&self) -> Result<&str> {
         self.decoder_start_token.as_deref().ok_or_else(|| {
             let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
@@ -96,13 +96,13 @@ impl Settings {
         })
     }
 
-    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models that
-    /// were converted from transformers, whose tokenisers add it, and does not in those of OpenNMT,
-    /// which start from `<s>`.
+    /// Returns whether the encoder sees `</s>`. Without `add_source_eos`, the encoder sees it in
+    /// models converted from transformers, whose tokenisers append it, and does not see it in
+    /// models of OpenNMT, whose decoder starts from `<s>`.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be
-    /// known.
+    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files do not
+    /// determine the answer.
     pub fn source_end(&self, zero_start: bool) -> Result<SourceEnd> {
         let refuse = |what, remedy| Err(InteropError::unsupported(&self.path, what, remedy));
         let start = self.decoder_start_token.as_ref();

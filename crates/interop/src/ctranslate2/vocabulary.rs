@@ -44,7 +44,7 @@ impl Vocabularies {
     /// row belongs to `unknown` if a file leaves that token out.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`] if the numbers of tokens and rows differ.
+    /// Returns [`InteropError::Damaged`] if the numbers of tokens and rows differ.
     pub fn of_rows(mut self, rows: [usize; 2], unknown: &str) -> Result<Self> {
         let lists = [Some(&mut self.source), self.target.as_mut()];
         for (tokens, rows) in lists.into_iter().zip(rows) {
@@ -84,10 +84,10 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The tokenisers in the first of `dirs` as files of a model directory: files in the format of
-    /// `tokenizers` if they have these tokens, and otherwise the vocabularies and the SentencePiece
-    /// models in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is
-    /// added at their end.
+    /// Returns the tokeniser files of a model directory: the files in the format of `tokenizers` in
+    /// the first of `dirs` if they have these tokens, and otherwise the vocabularies with the
+    /// SentencePiece models in any of `dirs`. If the vocabularies have no padding token, `<pad>`
+    /// with the id `pad` is added at their end.
     pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;

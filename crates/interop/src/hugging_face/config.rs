@@ -87,10 +87,11 @@ impl MarianConfig {
         }
     }
 
-    /// The configuration of the model. `sharing` is known from the weights alone.
+    /// Returns the configuration of the model. `sharing` comes from the weights, since the files do
+    /// not tell it.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] that names the first key without a counterpart,
+    /// Returns [`InteropError::Unsupported`], which names the first key without a counterpart, or
     /// [`InteropError::Config`].
     pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
         let family = self.family(path)?;
@@ -157,7 +158,7 @@ impl MarianConfig {
     /// The family of the model's class.
     ///
     /// # Errors
-    /// [`InteropError::Unsupported`] for any other class.
+    /// Returns [`InteropError::Unsupported`] for any other class.
     pub fn family(&self, path: &Path) -> Result<Family> {
         match &self.model_type[..] {
             "marian" => Ok(Family::Marian),
@@ -217,10 +218,10 @@ pub(super) struct GenerationConfig {
 }
 
 impl GenerationConfig {
-    /// The search settings, and notes on settings of the file that they cannot express.
+    /// Returns the search settings, and notes on settings in the file that have no counterpart.
     ///
     /// # Errors
-    /// [`InteropError::Settings`] if a value is outside of its range here.
+    /// Returns [`InteropError::Settings`] if a value is out of range for [`SearchSettings`].
     pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
         let mut remarks = Vec::new();
         let beam_size = self.num_beams.unwrap_or(1);

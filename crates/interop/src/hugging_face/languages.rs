@@ -30,7 +30,7 @@ const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en
 /// `rows` ids.
 ///
 /// # Errors
-/// An [`InteropError`] that names the file.
+/// Returns an [`InteropError`] that names the file.
 pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
     let Some(model) = read_if_there(&dir.join(MODEL))? else {
         // A model without a tokeniser can be imported, for ids.

@@ -41,7 +41,7 @@ fn weights_file(dir: &Path) -> Option<PathBuf> {
 /// Reads the model in the folder `dir`. `files` are those that the user names.
 ///
 /// # Errors
-/// An [`InteropError`] that names the file, and the tensor or key, and what to do.
+/// Returns an [`InteropError`] that names the file, and the tensor or key, and what to do.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;

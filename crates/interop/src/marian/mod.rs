@@ -30,7 +30,7 @@ use yaml::Options;
 /// options in the same folder, or that folder. `files` are those that the user names.
 ///
 /// # Errors
-/// An [`InteropError`] that names the file, and the tensor or option, and what to do.
+/// Returns an [`InteropError`] that names the file, and the tensor or option, and what to do.
 pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;

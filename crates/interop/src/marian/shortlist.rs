@@ -33,7 +33,7 @@ pub(super) enum Sides {
 /// Reads `bytes`, the content of `path`, as a shortlist for vocabularies of `sizes`.
 ///
 /// # Errors
-/// [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`].
 pub(super) fn read(
     path: &Path,
     bytes: &[u8],

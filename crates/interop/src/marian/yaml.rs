@@ -21,7 +21,7 @@ pub(super) enum Value {
 /// The entries of the mapping that is the document `text`, in order.
 ///
 /// # Errors
-/// A message with the line, if `text` is not such a document.
+/// Returns a message with the line if `text` is not such a document.
 pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Entries::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
@@ -98,7 +98,7 @@ impl Options {
     /// Reads the options in `text`.
     ///
     /// # Errors
-    /// A message with the line, if `text` is not such a document.
+    /// Returns a message with the line if `text` is not such a document.
     pub fn read(text: &str) -> Result<Self, String> {
         Ok(Self(entries(text)?.into_iter().collect()))
     }
@@ -118,7 +118,7 @@ impl Options {
     /// The number that `key` is set to.
     ///
     /// # Errors
-    /// If the value is not a number.
+    /// Returns an error if the value is not a number.
     pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, String> {
         let number = |text: &str| text.parse().map_err(|_| format!("{key}: {text:?} is no number"));
         self.get(key).map(number).transpose()
@@ -137,7 +137,7 @@ impl Options {
 /// The tokens of a vocabulary, indexed by id.
 ///
 /// # Errors
-/// A message, if `text` is not a vocabulary.
+/// Returns a message if `text` is not a vocabulary.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
     // JSON escapes characters beyond 16 bits by two, which YAML does not.
     let json = text.starts_with('{').then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));

@@ -73,8 +73,8 @@ struct Machine<'c, 'a> {
 /// Reads the pickle at the position of `cursor`. Returns its value and everything that it built.
 ///
 /// # Errors
-/// [`InteropError::Damaged`]; [`InteropError::Pickle`] if it calls for something that weights do
-/// not need.
+/// Returns [`InteropError::Damaged`]; [`InteropError::Pickle`] if it calls for something that
+/// weights do not need.
 pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
     let mut machine = Machine { cursor, stack, marks, memo, built };

@@ -66,7 +66,8 @@ impl Content {
 /// form may have at most `most` fields.
 ///
 /// # Errors
-/// If the body is of no known kind or compressed, if the key is wrong, and those of `read`.
+/// Returns an error if the body is of no known kind or compressed, if the key is wrong, and those
+/// of `read`.
 pub(super) async fn open<T: Send + 'static>(
     request: Request,
     service: &Shared,
@@ -115,7 +116,7 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
 /// The type of a body, in small letters, that of JSON where none is named.
 ///
 /// # Errors
-/// If the body is compressed.
+/// Returns an error if the body is compressed.
 fn kind(headers: &HeaderMap) -> Result<String> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let coding = text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"));

@@ -206,7 +206,7 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
 /// value.
 ///
 /// # Errors
-/// If it is not among the `known` values.
+/// Returns an error if it is not among the `known` values.
 fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String> {
     let value = value.unwrap_or_default().trim().to_lowercase();
     if value.is_empty() || known.contains(&&*value) {
@@ -225,7 +225,7 @@ fn unknown() -> ApiError {
 /// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
 ///
 /// # Errors
-/// If there is no such glossary, or if it has no terms for the pair.
+/// Returns an error if there is no such glossary, or if it has no terms for the pair.
 fn prescribed(
     client: &Client,
     ids: Option<Texts>,

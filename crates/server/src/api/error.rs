@@ -62,7 +62,7 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// An error of any `status`.
+    /// Creates an error with this `status`.
     pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
         let body = ErrorBody { error: error.into(), field: None, remedy: None };
         Self { status, body }

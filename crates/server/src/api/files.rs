@@ -95,10 +95,11 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
 }
 
 impl Upload {
-    /// The languages from and into which the file is translated.
+    /// Returns the language pairs by which the file is translated.
     ///
     /// # Errors
-    /// If it is too long, if there is no room for it, or if a language is not served.
+    /// Returns an error if the file is too long, if there is no room for it, or if a language is
+    /// not served.
     pub async fn pairs(
         &mut self,
         client: &Client,
@@ -115,10 +116,10 @@ impl Upload {
         Ok(client.sourced(source, target, texts, self.file.format).await?.0)
     }
 
-    /// Keeps the file in this state as `id`.
+    /// Stores the file in this state under `id`.
     ///
     /// # Errors
-    /// If there is no room.
+    /// Returns an error if there is no room.
     pub fn put(&self, client: &Client, id: &str, state: FileState) -> Result<()> {
         let size = match &state {
             FileState::Done(bytes, _) => bytes.len(),
@@ -129,10 +130,10 @@ impl Upload {
         is_kept.then_some(()).ok_or_else(ApiError::too_many)
     }
 
-    /// Translates the file and keeps it as `id`.
+    /// Translates the file and stores it under `id`.
     ///
     /// # Errors
-    /// If the translation fails or there is no room.
+    /// Returns an error if the translation fails or there is no room.
     pub async fn keep(
         &mut self,
         client: &Client,
@@ -150,7 +151,7 @@ impl Upload {
         self.put(client, id, FileState::Done(bytes.into(), characters))
     }
 
-    /// Returns whether its name ends in this extension.
+    /// Returns whether the name of the file has this extension.
     pub fn ends_in(&self, end: &str) -> bool {
         extension(&self.name).eq_ignore_ascii_case(end)
     }

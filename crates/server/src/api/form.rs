@@ -15,7 +15,7 @@ use super::error::{ApiError, Result};
 /// of this `kind`. If there are many more than `most` fields, the first ones are read.
 ///
 /// # Errors
-/// If the body is not a form.
+/// Returns an error if the body is not a form.
 pub(super) fn read(
     head: &request::Parts,
     kind: &str,
@@ -59,7 +59,7 @@ impl Part {
     /// The text of the part.
     ///
     /// # Errors
-    /// If it is not UTF-8.
+    /// Returns an error if it is not UTF-8.
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes.into()).map_err(|_| {
             let field: String = self.name.chars().take(40).collect();

@@ -43,13 +43,13 @@ pub(crate) struct Service {
     pub limits: Limits,
     pub files: Store<StoredFile>,
     pub glossaries: Store<StoredGlossary>,
-    /// Room for the bytes of bodies and of large answers.
+    /// The budget for the bytes of request bodies and large answers.
     pub bodies: Arc<Budget>,
-    /// Room for the memory of work on texts.
+    /// The budget for the memory of work on texts.
     pub work: Arc<Budget>,
-    /// Room for requests that were received completely and are not answered.
+    /// The budget for requests that were received completely and are not answered yet.
     pub requests: Arc<Budget>,
-    /// The beginning of every path as clients see it, unless a proxy tells it.
+    /// The prefix of every path as seen by clients, unless a proxy sends another.
     pub prefix: String,
     /// The trusted proxies.
     pub proxies: Vec<IpNet>,
@@ -104,8 +104,8 @@ impl Client {
 }
 
 impl Service {
-    /// Fails if there are more than `count` texts allowed, or if `texts` together have more
-    /// characters than the limits allow.
+    /// Returns an error if `count` texts are too many, or if `texts` together have more characters
+    /// than the limits allow.
     pub fn check_texts<'a>(
         &self,
         field: &'static str,
@@ -125,7 +125,7 @@ impl Service {
         }
     }
 
-    /// The codes of all languages that can be translated from, or to; sorted.
+    /// Returns the sorted codes of all languages on this side of the language pairs.
     pub fn codes(&self, side: fn(&LanguagePair) -> &String) -> Vec<&str> {
         let codes = self.models.pairs().map(|pair| side(pair).as_str());
         codes.collect::<BTreeSet<_>>().into_iter().collect()
@@ -136,10 +136,10 @@ impl Service {
         self.models.pairs().flat_map(|pair| [pair.source.as_str(), &pair.target]).collect()
     }
 
-    /// The pair that a client names, by the codes of the models.
+    /// Returns the pair that a client names, with the codes that the models use.
     ///
     /// # Errors
-    /// If no model translates it, and the languages are not the same.
+    /// Returns an error if no model translates the pair, unless both languages are the same.
     pub fn pair(&self, source: &str, target: &str) -> Result<LanguagePair> {
         let known = known_code("source", source, &self.codes(|pair| &pair.source), "")?;
         let targets = self.models.pairs().filter(|pair| pair.source == known);
@@ -150,7 +150,7 @@ impl Service {
         Ok(LanguagePair { source: known.into(), target: target.into() })
     }
 
-    /// The result of `work`. Work that takes longer than the limits allow is cancelled.
+    /// Returns the result of `work`, which is cancelled if it takes longer than the limits allow.
     pub async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let begun = Instant::now();
         let result = tokio::time::timeout(self.limits.time, work).await;
@@ -162,7 +162,8 @@ impl Service {
 /// The `known` code that matches `code`, the value of the request's `field`.
 ///
 /// # Errors
-/// If no known code matches, with a list of the known codes, followed by `why` there are no others.
+/// Returns an error if no known code matches, with a list of the known codes, followed by `why`
+/// there are no others.
 pub(crate) fn known_code<'a>(
     field: &str,
     code: &str,

@@ -38,7 +38,7 @@ impl Client {
     /// detected.
     ///
     /// # Errors
-    /// If a language is not served, or if a text is clearly in such a language.
+    /// Returns an error if a language is not served, or if a text is clearly in such a language.
     pub(super) async fn sourced(
         &self,
         source: &str,
@@ -74,7 +74,7 @@ impl Client {
     /// language that can be translated.
     ///
     /// # Errors
-    /// If the server fails.
+    /// Returns an error if the server fails.
     pub(super) async fn detect(
         &self,
         texts: &[String],
@@ -121,7 +121,7 @@ impl Client {
     /// have a model, if all scores are equal, or if the models do not fit into memory together.
     ///
     /// # Errors
-    /// If a model fails.
+    /// Returns an error if a model fails.
     async fn likely(
         &self,
         texts: &[Guess],

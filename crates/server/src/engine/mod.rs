@@ -18,10 +18,9 @@ use burnformer_view::Sentence;
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The number of hypotheses of the beam search; the model's own where it is `None`.
+    /// The number of hypotheses of the beam search; the default of the model if `None`.
     pub beam: Option<usize>,
-    /// The exponent α of the length penalty, in thousandths; the model's own penalty where it is
-    /// `None`.
+    /// The exponent α of the length penalty, in thousandths; the default of the model if `None`.
     pub alpha: Option<u32>,
     /// The number of translations per sentence, from 1.
     pub n_best: usize,
@@ -32,12 +31,12 @@ pub struct Choice {
 pub struct Work {
     /// The sentence.
     pub text: String,
-    /// The text with which its translation has to begin; empty for none.
+    /// The text with which the translation has to begin; empty for none.
     pub prefix: String,
-    /// The terms that its translation has to contain as whole words. One translation of each term
-    /// is enough.
+    /// The terms whose translations the translation has to contain as whole words; one of the
+    /// accepted translations of each term is enough.
     pub terms: Vec<Term>,
-    /// If true, the translations are linked to the sentence.
+    /// If true, the candidates contain links to the sentence.
     pub links: bool,
 }
 
@@ -48,7 +47,7 @@ impl Work {
     }
 }
 
-/// A waiting sentence in the form that its engine prepared.
+/// A waiting sentence, prepared by the engine.
 pub struct Job {
     /// The sentence.
     pub work: Work,
@@ -77,14 +76,14 @@ pub struct Candidate {
     pub score: f64,
     /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
-    /// The signs that it is wrong: `loop`, `copy`, `length`.
+    /// The signs that the translation is wrong: `loop`, `copy`, `length`.
     pub doubts: Vec<String>,
-    /// The confidence in it, from 0 to 1, where the model is calibrated.
+    /// The confidence in the translation, from 0 to 1, if the model is calibrated.
     pub confidence: Option<f64>,
-    /// If true, it was found by a second search, because the first had found a loop, or lost a
-    /// number or a placeholder.
+    /// If true, the translation was found by a second search, because the first had found a loop,
+    /// or lost a number or a placeholder.
     pub is_second: bool,
-    /// If true, a translation memory has it.
+    /// If true, the translation comes from a translation memory.
     pub is_known: bool,
 }
 
@@ -110,7 +109,7 @@ pub trait Engine: Send + Sync + 'static {
     /// candidates are not used.
     ///
     /// # Errors
-    /// [`EngineError`]; then no sentence is translated.
+    /// Returns [`EngineError`]; then no sentence is translated.
     fn translate(
         &self,
         jobs: &[&Job],
@@ -121,8 +120,8 @@ pub trait Engine: Send + Sync + 'static {
     /// Reads `work` before it waits. This default counts four bytes as a token.
     ///
     /// # Errors
-    /// [`EngineError::Request`] if the sentence, its prefix or its terms cannot be translated by
-    /// this model.
+    /// Returns [`EngineError::Request`] if the sentence, its prefix or its terms cannot be
+    /// translated by this model.
     fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
         let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
         let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
@@ -147,7 +146,7 @@ pub trait Engine: Send + Sync + 'static {
     /// need not have any.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// Returns [`EngineError`].
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
         let _ = (sentence, translation);
         Err(EngineError::Request("this model has no attention to show".into()))

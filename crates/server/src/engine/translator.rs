@@ -26,11 +26,12 @@ pub struct TranslatorEngine {
 }
 
 impl TranslatorEngine {
-    /// An engine that translates `pair` by `translator`. A multilingual model gets the language
-    /// tokens of the pair.
+    /// Creates an engine that translates `pair` with `translator`. A multilingual model gets the
+    /// language tokens of the pair.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the model knows several languages and not those of `pair`.
+    /// Returns [`InferError::Language`] if the model is multilingual and does not know the
+    /// languages of `pair`.
     pub fn new(translator: Translator, pair: &LanguagePair) -> Result<Self, InferError> {
         let languages = translator.languages_of_pair(&pair.source, &pair.target)?;
         let options = TranslateOptions {
@@ -41,18 +42,18 @@ impl TranslatorEngine {
         Ok(Self { translator, options })
     }
 
-    /// Translates with the tokens that `shortlist` lists for each sentence; with all tokens if it
-    /// is `None`.
+    /// Restricts the target tokens to those in `shortlist` for each sentence, or uses all tokens if
+    /// it is `None`.
     ///
     /// # Errors
-    /// [`InferError::Shortlist`] if it was made for another model.
+    /// Returns [`InferError::Shortlist`] if the shortlist was made for another model.
     pub fn with_shortlist(mut self, shortlist: Option<Arc<Shortlist>>) -> Result<Self, InferError> {
         shortlist.iter().try_for_each(|shortlist| self.translator.check_shortlist(shortlist))?;
         self.options.shortlist = shortlist;
         Ok(self)
     }
 
-    /// Answers segments from `memory` if it has them.
+    /// Takes the translations of segments from `memory` if it contains them.
     pub fn with_memory(mut self, memory: Option<Arc<TranslationMemory>>) -> Self {
         self.options.memory = memory;
         self

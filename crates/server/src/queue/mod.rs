@@ -33,10 +33,11 @@ struct Shared {
 }
 
 impl Queue {
-    /// A queue for `engine`. `batches` is called with the size and the duration of every batch.
+    /// Creates a queue for `engine`. `batches` is called with the size and the duration of every
+    /// batch.
     ///
     /// # Errors
-    /// If the system has no threads left.
+    /// Returns an error if a thread cannot be started.
     pub fn new(
         engine: Arc<dyn Engine>,
         settings: QueueSettings,
@@ -98,7 +99,7 @@ impl Queue {
     /// still waits when the model is unloaded gets no candidates.
     ///
     /// # Errors
-    /// [`QueueError`]; then no translation is returned.
+    /// Returns [`QueueError`]; then no translation is returned.
     pub async fn translate(&self, sender: &Sender, work: Vec<Work>, choice: Choice) -> Answer {
         if work.is_empty() {
             return Ok(Vec::new());
@@ -146,7 +147,7 @@ impl Queue {
 /// other share batches, and those of similar length do so best.
 ///
 /// # Errors
-/// The error of the first one that cannot be translated.
+/// Returns the error of the first one that cannot be translated.
 fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,

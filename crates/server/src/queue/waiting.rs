@@ -45,8 +45,8 @@ pub struct QueueSettings {
     /// batches.
     pub batch: usize,
     /// The largest number of sentences that wait; a request beyond it is refused. One sender may
-    /// have at most half of them. A request counts for at most a sixteenth of them, so that it can
-    /// have any size.
+    /// have at most half of them. A request counts as at most a sixteenth of this number, so that
+    /// requests of any size are accepted.
     pub waiting: usize,
     /// The number of batches that are translated at the same time; at least 1. They share the
     /// processors equally. If all of them are long sentences, there is one more for the others.

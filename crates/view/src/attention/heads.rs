@@ -1,10 +1,10 @@
-//! The habits of single heads over all sentences of a text.
+//! The average behaviour of each attention head over all sentences of a text.
 
 use serde::Serialize;
 
 use super::{AttentionMatrix, PanelKind, Sentence};
 
-/// The positions at which a head mostly looks (after Voita et al., 2019, and Clark et al., 2019).
+/// The positions that a head mostly attends to (after Voita et al., 2019, and Clark et al., 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadRole {
@@ -45,14 +45,15 @@ pub struct HeadHabit {
     /// The share of the weight on each role: previous, same, next, separator, diagonal. The first
     /// three are 0 in the cross-attention, whose queries and keys are different tokens.
     pub shares: [f64; 5],
-    /// The entropy of the weights of a query, in nats: 0 looks at one key, ln(n) at n keys alike.
+    /// The mean entropy of the weights of a query, in nats: 0 if it attends to a single key, ln(n)
+    /// if it attends to n keys equally.
     pub entropy: f64,
     /// The mean distance between a query and its keys, weighted by attention, in positions; in
     /// cross-attention, the distance from the diagonal.
     pub distance: f64,
 }
 
-/// Sums up the habits of heads, sentence by sentence.
+/// Accumulates the habits of heads, sentence by sentence.
 #[derive(Clone, Debug, Default)]
 pub struct HeadHabits {
     sums: Vec<HeadHabit>,
@@ -61,14 +62,14 @@ pub struct HeadHabits {
 }
 
 impl HeadHabits {
-    /// The habits over `sentences` of one model.
+    /// Returns the habits of the heads over `sentences`, which must come from one model.
     pub fn of(sentences: &[Sentence]) -> Vec<HeadHabit> {
         let mut habits = Self::default();
         sentences.iter().for_each(|sentence| habits.add(sentence));
         habits.means()
     }
 
-    /// Adds the heads of `sentence`. All sentences are of one model.
+    /// Adds the heads of `sentence`. All sentences must come from one model.
     pub fn add(&mut self, sentence: &Sentence) {
         let mut index = 0;
         for panel in &sentence.panels {
@@ -86,7 +87,7 @@ impl HeadHabits {
         }
     }
 
-    /// The means over all sentences, in the order of kinds, layers and heads.
+    /// Returns the means over all sentences, sorted by kind, layer and head.
     pub fn means(&self) -> Vec<HeadHabit> {
         self.sums.iter().zip(&self.queries).map(|(sum, &queries)| sum.over(queries)).collect()
     }
@@ -146,7 +147,7 @@ fn rests(token: &str) -> bool {
     matches!(token, "<s>" | "</s>") || !token.chars().any(char::is_alphanumeric)
 }
 
-/// A table of the habits of heads, one line per head.
+/// Formats the habits of heads as a table, one line per head.
 pub fn heads_table(habits: &[HeadHabit]) -> String {
     let mut text = format!("{:8} {:>5} {:>4}  {:9}", "part", "layer", "head", "role");
     HeadRole::ALL.iter().for_each(|role| text += &format!(" {:>9}", role.name()));

@@ -18,8 +18,8 @@ type PageSentence<'a> = (&'a str, &'a str, &'a [(usize, usize)], Vec<PagePanel<'
 /// floats.
 type PagePanel<'a> = (&'a str, &'a str, &'a [String], &'a [String], Vec<Vec<Vec<u16>>>);
 
-/// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses
-/// neither the network nor other files.
+/// Returns an HTML page that shows the attention weights of `sentences`. It is self-contained and
+/// uses neither the network nor other files.
 ///
 /// The page opens with a single head of the encoder's last layer, as a map and as lines like the
 /// paper's Figures 3 to 5. Heads have names by their habits over all sentences ([`HeadHabits`]).
@@ -33,8 +33,8 @@ pub fn page(title: &str, sentences: &[Sentence]) -> String {
     filled(title, sentences, [policy, style, script])
 }
 
-/// The page of [`page`] for a web server whose content security policy forbids scripts inside of
-/// pages: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
+/// Returns the page of [`page`] for a web server whose content security policy forbids inline
+/// scripts: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
 pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
     let policy = "style-src 'self'; script-src 'self'".into();
     let style = format!("<link rel=\"stylesheet\" href=\"{}\">", escaped(style));

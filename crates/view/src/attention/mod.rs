@@ -1,4 +1,4 @@
-//! Attention weights together with the tokens that they belong to.
+//! Attention weights together with their tokens.
 
 mod blocks;
 mod heads;
@@ -20,10 +20,10 @@ pub struct AttentionMatrix {
 }
 
 impl AttentionMatrix {
-    /// A matrix with the given number of columns; `values` holds it row by row.
+    /// Creates a matrix with the given number of columns from `values` in row-major order.
     ///
     /// # Panics
-    /// If the values do not fill whole rows.
+    /// Panics if the values do not fill whole rows.
     pub fn new(columns: usize, values: Vec<f32>) -> Self {
         let whole = columns > 0 && values.len().is_multiple_of(columns);
         assert!(whole || values.is_empty(), "{} values in rows of {columns}", values.len());
@@ -35,7 +35,7 @@ impl AttentionMatrix {
         self.values.chunks_exact(self.columns.max(1))
     }
 
-    /// The mean of matrices of the same size; an empty matrix if there are none.
+    /// Returns the mean of matrices of the same size, or an empty matrix if there are none.
     pub fn mean(all: &[Self]) -> Self {
         let Some(first) = all.first() else { return Self::new(0, Vec::new()) };
         let mut values = vec![0.0; first.values.len()];
@@ -95,8 +95,8 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The weights of `head` in `layer` (both counted from 0), or the mean of all heads if `head`
-    /// is `None`. Returns `None` if there is no such layer or head.
+    /// Returns the weights of `head` in `layer` (both counted from 0), or the mean of all heads if
+    /// `head` is `None`. The result is `None` if there is no such layer or head.
     pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<AttentionMatrix> {
         let heads = self.layers.get(layer)?;
         match head {

@@ -1,15 +1,16 @@
-//! The attention of a `Translator` as plain numbers.
+//! Converts the attention of a `Translator` into plain numbers.
 
 use burnformer_infer::{AlignmentOptions, Attention, HeadWeights, Piece, word_alignment};
 
 use super::{AttentionMatrix, Panel, PanelKind, Sentence};
 
 impl Sentence {
-    /// `source` and its translation `target` with the weights `attention`, which a `Translator`
-    /// gives for them. Words are aligned by the cross-attention that `alignment` chooses.
+    /// Creates a sentence pair from `source`, its translation `target` and the weights `attention`
+    /// that a `Translator` computed for them. Words are aligned by the cross-attention selected by
+    /// `alignment`.
     ///
     /// # Panics
-    /// If the layer or the head of `alignment` does not exist.
+    /// Panics if the layer or the head of `alignment` does not exist.
     pub fn new(
         source: &str,
         target: &str,

@@ -1,5 +1,5 @@
-//! Updates on the graphics card that the browser gives, by WebGPU. A page cannot wait for a card:
-//! what is on it is read asynchronously.
+//! Updates on the graphics card that the browser offers through WebGPU. A page cannot block on the
+//! card, so its results are read asynchronously.
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, token_ids};
@@ -10,20 +10,20 @@ use crate::{Result, said};
 
 #[wasm_bindgen]
 impl Lesson {
-    /// A model before its first update on the card, for choices in JSON. An instance of the module
-    /// can open the card once.
+    /// Creates an untrained model on the graphics card from choices in JSON. An instance of the
+    /// module can open the card only once.
     ///
     /// # Errors
-    /// No card, and the errors of a [new](Self::new) lesson.
+    /// Returns an error if there is no card, and the errors of [`new`](Self::new).
     pub async fn on_card(choices: String) -> Result<Lesson, JsError> {
         let device = Device::wgpu_options().init_async().await;
         said(device.map_err(Into::into).and_then(|device| Self::begin(&choices, device.autodiff())))
     }
 
-    /// The logits for the sequences by which the model is judged.
+    /// Returns the logits for the sequences on which the model is evaluated.
     ///
     /// # Errors
-    /// The card is lost.
+    /// Returns an error if the card is lost.
     pub async fn outputs(&self) -> Result<Vec<f32>, JsError> {
         let batch = self.choices.batch(0, JUDGED as u64);
         let device = self.replicas.first().clone().inner();

@@ -47,7 +47,7 @@ impl Comparison {
     /// Scores the translations of `text` by the model before and by the new one.
     ///
     /// # Errors
-    /// If a metric fails.
+    /// Returns an error if a metric fails.
     pub(super) fn new(
         name: &'static str,
         text: &[Pair],
@@ -112,7 +112,7 @@ pub(super) enum Reference {
 /// general text, by the first.
 ///
 /// # Errors
-/// If it did not, with the reason and what to try.
+/// Returns an error if it did not, with the reason and what to try.
 pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -> Result<()> {
     let is_better = |it: &PairedResult| it.system > it.baseline && it.p_value < LIKELY;
     ensure!(
@@ -140,7 +140,7 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
 /// the translations of the sources.
 ///
 /// # Errors
-/// If the other side is translated much better.
+/// Returns an error if the other side is translated much better.
 pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String]) -> Result<()> {
     let held = &held[..held.len().min(MOST_TURNED)];
     let [source, target]: [Vec<&str>; 2] =

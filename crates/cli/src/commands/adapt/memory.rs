@@ -66,7 +66,8 @@ impl Memory {
     /// Reads and divides `files`, each of which had a role before, as [`read`] does.
     ///
     /// # Errors
-    /// If a file is broken, has other languages, or all together have too few pairs.
+    /// Returns an error if a file is broken, has other languages, or all together have too few
+    /// pairs.
     pub(super) fn read(
         files: &[PathBuf],
         languages: [Option<&str>; 2],

@@ -51,7 +51,8 @@ impl Start {
     /// The start of the adaptation that `args` ask for.
     ///
     /// # Errors
-    /// If `--out` is there and no adaptation of the model, or one to the same memory.
+    /// Returns an error if `--out` is there and no adaptation of the model, or one to the same
+    /// memory.
     pub(super) fn of(args: &Args) -> Result<Self> {
         let (out, work) = (&args.out, args.out.with_added_extension("work"));
         let (base, old) = (args.model.clone(), work.join("old"));

@@ -38,7 +38,7 @@ impl fmt::Display for Journal {
 /// The journal of the output `out`.
 ///
 /// # Errors
-/// If `out` names no file.
+/// Returns an error if `out` names no file.
 pub(super) fn path_for(out: &Path) -> Result<PathBuf> {
     out.file_name().context("--out: name a file")?;
     Ok(out.with_added_extension("work"))
@@ -48,8 +48,8 @@ impl Journal {
     /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
     ///
     /// # Errors
-    /// If it belongs to another `identity`, other text or another process, or cannot be read or
-    /// written.
+    /// Returns an error if it belongs to another `identity`, other text or another process, or
+    /// cannot be read or written.
     pub(super) fn open(out: &Path, identity: &Value, input: &mut Input) -> Result<Self> {
         let path = path_for(out)?;
         if out.is_dir() {
@@ -118,7 +118,7 @@ impl Journal {
     /// Adds sentences with their translations.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     pub(super) fn add<'a>(
         &mut self,
         pairs: impl Iterator<Item = (&'a Sentence, Option<String>)>,
@@ -138,7 +138,7 @@ impl Journal {
     /// journal. Returns their number.
     ///
     /// # Errors
-    /// If there is none and there has to be one, or they cannot be written.
+    /// Returns an error if there is none and there has to be one, or they cannot be written.
     pub(super) fn finish(mut self, out: &Path, may_be_empty: bool) -> Result<u64> {
         if self.kept == 0 && !may_be_empty {
             let out = out.display();

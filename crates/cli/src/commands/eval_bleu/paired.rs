@@ -39,7 +39,7 @@ impl PairedTest {
     /// Compares each of the other `systems` with the first one, the baseline, by `metric`.
     ///
     /// # Errors
-    /// The errors of the metric.
+    /// Returns the errors of the metric.
     pub fn compare(
         &self,
         metric: &dyn Metric,

@@ -23,7 +23,7 @@ impl DryRun {
     /// The run of `config`. Its model begins with the weights of `start`, if there is one.
     ///
     /// # Errors
-    /// A shape that no model can have.
+    /// Returns an error if no model can have the shape.
     pub(super) fn new(config: &TrainConfig, start: Option<&StartModel>) -> Result<Self> {
         let vocab = config.tokenizer.train.vocab_size;
         let shape = match start {
@@ -105,7 +105,7 @@ const MEASURED: Duration = Duration::from_secs(5);
 /// `config` with the size and the length that suit the machine, if it asks for that.
 ///
 /// # Errors
-/// The errors with which the run would not start.
+/// Returns the errors that would prevent the run from starting.
 pub(super) fn fitted(
     config: &TrainConfig,
     corpora: &Corpora,
@@ -124,7 +124,7 @@ pub(super) fn fitted(
 /// Makes some updates of a run with `config` in a folder that is removed again.
 ///
 /// # Errors
-/// The errors with which the run would not start.
+/// Returns the errors that would prevent the run from starting.
 pub(super) fn rehearse(
     config: &TrainConfig,
     corpora: &Corpora,

@@ -13,7 +13,7 @@ use burnformer_train::config::DEFAULT_PRESET;
 /// if it is given.
 ///
 /// # Errors
-/// If there is no run to resume.
+/// Returns an error if there is no run to resume.
 pub fn choose(runs: &Path, name: Option<&str>, mode: RunMode) -> Result<PathBuf> {
     match mode {
         RunMode::New => Ok(free(runs, name.unwrap_or(DEFAULT_PRESET))),

@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<()> {
 /// Trains, then scores the test text. Returns the best model of the run, if this process has one.
 ///
 /// # Errors
-/// The errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+/// Returns the errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
 pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     burnformer_core::allocator::share_freed_memory();
     let folder = run_folder(&args)?;
@@ -110,7 +110,7 @@ impl Trainer<'_> {
     /// Trains in `folder` until the run ends, and calls `started` once it has started.
     ///
     /// # Errors
-    /// The errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+    /// Returns the errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
     fn learn(
         &self,
         config: &TrainConfig,

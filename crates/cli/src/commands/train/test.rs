@@ -19,7 +19,7 @@ type Pair = (String, String);
 /// that no mistake in it is found after hours.
 ///
 /// # Errors
-/// The errors of reading.
+/// Returns the errors of reading.
 pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> {
     if text.is_empty() {
         return Ok(vec![]);
@@ -41,7 +41,7 @@ pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
 /// writes into the run's folder.
 ///
 /// # Errors
-/// The errors of translating, and if the score cannot be written.
+/// Returns the errors of translating, and if the score cannot be written.
 pub(super) fn score(
     config: &TrainConfig,
     text: &[Pair],

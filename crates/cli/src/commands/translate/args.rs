@@ -121,7 +121,7 @@ pub struct Args {
 /// Each input with its output: the one of the command line, or a file in the folder of that name.
 ///
 /// # Errors
-/// Wrong usage where several inputs would have one output.
+/// Returns an error of usage if several inputs would have the same output.
 pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
     let (inputs, out) = (&args.inputs, args.out.as_deref());
     let folder = match (&inputs[..], out) {
