@@ -74,12 +74,12 @@ impl<'a> References<'a> {
     /// Checks that the references fit this number of hypotheses.
     ///
     /// # Errors
-    /// Returns [`EmptyCorpus`](MetricError::EmptyCorpus),
-    /// [`NoReferences`](MetricError::NoReferences),
-    /// [`UnequalLengths`](MetricError::UnequalLengths),
-    /// [`MissingReference`](MetricError::MissingReference). For texts of unequal length,
-    /// sacreBLEU's library cuts the longer one off; its command line refuses them, as this function
-    /// does.
+    /// Returns [`EmptyCorpus`](MetricError::EmptyCorpus) if there is no hypothesis,
+    /// [`NoReferences`](MetricError::NoReferences) if there are no references,
+    /// [`UnequalLengths`](MetricError::UnequalLengths) if a stream of references has another number
+    /// of lines, and [`MissingReference`](MetricError::MissingReference) if a line has no
+    /// reference. For texts of unequal length, sacreBLEU's library cuts the longer one off; its
+    /// command line refuses them, as this function does.
     pub fn check(&self, hypotheses: usize) -> Result<()> {
         if hypotheses == 0 {
             return Err(MetricError::EmptyCorpus);

@@ -36,7 +36,7 @@ impl Statistics {
         &self.values[segment * self.width..][..self.width]
     }
 
-    /// The sums over all segments, added in their order.
+    /// Returns the sums over all segments, added in their order.
     pub fn sum(&self) -> Vec<f64> {
         self.sum_of(0..self.len())
     }

@@ -172,7 +172,9 @@ fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
 /// Checks the terms of a request whose prefix has been checked.
 ///
 /// # Errors
-/// Returns [`SentenceError::Terms`], [`SentenceError::TermsTooLong`], [`SentenceError::UnknownId`].
+/// Returns [`SentenceError::Terms`] if a translation cannot be made to contain the terms,
+/// [`SentenceError::TermsTooLong`] if they do not fit into it, and [`SentenceError::UnknownId`] if
+/// the vocabulary lacks one of their tokens.
 fn check_terms(
     model: &dyn StepModel,
     request: &Request,
@@ -227,7 +229,7 @@ pub(crate) fn len_with_eos(ids: &[u32], eos: u32) -> usize {
 /// Checks that none of the texts of a `side` is longer than `limit`, `</s>` included.
 ///
 /// # Errors
-/// Returns [`SentenceError::TooLong`].
+/// Returns [`SentenceError::TooLong`] for the first text that is longer.
 pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     side: &'static str,
     texts: impl IntoIterator<Item = T>,
@@ -242,11 +244,12 @@ fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), S
     if length > limit { Err(SentenceError::TooLong { side, length, limit }) } else { Ok(()) }
 }
 
-/// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the
-/// model accepts each.
+/// Checks that the numbers of sources and targets are equal, and that the model accepts each of
+/// them. All of them must end with `</s>`.
 ///
 /// # Errors
-/// Returns [`InferError::Count`], [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
+/// Returns [`InferError::Count`] if the numbers differ, [`SentenceError::UnknownId`] if an id is
+/// outside the vocabulary, and [`SentenceError::TooLong`] if the model has too few positions.
 pub(crate) fn check_pairs(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -266,7 +269,8 @@ pub(crate) fn check_pairs(
 /// Checks a text of a `side` that ends with `</s>`.
 ///
 /// # Errors
-/// Returns [`SentenceError::UnknownId`], [`SentenceError::TooLong`].
+/// Returns [`SentenceError::UnknownId`] if an id is outside the vocabulary, and
+/// [`SentenceError::TooLong`] if the model has too few positions.
 fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
     check_ids(model, side, ids)?;
     check_length(side, ids.len(), model.max_positions().unwrap_or(usize::MAX))
@@ -275,7 +279,7 @@ fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<
 /// Checks that all ids of a `side` are in its vocabulary.
 ///
 /// # Errors
-/// Returns [`SentenceError::UnknownId`].
+/// Returns [`SentenceError::UnknownId`] for the first id that is outside the vocabulary.
 fn check_ids(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
     let vocab = if side == "source" { model.source_vocab() } else { model.target_vocab() };
     match ids.iter().find(|&&id| id as usize >= vocab) {

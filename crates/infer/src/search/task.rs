@@ -57,7 +57,7 @@ impl<'a> Task<'a> {
     /// The logarithm of the sum of the exponentials of `logits`, after `step` tokens.
     ///
     /// # Errors
-    /// Returns [`SentenceError::NotFinite`].
+    /// Returns [`SentenceError::NotFinite`] if the result is NaN or infinite.
     pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
         let normaliser = log_sum_exp(logits);
         let error = || SentenceError::NotFinite(step).of(self.index + 1);

@@ -16,7 +16,7 @@ impl Learner {
     /// aside. The best model so far stays the best.
     ///
     /// # Errors
-    /// Returns [`TrainError::Diverged`] if the run went back often enough.
+    /// Returns [`TrainError::Diverged`] if the run has already gone back as often as allowed.
     pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<()> {
         let step = self.state.step;
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {

@@ -54,8 +54,8 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// the same texts as those of process 0. The configuration is received from process 0.
 ///
 /// # Errors
-/// Returns [`TrainError::OtherTexts`] if the texts are not those of process 0; the errors of
-/// [`Learner::new`] for devices and configurations.
+/// Returns [`TrainError::OtherTexts`] if the texts differ from those of process 0, and the errors
+/// of [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
 /// Panics if process 0 sends messages that do not follow each other.

@@ -58,7 +58,7 @@ impl Reporter {
     /// Reports training numbers: a log line and a record.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn train(&mut self, point: &TrainRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
         self.note(&record::train_line(point))?;
@@ -69,7 +69,7 @@ impl Reporter {
     /// Reports a validation.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn valid(&mut self, point: &ValidRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
         self.note(&record::valid_line(point))
@@ -78,7 +78,7 @@ impl Reporter {
     /// Reports the answer to a divergence: a log line and a record.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<()> {
         self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
         self.note(&record::divergence_line(point))
@@ -96,7 +96,7 @@ impl Reporter {
     /// Waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if the metrics file cannot be flushed to the disk.
     pub fn sync(&self) -> Result<()> {
         self.metrics.sync()
     }
@@ -104,7 +104,7 @@ impl Reporter {
     /// Reports a message in words, on the terminal and in `train.log`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn note(&mut self, text: &str) -> Result<()> {
         self.console.print(text);
         self.log.write(stamped(text).as_bytes())
@@ -113,7 +113,7 @@ impl Reporter {
     /// Removes the bar and waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`].
+    /// Returns [`TrainError::Io`] if the metrics file cannot be flushed to the disk.
     pub fn finish(self) -> Result<()> {
         self.console.finish();
         self.sync()

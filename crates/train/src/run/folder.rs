@@ -44,7 +44,7 @@ fn write_sealed(
 /// limit that is too small is noticed before anything is computed for it.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`].
+/// Returns [`TrainError::NotSaved`] if a file cannot be made or removed.
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = path.with_added_extension(PARTIAL);
     let make = |(name, size): (&str, u64)| {
@@ -104,7 +104,7 @@ pub(crate) fn replace_file(
 /// Copies the files in `from` to the folder `to`, except those named in `but`.
 ///
 /// # Errors
-/// Returns [`TrainError::Io`].
+/// Returns [`TrainError::Io`] if a file cannot be copied.
 pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
         let path = entry.map_err(TrainError::io(from))?.path();

@@ -48,7 +48,7 @@ struct Change {
 /// Returns the changes that a run may make, each in words.
 ///
 /// # Errors
-/// The changes that prevent the run from continuing, in words.
+/// Returns the changes that prevent the run from continuing, in words.
 pub(crate) fn compare(
     was: (&Origin, &Table),
     now: (&Origin, &TrainConfig),

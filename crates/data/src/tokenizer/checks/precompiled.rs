@@ -32,7 +32,7 @@ pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Check) -> Che
 /// The factor by which the table can lengthen a text.
 ///
 /// # Errors
-/// A table that the library would read outside of its bounds.
+/// Returns an error for a table that the library would read outside of its bounds.
 pub(super) fn growth(normalizer: &Value) -> Check<f64> {
     let table = normalizer[KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
     let Some(bytes) = table.filter(|bytes| bytes.len() <= LARGEST) else {

@@ -25,7 +25,7 @@ const TEXTS: [&str; 9] = [
 /// Normalises, splits, encodes and decodes each text.
 ///
 /// # Errors
-/// Names the part that panics.
+/// Returns an error that names the part that panics.
 pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Check {
     for text in TEXTS {
         let mut words = survives("normalizer", text, || pipeline::normalize(tokenizer, text))?;

@@ -130,7 +130,8 @@ const WIDTH: usize = 100;
 /// out, with its meaning and the value of the preset.
 ///
 /// # Errors
-/// Returns [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset).
+/// Returns [`ConfigFileError::UnknownPreset`](crate::ConfigFileError::UnknownPreset) if there is no
+/// such preset.
 pub fn commented(preset: &str) -> Result<String> {
     let values = json(&TrainConfig::resolve(Some(preset), None, &[])?);
     let mut text = wrapped(&preset_description(preset), "# ", WIDTH);
