@@ -53,10 +53,10 @@ pub fn convert(
     Ok((format, package))
 }
 
-/// Loads the model directory `dir` and translates a few words by `search`.
+/// Loads the model directory `dir` and translates a few words with the settings `search`.
 ///
 /// # Errors
-/// Returns an error if either fails.
+/// Returns an error if loading or translating fails.
 pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
     let translator = Translator::load(dir, &Device::flex())?;
     let options = TranslateOptions { search, ..translator.options() };

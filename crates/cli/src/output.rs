@@ -24,8 +24,8 @@ const WRONG_USAGE: u8 = 2;
 #[error("nobody reads the output any more")]
 pub struct Closed;
 
-/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the
-/// signal, which is also the exit code of a process that the signal killed.
+/// The error for a command that a signal ended. Its exit code is 128 plus the number of the signal,
+/// which is also the exit code of a process that the signal killed.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
@@ -166,7 +166,7 @@ pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
 /// Refuses `out` if it exists, for a command that makes a new file or folder.
 ///
 /// # Errors
-/// Returns an error if it exists.
+/// Returns an error if `out` exists.
 pub fn check_new(out: &Path) -> Result<()> {
     ensure!(!out.exists(), "{}: exists already; choose another --out", out.display());
     Ok(())

@@ -31,7 +31,8 @@ pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
 /// translated, and the result must not be used.
 ///
 /// # Errors
-/// Returns the errors of [`Translator::translate`] and [`Translator::links`]; a broken catalogue.
+/// Returns the errors of [`Translator::translate`] and [`Translator::links`], and an error if a
+/// catalogue is broken.
 pub fn translate(
     translator: &Translator,
     file: &WholeFile,

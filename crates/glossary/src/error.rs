@@ -11,10 +11,10 @@ pub enum GlossaryError {
         /// The error of the operating system.
         cause: std::io::Error,
     },
-    /// An entry is wrong.
+    /// An entry is invalid.
     #[error("{location}: {problem}")]
     Entry {
-        /// The file and the line at which it was given, or its number in a list of pairs.
+        /// The file and line of the entry, or its number in a list of pairs.
         location: String,
         /// The problem of the entry, and its remedy.
         problem: EntryProblem,
@@ -27,14 +27,14 @@ pub enum EntryProblem {
     /// The line is not UTF-8.
     #[error("the line is not UTF-8; save the file as UTF-8")]
     NotUtf8,
-    /// The line has not two columns.
+    /// The line does not have two columns.
     #[error(
         "the line {line:?} has not two columns, but {columns}; write a term, a tab and its translation"
     )]
     Columns {
         /// The content of the line.
         line: String,
-        /// The number of its columns.
+        /// The number of columns in the line.
         columns: usize,
     },
     /// A term is empty.
@@ -53,7 +53,7 @@ pub enum EntryProblem {
     TooLong {
         /// The beginning of the term.
         term: String,
-        /// The number of its characters.
+        /// The number of characters of the term.
         characters: usize,
     },
     /// There are too many alternatives.

@@ -44,7 +44,7 @@ pub enum Mark {
     Terminal,
     /// A comma, a colon or a semicolon.
     Separator,
-    /// Other characters, letters too.
+    /// Any other character, including letters.
     Other,
 }
 

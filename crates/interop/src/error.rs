@@ -13,14 +13,14 @@ pub enum InteropError {
     /// The operating system returned an error.
     #[error("{0}: {1}; check the path, its permissions and the free space")]
     Io(PathBuf, #[source] std::io::Error),
-    /// The file has this size in bytes, which is larger than the memory that is free.
+    /// The size of the file, in bytes, exceeds the free memory.
     #[error("{0}: {size:.1} GB are more than the free memory; free some, or take the model in int8 or \
         another machine", size = *.1 as f64 / 1e9)]
     TooLarge(PathBuf, u64),
     /// A file that belongs to a model of this format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]
     Missing {
-        /// The folder in which it was searched.
+        /// The searched folder.
         path: PathBuf,
         /// The missing file.
         wanted: String,
@@ -37,7 +37,7 @@ pub enum InteropError {
         or pytorch_model.bin (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of \
         Marian, a package (.argosmodel, .zip), or name the format", .0.display())]
     UnknownFormat(PathBuf),
-    /// It is a model directory of this program.
+    /// The path is a model directory of this program, which needs no conversion.
     #[error("{}: is a model directory already; use it as it is, with --model", .0.display())]
     Ours(PathBuf),
     /// The content of a file does not fit its name.
@@ -62,7 +62,7 @@ pub enum InteropError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// A tensor has another shape than the configuration says.
+    /// The shape of a tensor differs from the shape that the configuration requires.
     #[error("{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; weights \
         and configuration belong to different models", path.display())]
     Shape {
@@ -72,7 +72,7 @@ pub enum InteropError {
         name: String,
         /// The shape of the tensor in the file.
         found: Vec<usize>,
-        /// The shape that the configuration says.
+        /// The shape that the configuration requires.
         expected: Vec<usize>,
     },
     /// The model uses something that has no counterpart here.

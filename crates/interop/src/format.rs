@@ -24,8 +24,8 @@ pub enum Format {
     /// A folder of CTranslate2 with weights in int8. It is read like
     /// [`CTranslate2`](Self::CTranslate2).
     CTranslate2Int8,
-    /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder:
-    /// large models, and small ones such as those of Firefox. It is read, not written.
+    /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder.
+    /// The models of Firefox have this format too. It can be read, but not written.
     Marian,
 }
 

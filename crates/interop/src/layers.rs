@@ -106,7 +106,7 @@ impl Part {
         self.in_stack("model.", ".layers.", ".", 1)
     }
 
-    /// The full name in CTranslate2, without that of weight or bias.
+    /// The full name in CTranslate2, without the name of weight or bias.
     pub fn ctranslate2(&self) -> String {
         self.in_stack("", "/layer_", "/", 2)
     }

@@ -47,7 +47,7 @@ impl Package {
     /// Writes the new model directory `dir`. Its manifest is written last.
     ///
     /// # Errors
-    /// Returns [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or
+    /// Returns [`InteropError::Occupied`] if the folder is not empty, [`InteropError::Io`] or
     /// [`InteropError::ModelDir`] if a file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
@@ -66,7 +66,7 @@ impl Package {
     }
 
     /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no
-    /// format of other systems can hold it.
+    /// format of other systems can express it.
     ///
     /// # Errors
     /// Returns [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that
@@ -92,7 +92,7 @@ impl Package {
     /// The weight `name`. It exists, because the weights of the directory were counted.
     ///
     /// # Errors
-    /// Returns [`InteropError::ModelDir`] if the weights are those of another configuration.
+    /// Returns [`InteropError::ModelDir`] if the weights belong to another configuration.
     pub(crate) fn weight(&self, name: &str) -> Result<&Tensor> {
         self.weights.get(name).ok_or_else(|| {
             let missing = burnformer_core::LoadError::Missing(name.into());

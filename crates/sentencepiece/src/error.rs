@@ -22,8 +22,8 @@ pub enum ModelProblem {
     /// The file is larger than 2 GiB, the limit of Protocol Buffers.
     #[error("{0} bytes are too many for a SentencePiece model; is it another file?")]
     TooLarge(u64),
-    /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading
-    /// stopped, and why.
+    /// The bytes are not a message of `sentencepiece_model.proto`. The inner error names the field
+    /// at which reading stopped and the reason.
     #[error("is no SentencePiece model: {0}; copy the .spm or .model file anew")]
     Protobuf(prost::DecodeError),
     /// The vocabulary is empty.
@@ -42,7 +42,7 @@ pub enum ModelProblem {
         /// The error in the piece.
         problem: PieceProblem,
     },
-    /// There is no piece for unknown text, and there are no pieces for bytes to spell it.
+    /// There is neither a piece for unknown text nor pieces for the bytes to spell it.
     #[error(
         "no piece has the type UNKNOWN, and byte_fallback is off; text outside the vocabulary could not be encoded, \
          so train the model anew"
@@ -73,7 +73,7 @@ pub enum PieceProblem {
     /// The text of the piece has 8,000 bytes or more, which is the C++ library's limit.
     #[error("is too long: fewer than 8000 bytes are allowed")]
     TooLong,
-    /// The text of the piece holds a NUL character.
+    /// The text of the piece contains a NUL character.
     #[error("holds a NUL character")]
     Nul,
     /// Another piece has the same text.

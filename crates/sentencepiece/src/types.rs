@@ -16,7 +16,7 @@ pub enum ModelType {
 /// The purpose of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PieceType {
-    /// An ordinary piece: a part of texts.
+    /// An ordinary piece, which occurs in texts.
     Normal,
     /// The single piece that stands for all text without a piece.
     Unknown,
@@ -24,7 +24,7 @@ pub enum PieceType {
     Control,
     /// A user-defined symbol: a text that is never cut and never changed.
     UserDefined,
-    /// An unused piece: the vocabulary holds it, but texts are not segmented into it.
+    /// An unused piece, which is in the vocabulary but never used to segment texts.
     Unused,
     /// One byte (`<0x0A>`) of text without a piece.
     Byte,

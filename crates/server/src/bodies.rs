@@ -109,11 +109,12 @@ fn kept(mut response: Response, mut permit: Permit) -> Response {
     })
 }
 
-/// All bytes of `body`, and the `permit` that they take beyond the first few. It calls `progress`
-/// while they come.
+/// Returns all bytes of `body`, and the `permit` for the bytes beyond the first few. Calls
+/// `progress` while the bytes arrive.
 ///
 /// # Errors
-/// Returns an error if they are more than `most`, do not come, or have no room.
+/// Returns an error if there are more than `most` bytes, if they do not arrive, or if there is no
+/// room for them.
 async fn whole(
     body: Body,
     most: usize,

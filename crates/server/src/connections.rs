@@ -51,8 +51,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Records the time since which the server waits for the client, and whether a part of a body
-    /// has come; `None` if the client waits for the server.
+    /// Records since when the server has been waiting for the client and whether a part of a body
+    /// has arrived, or `None` if the client waits for the server.
     pub fn waits(&self, since: Option<(Instant, bool)>) {
         *locked(&self.waiting) = since;
     }

@@ -19,7 +19,7 @@ pub enum ServerError {
         /// The problem.
         cause: String,
     },
-    /// The address cannot be listened at.
+    /// Listening at the address failed.
     #[error("cannot listen at {address}: {source}; is it taken? Port 0 takes a free one")]
     Listen {
         /// The address.
@@ -35,7 +35,7 @@ pub enum ServerError {
         "{0:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
     )]
     Prefix(String),
-    /// The system failed.
+    /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

@@ -80,7 +80,8 @@ impl Metrics {
         self.batch_seconds.observe(took.as_secs_f64());
     }
 
-    /// The text of `/metrics`, with the present numbers of `waiting` sentences and `loaded` models.
+    /// Returns the text of `/metrics` with the current numbers of `waiting` sentences and `loaded`
+    /// models.
     pub fn text(&self, waiting: usize, loaded: usize) -> String {
         self.waiting.set(waiting as i64);
         self.loaded.set(loaded as i64);

@@ -136,15 +136,15 @@ impl Models {
         self.queues().map(|queue| queue.waiting()).sum()
     }
 
-    /// The pair whose model could not be loaded at the last attempt.
+    /// Returns a pair whose model could not be loaded at the last attempt, if there is one.
     pub fn failed(&self) -> Option<&LanguagePair> {
         let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
         self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
     }
 
     /// Returns the queue of the model for `pair`, after loading the model if necessary, or `None`
-    /// if there is no such model. All requests that come while it is being loaded wait for the same
-    /// load.
+    /// if there is no such model. Requests that arrive while the model is being loaded wait for the
+    /// same load.
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,

@@ -9,7 +9,7 @@ pub enum ViewError {
     /// There is nothing to show.
     #[error("nothing to draw: {0}")]
     Empty(&'static str),
-    /// The drawing itself failed.
+    /// The drawing library failed.
     #[error("the picture cannot be drawn: {0}")]
     Drawing(String),
 }

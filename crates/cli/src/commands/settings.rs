@@ -75,7 +75,7 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
 /// The path of the setting `key` in `all` settings.
 ///
 /// # Errors
-/// Returns an error if there is no such setting, with the one that may be meant.
+/// Returns an error if there is no such setting, with the name that may be meant.
 fn path_of(key: &str, all: &Value) -> Result<String, String> {
     if all.get(key).is_some() || key.starts_with("length_penalty.") {
         return Ok(key.into());

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of Burn that computes on its own kind of device.
+/// A backend of Burn, which computes on one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// The CPU with Burn's flex backend, which is in every build.
@@ -26,9 +26,9 @@ pub struct Facts {
     pub name: &'static str,
     /// If true, this build contains it.
     pub is_built_in: bool,
-    /// If true, this operating system can have a device of it.
+    /// If true, this operating system can have a device of the backend.
     pub is_of_this_system: bool,
-    /// The package to install if a build with it finds no device.
+    /// The package to install if a build with the backend finds no device.
     pub remedy: &'static str,
 }
 
@@ -62,7 +62,7 @@ impl Backend {
         Facts { name, is_built_in, is_of_this_system, remedy }
     }
 
-    /// Returns whether its devices are the CPU.
+    /// Returns whether the backend computes on the CPU.
     pub fn is_cpu(self) -> bool {
         matches!(self, Self::Cpu | Self::NdArray)
     }

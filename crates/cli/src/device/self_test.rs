@@ -24,7 +24,7 @@ pub(super) const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
 /// The result of a self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The largest difference of the loss and the gradients from those of the CPU.
+    /// The largest difference between the loss and gradients on the device and on the CPU.
     pub difference: f64,
     /// The speed of products of 1,024 × 1,024 float32 matrices, in billions of operations per
     /// second (GFLOP/s).

@@ -46,7 +46,7 @@ pub fn is_unpacked(folder: &Path) -> bool {
 /// Returns the folder of [`DEFAULT_MODEL`], and prints a note that this model is used.
 ///
 /// # Errors
-/// Returns an error if it cannot be unpacked.
+/// Returns an error if the model cannot be unpacked.
 pub fn default_model() -> Result<PathBuf> {
     note(format_args!(
         "model: {DEFAULT_MODEL}, which learned short everyday sentences; --model names another"

@@ -183,7 +183,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes on a segment and its translation. Without as many sentences, they are one.
+    /// Passes on a segment and its translation. If their numbers of sentences differ, they count as
+    /// one pair.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);

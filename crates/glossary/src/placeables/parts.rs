@@ -20,12 +20,12 @@ pub struct Part {
 /// The rule by which a translation keeps a part of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// An address, a placeholder or code: byte for byte.
+    /// An address, a placeholder or code, kept byte for byte.
     Verbatim,
-    /// A symbol, a currency or an emoji, which models drop: byte for byte where words cannot
-    /// replace it.
+    /// A symbol, a currency or an emoji, which models tend to drop: kept byte for byte unless words
+    /// can replace it.
     Symbol,
-    /// A number: by its value.
+    /// A number, whose value is kept.
     Number,
 }
 

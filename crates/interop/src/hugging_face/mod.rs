@@ -1,5 +1,5 @@
 //! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and
-//! `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
+//! `M2M100ForConditionalGeneration`, the class of M2M100 and NLLB.
 
 mod config;
 mod languages;

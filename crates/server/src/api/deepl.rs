@@ -206,7 +206,7 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
 /// value.
 ///
 /// # Errors
-/// Returns an error if it is not among the `known` values.
+/// Returns an error if the value is not among the `known` values.
 fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String> {
     let value = value.unwrap_or_default().trim().to_lowercase();
     if value.is_empty() || known.contains(&&*value) {

@@ -59,7 +59,7 @@ impl Part {
     /// The text of the part.
     ///
     /// # Errors
-    /// Returns an error if it is not UTF-8.
+    /// Returns an error if the part is not UTF-8.
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes.into()).map_err(|_| {
             let field: String = self.name.chars().take(40).collect();

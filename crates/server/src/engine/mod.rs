@@ -98,15 +98,15 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// The engine behind the queue of a pair of languages: it translates sentences. It is called from
-/// several threads at once.
+/// An engine translates the sentences in the queue of a language pair. It is called from several
+/// threads at once.
 pub trait Engine: Send + Sync + 'static {
-    /// Translates `jobs`, each sentence by `choice.n_best` translations or fewer, best first, in
-    /// the order of `jobs`. A sentence that is too long is translated as far as it fits.
+    /// Translates `jobs` and returns, in their order, up to `choice.n_best` translations of each
+    /// sentence, best first. A sentence that is too long is truncated.
     ///
-    /// `cancelled` has a flag for each sentence. It becomes true when the sentence is no longer
-    /// needed. An engine should check it often and stop translating the sentence then; its
-    /// candidates are not used.
+    /// `cancelled` contains a flag for each sentence, which becomes true when the sentence is no
+    /// longer needed. An engine should check the flags often and stop translating such sentences;
+    /// their candidates are not used.
     ///
     /// # Errors
     /// Returns [`EngineError`]; then no sentence is translated.
@@ -117,7 +117,8 @@ pub trait Engine: Send + Sync + 'static {
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// Reads `work` before it waits. This default counts four bytes as a token.
+    /// Prepares `work` before it enters the queue. The default implementation estimates the cost at
+    /// four bytes per token.
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the sentence, its prefix or its terms cannot be
@@ -128,10 +129,11 @@ pub trait Engine: Send + Sync + 'static {
         Ok(Job { work, cost, request: None })
     }
 
-    /// Returns whether the model takes `sentence` whole.
+    /// Returns whether `sentence` fits into the model without being cut.
     fn fits(&self, sentence: &str) -> bool;
 
-    /// The translation of `segment` by the engine's translation memory, if it has one.
+    /// Returns the translation of `segment` in the translation memory of the engine, if there is
+    /// one.
     fn remembered(&self, segment: &str) -> Option<String> {
         let _ = segment;
         None

@@ -8,11 +8,11 @@ use super::{AttentionMatrix, PanelKind, Sentence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadRole {
-    /// The position before that of the query.
+    /// The position before the query.
     Previous,
     /// The position of the query.
     Same,
-    /// The position after that of the query.
+    /// The position after the query.
     Next,
     /// `<s>`, `</s>` or a punctuation mark: often a position at which the head adds little.
     Separator,

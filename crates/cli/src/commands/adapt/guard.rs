@@ -112,7 +112,7 @@ pub(super) enum Reference {
 /// general text, by the first.
 ///
 /// # Errors
-/// Returns an error if it did not, with the reason and what to try.
+/// Returns an error if a condition does not hold, with the reason and a remedy.
 pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -> Result<()> {
     let is_better = |it: &PairedResult| it.system > it.baseline && it.p_value < LIKELY;
     ensure!(

@@ -45,11 +45,12 @@ pub(super) fn path_for(out: &Path) -> Result<PathBuf> {
 }
 
 impl Journal {
-    /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
+    /// Opens the journal of the output `out`, and skips the sentences in `input` that the journal
+    /// contains.
     ///
     /// # Errors
-    /// Returns an error if it belongs to another `identity`, other text or another process, or
-    /// cannot be read or written.
+    /// Returns an error if the journal belongs to another `identity`, another text or another
+    /// process, or cannot be read or written.
     pub(super) fn open(out: &Path, identity: &Value, input: &mut Input) -> Result<Self> {
         let path = path_for(out)?;
         if out.is_dir() {
@@ -118,7 +119,7 @@ impl Journal {
     /// Adds sentences with their translations.
     ///
     /// # Errors
-    /// Returns an error if they cannot be written.
+    /// Returns an error if the sentences cannot be written.
     pub(super) fn add<'a>(
         &mut self,
         pairs: impl Iterator<Item = (&'a Sentence, Option<String>)>,
@@ -138,7 +139,8 @@ impl Journal {
     /// journal. Returns their number.
     ///
     /// # Errors
-    /// Returns an error if there is none and there has to be one, or they cannot be written.
+    /// Returns an error if there is no such pair unless `may_be_empty`, or if the pairs cannot be
+    /// written.
     pub(super) fn finish(mut self, out: &Path, may_be_empty: bool) -> Result<u64> {
         if self.kept == 0 && !may_be_empty {
             let out = out.display();

@@ -26,7 +26,7 @@ use crate::signals::Signals;
 use crate::texts::Unnamed;
 pub use args::Args;
 
-/// Trains, then scores the test text with the best model, and says how to continue.
+/// Trains, scores the test text with the best model, and prints the next commands.
 pub fn run(args: Args) -> Result<()> {
     let Some(model) = learn(args)? else { return Ok(()) };
     note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<()> {
 /// Trains, then scores the test text. Returns the best model of the run, if this process has one.
 ///
 /// # Errors
-/// Returns the errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+/// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
 pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     burnformer_core::allocator::share_freed_memory();
     let folder = run_folder(&args)?;
@@ -110,7 +110,7 @@ impl Trainer<'_> {
     /// Trains in `folder` until the run ends, and calls `started` once it has started.
     ///
     /// # Errors
-    /// Returns the errors of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
+    /// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
     fn learn(
         &self,
         config: &TrainConfig,
@@ -169,7 +169,7 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
     folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
 }
 
-/// The configuration file: that of `--config`, otherwise the one of the run that is resumed.
+/// The configuration file: the value of `--config`, otherwise the file of the resumed run.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     let of_run = || Some(folder.join("config.toml")).filter(|path| path.exists());
     args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))

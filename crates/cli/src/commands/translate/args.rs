@@ -118,7 +118,8 @@ pub struct Args {
     pub(super) computing: Computing,
 }
 
-/// Each input with its output: the one of the command line, or a file in the folder of that name.
+/// Returns each input with its output: the path given by `--out`, or a file in the folder at that
+/// path.
 ///
 /// # Errors
 /// Returns an error of usage if several inputs would have the same output.

@@ -136,10 +136,10 @@ pub(crate) async fn deepl_document_result(
     }
 }
 
-/// The document of this identifier.
+/// Returns the document with this identifier.
 ///
 /// # Errors
-/// Returns an error if it is not kept any more, or the key is another.
+/// Returns an error if the document is not kept any more or the key is wrong.
 fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<StoredFile> {
     let is_key = client.files.secret(id) == request.document_key;
     client.files.get(id).filter(|_| is_key).ok_or_else(|| {
