@@ -3,14 +3,14 @@
 use crate::bootstrap::{self, Bootstrap};
 use crate::{ReferenceCount, References, Result, Score, Signature, Statistics};
 
-/// A metric of plain text, which a program can hold as `Box<dyn Metric>`.
-/// [`Bleu::corpus_score`](crate::Bleu::corpus_score) gives more details of BLEU. Only metrics of
-/// this crate implement the trait, because only they can make a [`Signature`].
+/// A metric of plain text, for use as `Box<dyn Metric>`. For BLEU,
+/// [`Bleu::corpus_score`](crate::Bleu::corpus_score) returns more details. Only metrics of this
+/// crate implement the trait, because only they can make a [`Signature`].
 pub trait Metric: Send + Sync {
-    /// The name that is printed before a score.
+    /// Returns the name that is printed before a score.
     fn name(&self) -> String;
 
-    /// The signature of a score with this number of references.
+    /// Returns the signature of a score that was computed with `references`.
     fn signature(&self, references: ReferenceCount) -> Signature;
 
     /// Checks the options.
@@ -33,11 +33,11 @@ pub trait Metric: Send + Sync {
     /// The length of the list that [`segment`](Self::segment) returns.
     fn width(&self) -> usize;
 
-    /// The sufficient statistics of one segment, compared with its references. There must be at
-    /// least one reference.
+    /// Computes the sufficient statistics of one segment from `hypothesis` and its `references`.
+    /// There must be at least one reference.
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
 
-    /// The score, on a scale of 100, of statistics that were summed over segments.
+    /// Computes the score, on a scale of 100, from statistics that were summed over segments.
     fn value(&self, statistics: &[f64]) -> f64;
 
     /// The details that are printed after a score.
@@ -45,7 +45,8 @@ pub trait Metric: Send + Sync {
         String::new()
     }
 
-    /// The sufficient statistics of a corpus, one row per segment. Resampling tests need them.
+    /// Computes the sufficient statistics of a corpus, one row per segment. Resampling tests need
+    /// them.
     ///
     /// # Errors
     /// Returns the errors of [`References::check`], [`Metric::validate`] and
@@ -61,7 +62,7 @@ pub trait Metric: Send + Sync {
         Ok(statistics)
     }
 
-    /// The score of each segment alone, on a scale of 100.
+    /// Computes a separate score for each segment, on a scale of 100.
     ///
     /// # Errors
     /// Returns the errors of [`Metric::statistics`].
@@ -83,7 +84,7 @@ pub trait Metric: Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Metric::statistics`], and
-    /// [`NoSamples`](crate::MetricError::NoSamples).
+    /// [`NoSamples`](crate::MetricError::NoSamples) if `bootstrap` asks for no resamples.
     fn evaluate_with_confidence(
         &self,
         hypotheses: &[&str],
@@ -98,7 +99,7 @@ pub trait Metric: Send + Sync {
         Ok(Score { confidence, ..self.score_with(&statistics.sum(), signature) })
     }
 
-    /// The score, ready to print, of statistics that were summed over segments.
+    /// Makes a printable score from statistics that were summed over segments.
     fn score_with(&self, sums: &[f64], signature: Signature) -> Score {
         Score {
             name: self.name(),

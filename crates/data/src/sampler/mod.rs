@@ -12,8 +12,8 @@
 //! its first batch is needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are
 //! shuffled, a window is an equal share of them, and the pairs of a window are shuffled, sorted and
 //! divided as above. A plan needs up to 40 bytes of memory per pair of the window, and 4 bytes per
-//! block of the corpus; a mixture is one window, and its lengths are held. The text stays on the
-//! disk.
+//! block of the corpus. A mixture is planned as one window, and the lengths of its pairs are held
+//! in memory. The text stays on the disk.
 
 mod plan;
 mod stream;

@@ -118,7 +118,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// The only process.
+    /// The rank of a process that shares the batches with no other.
     pub const ALONE: Self = Self { number: 0, count: 1 };
 
     /// Returns whether the batch with number `index` of an update belongs to this process.
@@ -127,11 +127,11 @@ impl Rank {
     }
 }
 
-/// The batches of one update that a process makes.
+/// The share of one process in the batches of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedUpdate {
-    /// The batches of the update with the indices `number`, `number + count`, …, by the fields of
-    /// [`Rank`].
+    /// The batches of this process. In the update they have the indices `number`, `number + count`,
+    /// …, where `number` and `count` are the fields of [`Rank`].
     pub batches: Vec<Batch>,
     /// The position before the update.
     pub from: SamplerState,

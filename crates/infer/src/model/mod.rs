@@ -13,7 +13,7 @@ use crate::attention::{AttentionWeights, HeadWeights};
 
 /// A model that predicts a target one token at a time.
 ///
-/// Search, sampling and ensembles use this trait alone. This crate can decode with any architecture
+/// Search, sampling and ensembles use only this trait. They therefore work with any architecture
 /// that can encode a source and continue several hypotheses for it.
 pub trait StepModel: Send + Sync {
     /// The number of tokens in the source vocabulary.
@@ -31,9 +31,9 @@ pub trait StepModel: Send + Sync {
         None
     }
 
-    /// The best number of parts to divide a batch into, one per thread: the number of threads in
-    /// rayon's pool if the CPU computes; `None` if another device does, because the caller's thread
-    /// alone submits the work.
+    /// Returns the best number of parts to divide a batch into, one per thread. On a CPU, it is the
+    /// number of threads in rayon's pool. It is `None` on other devices, because only the caller's
+    /// thread submits work to them.
     fn parallelism(&self) -> Option<usize> {
         None
     }
@@ -42,8 +42,8 @@ pub trait StepModel: Send + Sync {
     /// with one row per sentence.
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_>;
 
-    /// Like [`start`](Self::start), but the steps give for each sentence only the logits of the
-    /// tokens of its list.
+    /// Starts decoding like [`start`](Self::start), but each step returns only the logits of the
+    /// tokens in the list of each sentence.
     ///
     /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a
     /// row do not depend on the lists of other sentences.
@@ -55,7 +55,8 @@ pub trait StepModel: Send + Sync {
         Box::new(ListDecoding { inner: self.start(sources), width: self.target_vocab(), columns })
     }
 
-    /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
+    /// Computes the natural log-probabilities of the tokens of given targets (ids, each ending with
+    /// `</s>`).
     ///
     /// # Shapes
     /// - `sources`, `targets`: `[sentences][tokens]` → `[sentences][target tokens]`
@@ -82,15 +83,16 @@ pub trait StepModel: Send + Sync {
         scored
     }
 
-    /// The attention weights of every layer and head for `source` and `target` (ids, each ending
-    /// with `</s>`). `None` if the model has none, or if it has several sets of weights, as an
-    /// ensemble has.
+    /// Computes the attention weights of every layer and head for `source` and `target` (ids, each
+    /// ending with `</s>`). Returns `None` if the model has no attention weights, or several sets
+    /// of them, as an ensemble has.
     fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
         None
     }
 
-    /// The mean cross-attention of the last layer's heads, which links the tokens of `target` to
-    /// those of `source`; an ensemble gives that of its first member. `None` if there is none.
+    /// Computes the mean cross-attention of the last layer's heads, which links the tokens of
+    /// `target` to those of `source`. An ensemble returns the cross-attention of its first member.
+    /// Returns `None` if the model has no cross-attention.
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
         Some(HeadWeights::mean(self.attention(source, target)?.cross.last()?))
     }
@@ -99,8 +101,8 @@ pub trait StepModel: Send + Sync {
 /// A batch of hypotheses that are being decoded. The rows of one sentence are adjacent, and every
 /// sentence has the same number of rows.
 pub trait Decoding {
-    /// Appends to each row its token of `tokens`. Returns the logits of the next token: numbers
-    /// whose softmax is its distribution.
+    /// Appends one token of `tokens` to each row. Returns the logits of the next token, whose
+    /// softmax is its distribution.
     ///
     /// # Shapes
     /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row;
@@ -109,11 +111,11 @@ pub trait Decoding {
     ///   differ in length
     fn step(&mut self, tokens: &[u32]) -> Vec<f32>;
 
-    /// Like [`step`](Self::step), but passes the logits to `take` a few rows at a time, in order.
-    /// Parts are whole sentences of `width` rows each.
+    /// Makes a step like [`step`](Self::step), but passes the logits to `take` a few rows at a
+    /// time, in order. Each part consists of whole sentences of `width` rows each.
     ///
-    /// This default passes all at once. A model may compute few rows at a time, so that they stay
-    /// in the processor's caches.
+    /// This default passes all rows at once. A model may compute few rows at a time, so that they
+    /// stay in the processor's caches.
     fn step_in_parts(&mut self, tokens: &[u32], width: usize, take: &mut dyn FnMut(&mut [f32])) {
         let _ = width;
         take(&mut self.step(tokens));

@@ -198,7 +198,7 @@ pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R +
 /// The processes that train one model, and how they exchange numbers. All processes call the same
 /// methods in the same order. If a process can no longer be reached, all processes end.
 pub trait Ranks {
-    /// The index of this process, and the number of processes.
+    /// Returns the index of this process and the number of processes.
     fn rank(&self) -> Rank;
 
     /// Replaces `bytes` by the bytes of process 0.
