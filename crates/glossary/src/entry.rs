@@ -40,8 +40,8 @@ impl Entry {
         }
     }
 
-    /// The better of two entries that begin at the same word has the larger rank: the longer, then
-    /// the more exact.
+    /// Returns the rank of the entry. Of two entries that begin at the same word, the longer one
+    /// has the larger rank, then the more exact one.
     pub(crate) fn rank(&self) -> (usize, usize, bool, bool) {
         let last = self.words.last().map_or(0, |word| word.text.chars().count());
         (self.words.len(), last, !self.any_case, !self.is_open)

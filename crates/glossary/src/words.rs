@@ -96,8 +96,8 @@ pub(crate) struct Word {
     pub spaced: bool,
 }
 
-/// `text` without invisible characters but controls, which a model cannot write, in normal form C,
-/// with single spaces between its words.
+/// Returns `text` in normal form C, with single spaces between its words and without invisible
+/// characters except controls, which a model cannot write.
 pub(crate) fn normalized(text: &str) -> String {
     let composed: String = visible_but(text, char::is_control).nfc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")

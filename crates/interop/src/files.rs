@@ -34,8 +34,7 @@ fn has_no_memory(len: usize) -> bool {
     kilobytes.is_some_and(|kilobytes: usize| len / 1024 >= kilobytes)
 }
 
-/// The content of `path`, if there is anything of this name. A link to nothing is an error, not an
-/// absence.
+/// Returns the content of `path`, or `None` if nothing has this name. A dangling link is an error.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -43,7 +42,8 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The first `len` bytes of a regular file, or all of fewer; none of anything else.
+/// Returns the first `len` bytes of a regular file, or all bytes if it is shorter. Returns no bytes
+/// for anything else.
 pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A pipe would wait for a writer.
@@ -55,7 +55,7 @@ pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
     bytes
 }
 
-/// The names of what `dir` holds besides folders, in alphabetical order.
+/// Returns the names of the entries of `dir` other than folders, in alphabetical order.
 pub(crate) fn names(dir: &Path) -> Result<Vec<String>> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let io = |error| InteropError::io(dir, error);

@@ -104,7 +104,7 @@ impl Package {
 /// Creates `dir`, unless it exists and is empty.
 ///
 /// # Errors
-/// Returns [`InteropError::Occupied`] if it is not empty, [`InteropError::Io`].
+/// Returns [`InteropError::Occupied`] if the folder is not empty, or [`InteropError::Io`].
 pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|error| InteropError::io(dir, error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| InteropError::io(dir, error))?;
@@ -128,10 +128,11 @@ pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str
     }
 }
 
-/// The entry of `activations`, the activation functions that `format` has, for that of `config`.
+/// Returns the entry of `activations`, the activation functions of `format`, for the activation
+/// function of `config`.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`] if it does not have this one.
+/// Returns [`InteropError::CannotExport`] if the format does not have this function.
 pub(crate) fn activation_in<T: Copy>(
     format: &'static str,
     activations: &[(T, Activation)],

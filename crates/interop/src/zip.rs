@@ -72,7 +72,7 @@ const DEEPEST: usize = 3;
 /// archive of arrays.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`], also for packages that unpack to far more than they are;
+/// Returns [`InteropError::Damaged`], also for packages that expand to many times their size, or
 /// [`InteropError::Io`].
 pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     if !is_zip(&start(path, 8)) {
@@ -110,7 +110,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     Ok(Some(folder))
 }
 
-/// The folder in `dir` in which the files are: `dir` itself, or the one folder that is all of it.
+/// Returns the folder that contains the files: `dir` itself, or its only entry if this is a folder.
 pub(crate) fn root(dir: &Path) -> PathBuf {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(2).collect();

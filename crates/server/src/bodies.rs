@@ -38,7 +38,8 @@ const PROGRESS: usize = 1 << 10;
 /// than half is left.
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
-/// Room for the bodies of all requests, each of up to `most` bytes, and for large answers.
+/// Returns the budget for the bodies of all requests, each of up to `most` bytes, and for large
+/// answers.
 pub(crate) fn budget(most: usize) -> Arc<Budget> {
     Budget::new(most.saturating_mul(4).max(ALL_BODIES))
 }

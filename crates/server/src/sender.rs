@@ -73,7 +73,7 @@ pub(crate) struct Budget {
     taken: Mutex<HashMap<Sender, usize>>,
 }
 
-/// A part of a [`Budget`], which is free again when it is dropped.
+/// A part of a [`Budget`], which is returned when the permit is dropped.
 pub(crate) struct Permit {
     budget: Arc<Budget>,
     pub sender: Sender,
@@ -133,7 +133,7 @@ impl Drop for Permit {
     }
 }
 
-/// The keys that open the server, compared in constant time; without any, everybody may ask.
+/// The accepted keys, compared in constant time. If there are none, requests need no key.
 pub(crate) struct Keys(Vec<[u8; 32]>);
 
 impl Keys {

@@ -230,11 +230,12 @@ fn round(
     Ok((documents, all))
 }
 
-/// `work` with the terms that `glossaries` require in its translation. A term of few characters may
-/// prescribe many, in each sentence again; `left` is how many characters there may be still.
+/// Returns `work` with the terms that `glossaries` require in its translation. `left` is the number
+/// of characters that the terms may still have; it is limited because a short term can prescribe a
+/// long translation in every sentence.
 ///
 /// # Errors
-/// Returns an error if there are more.
+/// Returns an error if the terms are longer than `left`.
 pub(crate) fn with_terms(
     work: Work,
     glossaries: &[Arc<Glossary>],

@@ -56,8 +56,8 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
 /// The command that starts this program, if it is not the executable of the process.
 static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Says by which `command` a process of this program is started, where it is part of another: an
-/// interpreter with its arguments.
+/// Sets the `command` that starts a process of this program, for the case that the program runs
+/// within another process, such as an interpreter.
 pub(super) fn set_program(command: Vec<OsString>) {
     // The first who says it has started the process.
     let _ = PROGRAM.set(command);

@@ -22,9 +22,9 @@ fn stamp_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The difference between the inputs of the output at `path` and `made_from`. It is empty if the
-/// output can be used; the stamp is then updated to the present whole text. `None` if there is no
-/// output.
+/// Returns the difference between the inputs of the output at `path` and `made_from`, or `None` if
+/// there is no output. The difference is empty if the output can be used; the stamp is then updated
+/// to the present whole text.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);
@@ -67,7 +67,7 @@ pub(super) fn trusted(path: &Path) -> Result<Value> {
     Ok(stamp["made from"].clone())
 }
 
-/// Writes the stamp of the output at `path`, whose hash is `digest` and which is `made_from` this.
+/// Writes the stamp of the output at `path` with the hash `digest` and the inputs `made_from`.
 pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::Result<()> {
     let stamp = json!({ "output": digest, "made from": made_from });
     burnformer_files::write(&stamp_of(path), format!("{stamp}\n").as_bytes())

@@ -11,8 +11,9 @@ const SHORT: usize = 2;
 /// The largest number of signs between a part and a word.
 const MOST_SIGNS: usize = 4;
 
-/// `part` with what belongs to it: a currency, a percentage, the full stop of an ordinal number,
-/// brackets and quotes, signs without a space between, and words that cannot stand alone.
+/// Returns `part` extended by everything attached to it: a currency, a percentage, the full stop of
+/// an ordinal number, brackets and quotes, signs without a space between, and words that cannot
+/// stand alone.
 pub(super) fn glued(source: &str, part: Span) -> Span {
     let mut range = in_brackets(source, with_signs(source, part));
     // Brackets around a part can be a part of a name: `f(5).x`.

@@ -52,11 +52,11 @@ fn is_argos(dir: &Path) -> bool {
     dir.join(ARGOS).is_file()
 }
 
-/// Reads the model in the folder `dir`, or in the package of Argos Translate that it is. `files`
-/// are those that the user names.
+/// Reads the model in the folder `dir`, which may be an unpacked package of Argos Translate.
+/// `files` are the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, and the variable or key, and what to do.
+/// Returns an [`InteropError`] that names the file, the variable or key, and a remedy.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let (package, dir) = (dir, &*folder(dir));
     let path = dir.join(WEIGHTS);

@@ -26,8 +26,8 @@ const POSITIONS: usize = 2048;
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2
-/// has no place for, [`InteropError::Io`](crate::InteropError::Io).
+/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for features without a
+/// counterpart in CTranslate2, or [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Content) -> Result<()> {
     let config = &package.config;
     check(config)?;

@@ -38,10 +38,10 @@ fn weights_file(dir: &Path) -> Option<PathBuf> {
     [SAFETENSORS, PYTORCH].map(|name| dir.join(name)).into_iter().find(is_there)
 }
 
-/// Reads the model in the folder `dir`. `files` are those that the user names.
+/// Reads the model in the folder `dir`. `files` are the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, and the tensor or key, and what to do.
+/// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;

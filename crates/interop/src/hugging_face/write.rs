@@ -27,8 +27,8 @@ const FORMAT: &str = "MarianMTModel";
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what MarianMTModel
-/// has no place for, [`InteropError::Io`](crate::InteropError::Io).
+/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for features without a
+/// counterpart in MarianMTModel, or [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     check(&package.config)?;
     let tensors = weights(package)?;

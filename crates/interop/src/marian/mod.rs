@@ -27,10 +27,10 @@ use files::{Folder, Vocabularies};
 use yaml::Options;
 
 /// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's
-/// options in the same folder, or that folder. `files` are those that the user names.
+/// options in the same folder, or that folder. `files` are the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, and the tensor or option, and what to do.
+/// Returns an [`InteropError`] that names the file, the tensor or option, and a remedy.
 pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;

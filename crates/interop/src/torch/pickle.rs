@@ -70,11 +70,11 @@ struct Machine<'c, 'a> {
     built: Pickle,
 }
 
-/// Reads the pickle at the position of `cursor`. Returns its value and everything that it built.
+/// Reads the pickle at the position of `cursor`. Returns its value and all objects that it built.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`]; [`InteropError::Pickle`] if it calls for something that
-/// weights do not need.
+/// Returns [`InteropError::Damaged`], or [`InteropError::Pickle`] if the pickle calls for something
+/// that weights do not need.
 pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
     let mut machine = Machine { cursor, stack, marks, memo, built };

@@ -41,7 +41,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// The bytes of its texts.
+    /// Returns the number of bytes of the texts.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.prefix.len() + self.terms.iter().map(Term::size).sum::<usize>()
     }

@@ -71,14 +71,15 @@ impl Queue {
         &self.shared.engine
     }
 
-    /// Tells whether the queue or one of its threads still has the engine.
+    /// Returns a function that tells whether the queue or one of its threads still holds the
+    /// engine.
     pub(crate) fn lives(&self) -> impl Fn() -> bool + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || shared.strong_count() > 0
     }
 
-    /// Ends the queue even if requests still have it: batches that have begun are translated, and
-    /// requests are answered without the rest.
+    /// Ends the queue even if requests still refer to it. Batches that have begun are translated,
+    /// and requests are answered without the other sentences.
     pub(crate) fn unload(&self) {
         self.shared.lock().unload();
         self.shared.wake.notify_all();

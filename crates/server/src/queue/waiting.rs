@@ -200,8 +200,8 @@ impl State {
         self.sentences = self.requests.iter().map(|request| request.items.len()).sum();
     }
 
-    /// Takes no more. Each request is answered with its sentences that are translated or are in a
-    /// batch that has begun.
+    /// Accepts no more requests. Each waiting request is answered with those of its sentences that
+    /// are translated or in a batch that has begun.
     pub(super) fn unload(&mut self) {
         for request in self.requests.iter() {
             locked(&request.gathered).done(request.items.len());
@@ -209,7 +209,7 @@ impl State {
         self.stop();
     }
 
-    /// Leaves out all requests, and takes no more.
+    /// Drops all requests, and accepts no more.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
         self.requests = Fair::default();

@@ -30,8 +30,9 @@ pub(super) struct General {
 }
 
 impl General {
-    /// The text of the `files` of the command line, the corpus inside the program where it has both
-    /// languages, or one of the source language that the model `base` translates.
+    /// Returns the text of the `files` of the command line. Without files it is the embedded corpus
+    /// if this has both languages. If there is only a source text, the model `base` translates it:
+    /// the given file, the embedded text of the source language, or the sources of the memory.
     pub(super) fn new(
         files: &[PathBuf],
         memory: &Memory,

@@ -44,7 +44,7 @@ pub(super) fn sources(pairs: &[Pair]) -> Vec<&str> {
 }
 
 impl Comparison {
-    /// Scores the translations of `text` by the model before and by the new one.
+    /// Scores the translations of `text` by the original model and by the new one.
     ///
     /// # Errors
     /// Returns an error if a metric fails.
@@ -108,8 +108,8 @@ pub(super) enum Reference {
     Memory,
 }
 
-/// Checks that the model became better on the memory, by one of the metrics, and no worse in the
-/// general text, by the first.
+/// Checks that the new model is better on the memory by one of the metrics, and not worse on the
+/// general text by the first metric.
 ///
 /// # Errors
 /// Returns an error if a condition does not hold, with the reason and a remedy.
@@ -136,8 +136,8 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
     Ok(())
 }
 
-/// Checks the direction of the memory: the model translates both sides of some pairs. `found` are
-/// the translations of the sources.
+/// Checks the direction of the memory by translating both sides of some pairs with the model.
+/// `found` are the translations of the sources.
 ///
 /// # Errors
 /// Returns an error if the other side is translated much better.

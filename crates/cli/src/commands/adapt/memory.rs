@@ -47,7 +47,7 @@ struct Entry {
     time: String,
 }
 
-/// The role that a file had in the adaptation before this one.
+/// The role of a file in the previous adaptation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     HeldOut,

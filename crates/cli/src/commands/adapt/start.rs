@@ -48,11 +48,11 @@ fn hash(model: &Path) -> Result<String> {
 }
 
 impl Start {
-    /// The start of the adaptation that `args` ask for.
+    /// Returns the start of the adaptation that `args` ask for.
     ///
     /// # Errors
-    /// Returns an error if `--out` is there and no adaptation of the model, or one to the same
-    /// memory.
+    /// Returns an error if `--out` exists and is not an adaptation of the model, or is an
+    /// adaptation to the same memory.
     pub(super) fn of(args: &Args) -> Result<Self> {
         let (out, work) = (&args.out, args.out.with_added_extension("work"));
         let (base, old) = (args.model.clone(), work.join("old"));
@@ -76,7 +76,7 @@ impl Start {
         Ok(Self { model: out.clone(), base, card: Some(card), work })
     }
 
-    /// The role of the file `path` in the adaptation before.
+    /// Returns the role of the file `path` in the previous adaptation.
     pub(super) fn role(&self, path: &Path) -> Role {
         let name = path.display().to_string();
         let files = self.card.iter().flat_map(|card| card["memory"].as_array()).flatten();

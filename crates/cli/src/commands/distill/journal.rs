@@ -67,7 +67,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Number of lines of the source that are done.
+    /// Returns the number of finished lines of the source.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
@@ -224,8 +224,8 @@ pub(super) fn open(source: &Path, reference: Option<&Path>, lines: &Range<u64>) 
     Ok(Box::new(rest.take(length(lines))))
 }
 
-/// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of
-/// a line's end, is a space.
+/// Returns the text as a column of TSV: tabs and line breaks become spaces. So do carriage returns,
+/// which a reader would take for a part of a line end.
 pub(super) fn one_column(text: &str) -> String {
     text.replace(['\t', '\r', '\n'], " ")
 }

@@ -16,7 +16,7 @@ use burnformer_train::{
 use crate::device::guarded;
 use crate::output;
 
-/// A run that is only described, with a model of this shape.
+/// A run that is described but not started, with a model of this shape.
 pub(super) struct DryRun(ModelConfig);
 
 impl DryRun {
@@ -34,9 +34,9 @@ impl DryRun {
         Ok(Self(shape))
     }
 
-    /// Prints the configuration, the size of the model, and what some updates on the texts tell of
-    /// the run: its time, its memory, and when the first score comes. Without a `rehearsal`,
-    /// nothing was measured. No run has a best model then.
+    /// Prints the configuration, the size of the model, and estimates from some updates on the
+    /// texts: the time of the run, its memory, and the time of the first score. Without a
+    /// `rehearsal`, nothing was measured. Returns `None`, because no run has a best model.
     pub(super) fn print(
         &self,
         config: &TrainConfig,
@@ -102,7 +102,8 @@ fn duration(seconds: f64) -> String {
 /// The time for which updates are measured.
 const MEASURED: Duration = Duration::from_secs(5);
 
-/// `config` with the size and the length that suit the machine, if it asks for that.
+/// Returns `config` with the model size and the run length fitted to the machine, if it asks for
+/// that.
 ///
 /// # Errors
 /// Returns the errors that would prevent the run from starting.

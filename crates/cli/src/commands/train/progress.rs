@@ -8,7 +8,7 @@ use burnformer_train::report::Verbosity;
 
 use crate::output::{note, say};
 
-/// Prints what cleaning dropped of the training text.
+/// Prints the parts of the training text that cleaning dropped.
 pub(super) fn announce_text(corpora: &Corpora) {
     let cached = if corpora.reused { " (from the cache)" } else { "" };
     note(format_args!("{}{cached}", corpora.report));

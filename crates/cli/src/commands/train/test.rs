@@ -15,8 +15,8 @@ use crate::output;
 /// A sentence and its translation.
 type Pair = (String, String);
 
-/// The pairs of the test text, without those that `data.utf8` skips. It is read before training, so
-/// that no mistake in it is found after hours.
+/// Reads the pairs of the test text, without lines skipped by `data.utf8`. The text is read before
+/// training, so that mistakes in it are found at the start.
 ///
 /// # Errors
 /// Returns the errors of reading.
@@ -41,7 +41,7 @@ pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
 /// writes into the run's folder.
 ///
 /// # Errors
-/// Returns the errors of translating, and if the score cannot be written.
+/// Returns the errors of translating, and an error if the score cannot be written.
 pub(super) fn score(
     config: &TrainConfig,
     text: &[Pair],

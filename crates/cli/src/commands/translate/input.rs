@@ -75,8 +75,8 @@ impl Input {
         self.lines.is_dialogue
     }
 
-    /// The next lines, at most `most`; none at the end of the input. In a dialogue they are those
-    /// that are there.
+    /// Returns the next lines, at most `most`, or none at the end of the input. In a dialogue, it
+    /// does not wait for more lines than have arrived.
     pub(super) fn next_chunk(&mut self, most: usize) -> Chunk {
         let mut chunk = Chunk { first: self.lines.taken + 1, ..Chunk::default() };
         let mut bytes = 0;
