@@ -97,7 +97,7 @@ impl Output {
     /// Writes one line.
     ///
     /// # Errors
-    /// Returns [`Closed`] if nobody reads the output any more; otherwise the error of the system.
+    /// Returns [`Closed`] if nobody reads the output any more, otherwise the error of the system.
     pub fn line(&mut self, line: impl Display) -> Result<()> {
         writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
@@ -113,7 +113,7 @@ impl Output {
     /// Flushes the buffer.
     ///
     /// # Errors
-    /// Returns [`Closed`] if nobody reads the output any more; otherwise the error of the system.
+    /// Returns [`Closed`] if nobody reads the output any more, otherwise the error of the system.
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(|cause| self.failed(cause))
     }
@@ -185,7 +185,7 @@ pub fn unwritable(name: impl Display) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// Returns [`Closed`] if nobody reads standard output any more; otherwise the error of the system
+/// Returns [`Closed`] if nobody reads standard output any more, otherwise the error of the system
 /// (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::create(None, &[])?;

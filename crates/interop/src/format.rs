@@ -130,7 +130,7 @@ impl Format {
 /// `.zip`).
 ///
 /// # Errors
-/// Returns the errors of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a
+/// Returns the errors of [`Format::find`] and [`Format::read`], and [`InteropError::Damaged`] for a
 /// damaged package.
 pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
     there(path)?;

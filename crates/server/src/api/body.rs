@@ -66,8 +66,8 @@ impl Content {
 /// form may have at most `most` fields.
 ///
 /// # Errors
-/// Returns an error if the body is of no known kind or compressed, if the key is wrong, and those
-/// of `read`.
+/// Returns an error if the body is of no known kind or compressed, or if the key is wrong, and the
+/// errors of `read`.
 pub(super) async fn open<T: Send + 'static>(
     request: Request,
     service: &Shared,

@@ -109,7 +109,7 @@ pub trait Engine: Send + Sync + 'static {
     /// their candidates are not used.
     ///
     /// # Errors
-    /// Returns [`EngineError`]; then no sentence is translated.
+    /// Returns an [`EngineError`] for the whole batch; no sentence is translated then.
     fn translate(
         &self,
         jobs: &[&Job],

@@ -100,7 +100,7 @@ impl Queue {
     /// still waits when the model is unloaded gets no candidates.
     ///
     /// # Errors
-    /// Returns [`QueueError`]; then no translation is returned.
+    /// Returns a [`QueueError`] for the whole request; no translation is returned then.
     pub async fn translate(&self, sender: &Sender, work: Vec<Work>, choice: Choice) -> Answer {
         if work.is_empty() {
             return Ok(Vec::new());
