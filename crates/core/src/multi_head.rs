@@ -234,6 +234,7 @@ pub struct KeyValues {
 
 /// The keys and values to which queries attend.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each call, on the stack")]
 pub enum AttentionSource<'a> {
     /// The keys and values of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),

@@ -111,7 +111,7 @@ fn translated(
     model: &mut dyn FnMut(usize, &PendingSentence) -> Translated,
 ) -> Result<Vec<u8>, String> {
     let fits = |sentence: &str| sentence.len() <= 400;
-    let document = Document::try_parse(&file.text, file.format, [Some("en"), None], &fits);
+    let document = Document::try_parse(&file.text, file.format, [Some("en"), None], &[], &fits);
     let mut document = document.map_err(|error| error.to_string())?;
     for round in 0.. {
         let pending = document.pending();
@@ -120,7 +120,7 @@ fn translated(
         }
         document.accept(pending.iter().map(|sentence| model(round, sentence)).collect());
     }
-    Ok(file.write(document.finish()))
+    Ok(file.write(document.finish(), [None; 2]))
 }
 
 /// Counts of the files of a kind.
