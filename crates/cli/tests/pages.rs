@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
-const NOT_RUN: [(&str, &str); 16] = [
+const NOT_RUN: [(&str, &str); 17] = [
     ("pip install", "needs the wheel, which `cargo xtask wheel --test` builds and installs"),
     ("hf:Helsinki-NLP", "needs the hub; tests/it/named.rs has a local one"),
     ("firefox:de-en", "needs Mozilla's server; crates/hub tests a local one"),
@@ -28,6 +28,7 @@ const NOT_RUN: [(&str, &str); 16] = [
     ("msgfmt", "needs gettext"),
     ("rustup target", "needs the network"),
     ("cargo xtask web", "needs the target wasm32-unknown-unknown and minutes"),
+    ("docs/images/draw.py", "draws into the repository; a test of xtask runs it"),
     ("cargo install", "compiles the program, which the test has"),
     ("cargo rustc", "compiles the program, which the test has"),
     ("cargo xtask test", "is the suite of which this test is a part"),

@@ -107,13 +107,6 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
         !entries.flatten().any(|entry| entry.path().is_dir()),
         "{name}: would be replaced as a whole, and it holds folders beside the model; name a copy of its files"
     );
-    let whole = fs::canonicalize(model).with_context(|| name.to_string())?;
-    let partial = whole.with_added_extension("partial");
-    ensure!(
-        !partial.exists(),
-        "{}: is in the way of the folder that is written first; remove it, if a command that was interrupted left it",
-        partial.display()
-    );
     Ok(model)
 }
 

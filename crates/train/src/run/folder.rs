@@ -1,10 +1,11 @@
 //! Folders that exist completely or not at all, at whatever moment the machine stops.
 //!
-//! A folder is first written beside its final place: every file is flushed to the disk, and the
-//! manifest is written last. Then it is renamed to its place (or exchanged with the old one, in one
-//! step if the system can do so), and the parent folder is flushed too. [`recover`] repairs the
-//! leftovers of a killed process.
+//! A folder is first written beside its final place, under a hidden name, so that patterns such as
+//! `step-*` do not match it: every file is flushed to the disk, and the manifest is written last.
+//! Then it is renamed to its place (or exchanged with the old one, in one step if the system can),
+//! and the parent folder is flushed too. [`recover`] repairs the leftovers of a killed process.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,12 +21,19 @@ pub(crate) const PARTIAL: &str = "partial";
 /// step.
 pub(crate) const OLD: &str = "old";
 
+/// Returns the path of the leftover of `path` with this suffix, such as `.step-000100.partial`.
+pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.with_added_extension(suffix).file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
 fn write_sealed(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<()>,
     seal: impl FnOnce(&Path) -> Result<(), ModelDirError>,
 ) -> Result<()> {
-    let partial = path.with_added_extension(PARTIAL);
+    let partial = leftover(path, PARTIAL);
     let written = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
         .map_err(TrainError::io(&partial))
@@ -46,7 +54,7 @@ fn write_sealed(
 /// # Errors
 /// Returns [`TrainError::NotSaved`] if a file cannot be made or removed.
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
-    let partial = path.with_added_extension(PARTIAL);
+    let partial = leftover(path, PARTIAL);
     let make = |(name, size): (&str, u64)| {
         let path = partial.join(name);
         File::create(&path).and_then(|file| reserve(&file, size)).map_err(TrainError::io(&path))
@@ -125,16 +133,25 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Repairs what a killed process left of the folder `path`: removes incomplete folders, and
 /// restores a folder that was moved aside but not yet replaced.
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
-    remove(&path.with_added_extension(PARTIAL))?;
-    let old = path.with_added_extension(OLD);
+    remove(&leftover(path, PARTIAL))?;
+    let old = leftover(path, OLD);
     let put_back = || patiently(|| fs::rename(&old, path));
     if old.exists() && !path.exists() { put_back() } else { remove(&old) }
 }
 
-/// The folder that a leftover such as `step-000100.partial` belongs to; `None` for any other name.
+/// Returns the folder that a leftover such as `.step-000100.partial` belongs to, or `None` for any
+/// other name.
 pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
     let kind = leftover.extension()?;
-    (kind == PARTIAL || kind == OLD).then(|| leftover.with_extension(""))
+    let name = leftover.file_stem()?.to_str()?.strip_prefix('.')?;
+    (kind == PARTIAL || kind == OLD).then(|| leftover.with_file_name(name))
+}
+
+/// Removes the folder at `path`, which is never seen with a part of its files.
+pub(crate) fn discard(path: &Path) -> io::Result<()> {
+    let partial = leftover(path, PARTIAL);
+    patiently(|| fs::rename(path, &partial))?;
+    remove(&partial)
 }
 
 /// Removes the folder at `path` if there is one.
@@ -180,7 +197,7 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
 
 /// Replaces a folder in two steps. If the second one never happens, [`recover`] undoes the first.
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
-    let old = path.with_added_extension(OLD);
+    let old = leftover(path, OLD);
     remove(&old)?;
     for (from, to) in [(path, &*old), (new, path), (&old, new)] {
         patiently(|| fs::rename(from, to))?;
@@ -207,7 +224,12 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("best.v2");
         for round in ["one", "two", "three"] {
-            write(&path, round).expect("writes");
+            save_folder(&path, |folder| {
+                // A shell's `*` does not name it.
+                assert!(folder.file_name().expect("a name").as_encoded_bytes().starts_with(b"."));
+                fs::write(folder.join("text"), round).map_err(TrainError::io(folder))
+            })
+            .expect("writes");
             assert_eq!(text(&path), round);
             model_dir::verify(&path).expect("is sealed");
         }
@@ -247,7 +269,7 @@ mod tests {
     fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (path, new) = (home.path().join("best"), home.path().join("best.partial"));
-        let old = path.with_added_extension(OLD);
+        let old = leftover(path, OLD);
         let fresh = || {
             let _ = (remove(&path), remove(&new), remove(&old));
             write(&path, "one").expect("writes");
@@ -271,7 +293,7 @@ mod tests {
     fn sizes_are_tried_and_leave_nothing() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("step-1");
-        fs::create_dir(path.with_added_extension(PARTIAL)).expect("a leftover");
+        fs::create_dir(leftover(path, PARTIAL)).expect("a leftover");
         try_sizes(&path, [1 << 20, 0]).expect("there is room");
         // No file system holds an exabyte.
         let error = try_sizes(&path, [1, 1 << 60]).expect_err("too large").to_string();

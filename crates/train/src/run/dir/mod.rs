@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{OLD, PARTIAL, belongs_to, recover, remove, write_file};
+use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove, write_file};
 use crate::config::START;
 use crate::error::{Result, TrainError};
 use crate::report::{LOG_FILE, METRICS_FILE};
@@ -122,10 +122,8 @@ impl RunDir {
     /// The first entry of a folder without a run that a run would overwrite or extend. The empty
     /// folders that remain of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>> {
-        let models = MODELS.map(|name| self.model(name));
-        let models = models.iter().flat_map(|path| {
-            [path.clone(), path.with_added_extension(PARTIAL), path.with_added_extension(OLD)]
-        });
+        let names = |path: PathBuf| [leftover(&path, PARTIAL), leftover(&path, OLD), path];
+        let models = MODELS.into_iter().flat_map(|name| names(self.model(name)));
         let files =
             [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE].map(|name| self.path.join(name));
         if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
@@ -136,12 +134,11 @@ impl RunDir {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(TrainError::io(&folder))?,
             };
-            let ours = |path: &PathBuf| {
-                let name = path.file_name().and_then(|name| name.to_str());
-                name.is_some_and(|name| name.starts_with("step-"))
+            let ours = |entry: &fs::DirEntry| {
+                entry.file_name().to_string_lossy().trim_start_matches('.').starts_with("step-")
             };
-            if let Some(found) = entries.filter_map(|e| Some(e.ok()?.path())).find(ours) {
-                return Ok(Some(found));
+            if let Some(found) = entries.flatten().find(ours) {
+                return Ok(Some(found.path()));
             }
         }
         Ok(None)
@@ -234,7 +231,7 @@ impl RunDir {
         let surplus = staying.len().saturating_sub(stay);
         for &step in staying[..surplus].iter().chain(&going) {
             let path = self.checkpoint(step);
-            remove(&path).map_err(TrainError::io(&path))?;
+            discard(&path).map_err(TrainError::io(&path))?;
         }
         Ok(())
     }

@@ -82,15 +82,15 @@ fn leftovers_of_a_killed_process_are_repaired() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), &[100]);
     let make = |path: PathBuf| fs::create_dir(path).expect("makes");
-    make(run.checkpoints().join("step-000200.partial"));
-    make(run.checkpoints().join("step-000300.old"));
-    make(run.checkpoints().join("mine.partial"));
-    make(folder.path().join("best.partial"));
-    make(folder.path().join("last.old"));
+    make(run.checkpoints().join(".step-000200.partial"));
+    make(run.checkpoints().join(".step-000300.old"));
+    make(run.checkpoints().join(".mine.partial"));
+    make(folder.path().join(".best.partial"));
+    make(folder.path().join(".last.old"));
     drop(run);
     let run = RunDir::open(folder.path(), RunMode::Resume).expect("opens");
     assert_eq!(run.checkpoint_steps().expect("reads"), [100, 300]);
-    assert!(run.model("last").exists() && !folder.path().join("best.partial").exists());
+    assert!(run.model("last").exists() && !folder.path().join(".best.partial").exists());
     let names = fs::read_dir(run.checkpoints()).expect("reads").count();
     assert_eq!(names, 3, "a folder of the user's is left alone");
 }
@@ -114,13 +114,13 @@ fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
 fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
     for name in [
         "best/model.safetensors",
-        "last.old/model.safetensors",
-        "average.partial/notes.txt",
+        ".last.old/model.safetensors",
+        ".average.partial/notes.txt",
         "metrics.jsonl",
         "train.log",
         "finished.json",
         "valid/step-000100.hyp",
-        "checkpoints/step-000100.partial/config.json",
+        "checkpoints/.step-000100.partial/config.json",
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join(name);
