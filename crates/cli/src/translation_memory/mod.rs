@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::io::BufRead;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use burnformer_data::corpus::{CorpusPaths, is_pipe, is_tsv, open_bytes};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_documents::{Catalogue, Document, Format, Message, MessageState, rows, stream_tmx};
+use burnformer_documents::{
+    Catalogue, Document, Format, Message, MessageState, detect, rows, stream_tmx,
+};
 use burnformer_infer::TranslationMemory;
 
 use crate::whole_documents;
@@ -33,6 +36,11 @@ pub type Pair = [String; 2];
 
 /// The separators of the columns of a table of values.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+
+/// The length in bytes of the text from which the direction of a file is detected, and the least
+/// confidence.
+const MOST_BYTES: usize = 4_000;
+const SURE: f64 = 50.0;
 
 /// A segment of a translation memory.
 pub struct Unit {
@@ -76,16 +84,18 @@ impl fmt::Display for Counts {
 /// number of messages, and the number of messages without a translation.
 ///
 /// # Errors
-/// Returns an error if a file is broken or has other languages.
+/// Returns an error if a file is broken or has other languages, or these the other way round.
 pub fn read(
     files: &[PathBuf],
     languages: [Option<&str>; 2],
     take: &mut dyn FnMut(Unit),
 ) -> Result<Counts> {
-    let mut reader = Reader { languages, file: 0, counts: Counts::default(), take };
+    let (words, counts) = Default::default();
+    let mut reader = Reader { languages, file: 0, words, counts, take };
     let mut rest = files;
     while let [file, after @ ..] = rest {
         rest = reader.file(file, after)?;
+        reader.check_direction(file)?;
         reader.file += 1;
     }
     Ok(reader.counts)
@@ -96,6 +106,8 @@ struct Reader<'a> {
     languages: [Option<&'a str>; 2],
     /// The index of the file.
     file: usize,
+    /// The first segments of the file, and their translations.
+    words: [String; 2],
     counts: Counts,
     take: &'a mut dyn FnMut(Unit),
 }
@@ -131,6 +143,21 @@ impl Reader<'_> {
             );
         }
         Ok(rest)
+    }
+
+    /// Checks that the segments of `file` are not in the target language, and their translations in
+    /// the source language.
+    fn check_direction(&mut self, file: &Path) -> Result<()> {
+        let words = mem::take(&mut self.words);
+        let [Some(from), Some(to)] = self.languages else { return Ok(()) };
+        let sure = words.map(|it| detect([&*it], &[from, to]).filter(|it| it.confidence >= SURE));
+        ensure!(
+            from == to || sure.map(|it| Some(it?.language)) != [to, from].map(|it| Some(it.into())),
+            "{}: its words go from the model's target language ({to}) into its source language ({from}); change its \
+             columns or files round, or name a model of the other direction",
+            file.display()
+        );
+        Ok(())
     }
 
     fn catalogue(&mut self, file: &Path, format: Format) -> Result<()> {
@@ -187,6 +214,8 @@ impl Reader<'_> {
     /// one pair.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
+        let words = self.words.iter_mut().zip(&whole).filter(|(words, _)| words.len() < MOST_BYTES);
+        words.for_each(|(words, side)| words.extend([side, "\n"]));
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
         let [source, target] = [sentences(0), sentences(1)];
         let is_parallel = source.len() == target.len() && !source.is_empty();

@@ -139,20 +139,31 @@ fn impossible_values_are_refused_and_leave_nothing() {
         refused(&arguments, code, &[needle]);
         assert!(!out.exists(), "{value}");
     }
-    // The other direction.
-    let text = fs::read_to_string(&memory).unwrap();
-    let turned = text.replace("msgid", "x").replace("msgstr", "msgid").replace("x \"", "msgstr \"");
-    let turned: String = turned
-        .split_inclusive("\n\n")
-        .map(|message| {
-            let lines: Vec<&str> = message.lines().collect();
-            format!("{}\n{}\n\n", lines[1], lines[0])
-        })
-        .collect();
-    fs::write(&memory, turned).unwrap();
-    let arguments = adapt(&memory, &out, &[]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    refused(&arguments, 1, &["from the model's target language", "other direction"]);
+    // The other direction, to translate by and to learn from, in every format.
+    let pairs = [
+        ["Good morning, how are you today?", "Guten Morgen, wie geht es dir heute?"],
+        ["The house is old and very big.", "Das Haus ist alt und sehr groß."],
+    ];
+    let of = |[before, between, after]: [&str; 3]| -> String {
+        let line =
+            |[english, german]: &[&str; 2]| [before, english, between, german, after].concat();
+        pairs.iter().map(line).collect()
+    };
+    for (name, form) in [
+        ("turned.tsv", ["", "\t", "\n"]),
+        ("turned.csv", ["", ";", "\n"]),
+        ("turned.po", ["msgid \"", "\"\nmsgstr \"", "\"\n\n"]),
+    ] {
+        let file = folder.path().join(name);
+        fs::write(&file, of(form)).unwrap();
+        let [file, out] = [&file, &out].map(|path| path.to_str().unwrap());
+        let by = |model| ["translate", "-m", model, "--memory", file];
+        stdout(&run(&by("embedded:en-de")));
+        let needles = [name, "into its source language (de)", "other direction"];
+        refused(&by("embedded:de-en"), 1, &needles);
+        refused(&["adapt", "-m", "embedded:de-en", "--memory", file, "-o", out], 1, &needles);
+        fs::remove_file(file).unwrap();
+    }
     let left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["mine.po"]);

@@ -1,13 +1,13 @@
 //! Chooses the size of the model and the length of the run by the speed of the machine:
 //! `training.fit`.
 
+use std::array::from_fn;
+
 use crate::config::TrainConfig;
 
-/// The sizes (`d_model`, `heads`, `d_ff`), the largest first, and the least number of updates in
-/// the given time for which each is taken, as `docs/speedrun.md` measured them on the embedded
-/// corpus.
-const SIZES: [([usize; 3], f64); 3] =
-    [([192, 6, 768], 1700.0), ([128, 4, 512], 1200.0), ([96, 3, 384], 0.0)];
+/// The sizes of the preset `speedrun`, the largest first, with the least number of updates in the
+/// given time for which each is taken: a table, as `docs/speedrun.md` measured them.
+const SIZES: &str = include_str!("../../presets/speedrun-sizes.tsv");
 
 /// The share of the time in which updates are made; validations and checkpoints take the rest.
 const UPDATING: f64 = 0.97;
@@ -15,6 +15,12 @@ const UPDATING: f64 = 0.97;
 /// The largest share of the updates in which the learning rate rises: 300 of the 5,027 of the
 /// record.
 const WARMUP: f64 = 0.06;
+
+/// The rows of [`SIZES`]: `d_model`, `heads`, `d_ff`, and the number of updates.
+fn sizes() -> impl Iterator<Item = [usize; 4]> {
+    let rows = SIZES.lines().skip(1).map(|row| row.split('\t').filter_map(|it| it.parse().ok()));
+    rows.map(|mut row| from_fn(|_| row.next().expect("a row has four whole numbers")))
+}
 
 /// Returns whether the size of the model has to be chosen: `training.fit` is set, and the run is
 /// limited by minutes alone, starts from random weights and has the largest of the sizes. A run
@@ -25,7 +31,7 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
         && training.max_minutes > 0.0
         && [training.max_updates, training.max_epochs] == [0, 0]
         && training.from.as_os_str().is_empty()
-        && [model.d_model, model.heads, model.d_ff] == SIZES[0].0
+        && sizes().next().is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
 }
 
 /// Chooses the largest model size with which the run makes enough updates in the minutes of
@@ -46,8 +52,8 @@ pub fn fit<E>(
 ) -> Result<(TrainConfig, String), E> {
     let minutes = config.training.max_minutes;
     let (mut tried, mut fastest) = (Vec::new(), f64::INFINITY);
-    let updates_in = |seconds: f64| (UPDATING * 60.0 * minutes / seconds).floor().max(1.0);
-    for ([d_model, heads, d_ff], least) in SIZES {
+    let updates_in = |seconds: f64| (UPDATING * 60.0 * minutes / seconds).max(1.0) as usize;
+    for [d_model, heads, d_ff, least] in sizes() {
         let mut config = config.clone();
         let model = &mut config.model;
         (model.d_model, model.heads, model.d_ff) = (d_model, heads, d_ff);
@@ -62,7 +68,7 @@ pub fn fit<E>(
         }
         config.training.fit = false;
         let warmup = &mut config.schedule.warmup;
-        *warmup = (*warmup).min((WARMUP * updates).ceil() as u64);
+        *warmup = (*warmup).min((WARMUP * updates as f64).ceil() as u64);
         let note = format!(
             "size: {minutes} minutes hold about {} updates on this machine, so the model has d_model {d_model} (training.fit)",
             tried.join(", "),

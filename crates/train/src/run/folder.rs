@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let (path, new) = (home.path().join("best"), home.path().join("best.partial"));
-        let old = leftover(path, OLD);
+        let path = home.path().join("best");
+        let [new, old] = [PARTIAL, OLD].map(|suffix| leftover(&path, suffix));
         let fresh = || {
             let _ = (remove(&path), remove(&new), remove(&old));
             write(&path, "one").expect("writes");
@@ -293,7 +293,7 @@ mod tests {
     fn sizes_are_tried_and_leave_nothing() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("step-1");
-        fs::create_dir(leftover(path, PARTIAL)).expect("a leftover");
+        fs::create_dir(leftover(&path, PARTIAL)).expect("a leftover");
         try_sizes(&path, [1 << 20, 0]).expect("there is room");
         // No file system holds an exabyte.
         let error = try_sizes(&path, [1, 1 << 60]).expect_err("too large").to_string();

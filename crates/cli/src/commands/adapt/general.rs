@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_data::corpus::{CorpusPaths, is_tsv};
-use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_data::corpus::is_tsv;
 use burnformer_infer::Translator;
 
 use super::guard::{Reference, translations};
 use super::memory::{Memory, write};
 use crate::embedded;
 use crate::output::note;
-use crate::translation_memory::Pair;
+use crate::translation_memory::{self, Pair};
 use crate::whole_documents::read;
 
 /// The largest number of general pairs that are measured, and that are learned from if the model
@@ -47,14 +46,13 @@ impl General {
         let (mut held, reference) = match files {
             [] if has == [true; 2] && languages[0] != languages[1] => {
                 let [source, target] = corpus("test").map(|it| embedded::text_file(Path::new(&it)));
-                let mut held = pairs(&CorpusPaths::pair(&source?, &target?))?;
+                let mut held = pairs(&[source?, target?], languages)?;
                 held.truncate(MOST_GENERAL);
                 let learned = corpus("train").map(PathBuf::from).to_vec();
                 return Ok(Self { learned, held, reference: Reference::People });
             }
-            [source, target] => (pairs(&CorpusPaths::pair(source, target))?, Reference::People),
-            [table] if is_tsv(table) => (pairs(&CorpusPaths::tsv(table))?, Reference::People),
-            [text] => (self_translated(base, text)?, Reference::Model),
+            [text] if !is_tsv(text) => (self_translated(base, text)?, Reference::Model),
+            [_, ..] => (pairs(files, languages)?, Reference::People),
             _ if has[0] => {
                 let text = embedded::text_file(Path::new(&corpus("train")[0]))?;
                 (self_translated(base, &text)?, Reference::Model)
@@ -86,7 +84,8 @@ fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
     Ok(pairs.filter(|[_, target]| !target.trim().is_empty()).collect())
 }
 
-fn pairs(paths: &CorpusPaths) -> Result<Vec<Pair>> {
-    let pairs = ParallelReader::open(paths, Utf8Policy::Error)?;
-    Ok(pairs.map(|pair| pair.map(|pair| [pair.source, pair.target])).collect::<Result<_, _>>()?)
+fn pairs(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Vec<Pair>> {
+    let mut pairs = Vec::new();
+    translation_memory::read(files, languages, &mut |unit| pairs.push(unit.whole))?;
+    Ok(pairs)
 }

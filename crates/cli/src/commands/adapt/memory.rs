@@ -107,12 +107,9 @@ impl Memory {
         // The share never rises with the number of pairs.
         let wanted = (count / 5.0).max(FEWEST_HELD.min(count / 3.0)).min(MOST_HELD);
         let (share, wanted) = (wanted / count, wanted as usize);
-        let by_time = || {
-            lowest(&entries, wanted, |entry| {
-                Some(entry.time.bytes().map(|byte| !byte).collect())
-                    .filter(|time: &Vec<u8>| !time.is_empty())
-            })
-        };
+        let latest_first = |time: &String| time.bytes().map(|byte| !byte).collect();
+        let time = |entry: &Entry| Some(&entry.time).filter(|it| !it.is_empty()).map(latest_first);
+        let by_time = || lowest(&entries, wanted, time);
         let by_file = || {
             let many =
                 entries.iter().map(|entry| entry.file).collect::<HashSet<_>>().len() >= MANY_FILES;
