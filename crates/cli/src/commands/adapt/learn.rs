@@ -1,9 +1,8 @@
 //! The training of an adaptation.
 
 use std::ffi::OsString;
-use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use burnformer_train::TrainError;
 use clap::Parser;
 use serde_json::Value;
@@ -29,9 +28,7 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     line.extend(["--train".into(), text.into(), "--mix".into()]);
     line.extend(general.learned.iter().map(OsString::from));
     line.extend([args.mix.to_string().into(), "--out".into(), run.clone().into()]);
-    let updates = memory.updates(args.updates);
-    let config = start.model.join("config.json");
-    let text = fs::read(&config).with_context(|| config.display().to_string())?;
+    let updates = memory.updates(args.updates, start.least_updates());
     let mut settings = vec![
         format!("training.max_updates={updates}"),
         format!("schedule.warmup={}", (updates / 10).clamp(1, 50)),
@@ -39,7 +36,7 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
         format!("checkpoints.every={}", (updates / 5).clamp(20, 200)),
     ];
     settings.extend(SETTINGS.map(String::from));
-    settings.extend(of_model(&serde_json::from_slice(&text)?));
+    settings.extend(of_model(&start.config()));
     line.extend(settings.into_iter().flat_map(|set| ["--set".into(), set.into()]));
     line.extend(run.join("config.toml").exists().then(|| "--resume".into()));
     let learned = train::learn(Training::try_parse_from(line)?.args).map(drop);

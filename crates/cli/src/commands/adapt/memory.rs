@@ -94,9 +94,9 @@ impl Memory {
     }
 
     /// The `requested` number of updates, or a number with which each pair is learned about twenty
-    /// times, with ten pairs in an update.
-    pub(super) fn updates(&self, requested: Option<usize>) -> usize {
-        requested.unwrap_or((self.train.len() * 2).clamp(600, 4000))
+    /// times, with ten pairs in an update, and at least `least`.
+    pub(super) fn updates(&self, requested: Option<usize>, least: usize) -> usize {
+        requested.unwrap_or((self.train.len() * 2).clamp(least, 4000))
     }
 
     /// Holds out a fifth of `entries`, or a third of a small memory: the latest entries if all have
@@ -111,18 +111,15 @@ impl Memory {
         let time = |entry: &Entry| Some(&entry.time).filter(|it| !it.is_empty()).map(latest_first);
         let by_time = || lowest(&entries, wanted, time);
         let by_file = || {
-            let many =
-                entries.iter().map(|entry| entry.file).collect::<HashSet<_>>().len() >= MANY_FILES;
+            let files: HashSet<usize> = entries.iter().map(|entry| entry.file).collect();
             let rank = |entry: &Entry| {
                 let hash = Sha256::digest(entry.file.to_le_bytes());
-                many.then(|| [&[role(entry.file) as u8][..], &hash].concat())
+                (files.len() >= MANY_FILES).then(|| [&[role(entry.file) as u8][..], &hash].concat())
             };
             lowest(&entries, wanted, rank)
         };
-        let by_hash = || {
-            let bound = (share * 2f64.powi(64)) as u64;
-            entries.iter().map(|entry| key(&entry.pair[0]) < bound).collect()
-        };
+        let bound = (share * 2f64.powi(64)) as u64;
+        let by_hash = || entries.iter().map(|entry| key(&entry.pair[0]) < bound).collect();
         let (division, is_held): (_, Vec<bool>) = match (by_time(), by_file()) {
             (Some(is_held), _) => ("the latest", is_held),
             (None, Some(is_held)) => ("whole files", is_held),

@@ -88,6 +88,18 @@ impl Start {
         }
     }
 
+    /// The least number of updates, unless fewer are requested. Models of this program were 2.2 to
+    /// 4.1 BLEU better after 1,500 updates than after 600 on three memories of 318 pairs, and an
+    /// imported student was 4 worse.
+    pub(super) fn least_updates(&self) -> usize {
+        if self.config()["model"]["conventions"].is_null() { 1500 } else { 600 }
+    }
+
+    /// The configuration of the model that learns.
+    pub(super) fn config(&self) -> Value {
+        read_json(&self.model.join("config.json")).unwrap_or_default()
+    }
+
     /// Creates the working folder, or keeps it if it belongs to the same command, and returns the
     /// card of the model so far.
     pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
@@ -95,8 +107,8 @@ impl Start {
         let held = memory.held_files.iter().map(|file| args.memory[*file].display().to_string());
         let card = json!({
             "base": hash(&self.base)?, "model": hash(&self.model)?,
-            "memory": hashes(&args.memory)?, "general": hashes(&args.general)?,
-            "mix": args.mix, "updates": memory.updates(args.updates), "minutes": args.minutes,
+            "memory": hashes(&args.memory)?, "general": hashes(&args.general)?, "mix": args.mix,
+            "minutes": args.minutes, "updates": memory.updates(args.updates, self.least_updates()),
             "pairs": { "learned": memory.train.len(), "held_out": memory.held.len(), "by": memory.division },
             "held_files": held.collect::<Vec<_>>(),
         });
