@@ -17,7 +17,7 @@ fn launched() -> usize {
     SIZES.iter().find_map(size).unwrap_or(1)
 }
 
-/// The processes that a launcher such as `mpirun` started; `None` if this one is alone.
+/// The processes that a launcher such as `mpirun` started; `None` if this is the only process.
 ///
 /// # Errors
 /// Returns an error if there are several and this program was built without MPI.

@@ -29,7 +29,7 @@ impl Signals {
     /// signal, the process ends at once.
     ///
     /// # Errors
-    /// Returns an error if the system does not allow it.
+    /// Returns an error if the system refuses a handler of signals.
     pub fn watch(notice: &'static str) -> io::Result<Self> {
         let signals = Self::default();
         let ours = signals.clone();
@@ -77,11 +77,11 @@ impl Signals {
 /// whole lines.
 pub type Shared = Arc<Mutex<Output>>;
 
-/// On Ctrl-C or SIGTERM, waits until no writer holds `output`, flushes it and ends the process. At
-/// the second signal, or if the output was closed by its reader, the process ends at once.
+/// Catches Ctrl-C and SIGTERM from now on: the first signal waits until no writer holds `output`,
+/// flushes it and ends the process. The second signal ends the process at once.
 ///
 /// # Errors
-/// Returns an error if the system does not allow it.
+/// Returns an error if the system refuses a handler of signals.
 pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
     let (output, mut is_second) = (output.clone(), false);
     on_signal(move |signal| {
@@ -101,7 +101,7 @@ pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
 /// Calls `handle` with each Ctrl-C and SIGTERM from now on.
 ///
 /// # Errors
-/// Returns an error if the system does not allow it.
+/// Returns an error if the system refuses a handler of signals.
 #[cfg(unix)]
 pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -113,7 +113,7 @@ pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 /// Calls `handle` with each Ctrl-C from now on, and when the window is closed.
 ///
 /// # Errors
-/// Returns an error if the system does not allow it.
+/// Returns an error if the system refuses a handler of signals.
 #[cfg(windows)]
 pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     *HANDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handle));

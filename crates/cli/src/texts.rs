@@ -33,7 +33,7 @@ pub fn next_chunk<T, E: Into<Error>>(
 /// Refuses a pipe that is named twice, since it can be read once.
 ///
 /// # Errors
-/// Returns [`DataError::PipeTwice`].
+/// Returns [`DataError::PipeTwice`] for the first pipe that is named again.
 pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), DataError> {
     let twice = |path: &Path| Err(DataError::PipeTwice(path.into()));
     repeated_pipe(paths).map_or(Ok(()), twice)

@@ -47,7 +47,7 @@ pub fn model_with_name() -> impl TypedValueParser<Value = (PathBuf, PathBuf)> {
 /// parsers of the command line.
 ///
 /// # Errors
-/// Returns [`NoModel`].
+/// Returns [`NoModel`] with the error of [`model_dir`].
 pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
     let is_fetched = name.to_str().and_then(ModelName::parse).is_some_and(|name| name.is_ok());
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })

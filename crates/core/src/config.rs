@@ -239,7 +239,8 @@ impl TransformerConfig {
 /// value.
 ///
 /// # Errors
-/// [`ConfigError::Zero`], [`ConfigError::TooLarge`].
+/// Returns [`ConfigError::Zero`] or [`ConfigError::TooLarge`] for the first value that is 0 or above
+/// its limit.
 pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {
@@ -254,10 +255,10 @@ pub fn check_sizes(
 /// one size, and special ids must be inside the vocabularies.
 ///
 /// # Errors
-/// [`ConfigError::SharedVocabularies`] if vocabularies of different sizes share a matrix,
-/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or if `eos` equals `pad`.
+/// Returns [`ConfigError::SharedVocabularies`] if vocabularies of different sizes share a matrix,
+/// and [`ConfigError::SpecialIds`] if an id is outside of a vocabulary, or if `eos` equals `pad`.
 /// `bos` may equal `pad`, as in Marian's models, or `eos`, as in M2M100: the first input of the
-/// decoder is never hidden, and it is never predicted unless it is `eos`.
+/// decoder is never hidden, and `bos` is never predicted unless it equals `eos`.
 pub fn check_vocabularies(
     sharing: EmbeddingSharing,
     [source_vocab, target_vocab]: [usize; 2],

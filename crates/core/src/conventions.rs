@@ -34,7 +34,7 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// Returns whether all of them are the paper's.
+    /// Returns whether all conventions are the paper's.
     pub fn are_the_papers(&self) -> bool {
         *self == Self::default()
     }

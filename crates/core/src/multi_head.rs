@@ -52,7 +52,7 @@ pub struct MultiHeadAttentionConfig {
     /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation;
     /// Henry et al., 2020); `None` for none, as in the paper.
     pub qk_norm: Option<f64>,
-    /// If true, that normalises the queries of all heads together instead of each by itself.
+    /// If true, `qk_norm` normalises the queries of all heads together instead of each head's.
     #[config(default = false)]
     pub joint_query_norm: bool,
     /// The number of key and value heads, each shared by a group of query heads (Ainslie et al.,
@@ -77,8 +77,8 @@ impl MultiHeadAttentionConfig {
     ///
     /// # Panics
     /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, if
-    /// `key_heads` does not divide it, if rotary positions meet an odd `d_k`, or if the rate of
-    /// dropout is not in `[0, 1)`.
+    /// `key_heads` does not divide `heads`, if there are rotary positions and `d_k` is odd, or if
+    /// the rate of dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
         let &Self { heads, rotary, .. } = self;
         let [query, keys, values, output] = self.maps();
@@ -238,7 +238,7 @@ pub struct KeyValues {
 pub enum AttentionSource<'a> {
     /// The keys and values of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),
-    /// All that a cache holds.
+    /// The keys and values of all positions in a cache.
     Cache(&'a KvCache),
 }
 

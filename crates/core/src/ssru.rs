@@ -77,7 +77,7 @@ impl Ssru {
         activation::relu(Tensor::cat(cells, 1))
     }
 
-    /// Both maps, to be packed or set to a precision.
+    /// The linear maps of the candidate and of the gate, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.candidate, &mut self.gate].into_iter()
     }

@@ -21,7 +21,8 @@ impl Glossary {
     /// Parses the content of a file. Error messages name the file as `path`.
     ///
     /// # Errors
-    /// Returns [`GlossaryError::Entry`].
+    /// Returns [`GlossaryError::Entry`] for the first line that is not UTF-8, that has not two
+    /// columns, or whose terms [`Entry::new`] or [`Glossary::add`] refuses.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, GlossaryError> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();

@@ -40,7 +40,7 @@ pub fn fetch(name: &ModelName, settings: &Settings, watch: &mut Watch) -> Result
 /// Removes all revisions of the model `name` from the cache. Returns whether there were any.
 ///
 /// # Errors
-/// [`HubError::Io`].
+/// Returns [`HubError::Io`] if a folder cannot be removed.
 pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool> {
     let folder = match name {
         ModelName::Hub { name, .. } => hub::folder(name, settings),

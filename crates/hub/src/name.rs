@@ -23,10 +23,11 @@ pub enum ModelName {
 }
 
 impl ModelName {
-    /// The name `text` if it has one of the prefixes.
+    /// Parses `text`; `None` if it does not begin with `hf:` or `firefox:`.
     ///
     /// # Errors
-    /// [`HubError::Name`] if what follows the prefix has another form.
+    /// Returns [`HubError::Name`] if the text after the prefix is not `OWNER/NAME`,
+    /// `OWNER/NAME@REVISION`, or a pair of languages for `firefox:`.
     pub fn parse(text: &str) -> Option<Result<Self>> {
         let hub = text.strip_prefix("hf:").map(Self::of_hub);
         hub.or_else(|| text.strip_prefix("firefox:").map(Self::of_firefox))

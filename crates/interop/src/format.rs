@@ -62,8 +62,8 @@ impl Format {
     /// Recognises the format of the model at `path`.
     ///
     /// # Errors
-    /// Returns [`InteropError::NotThere`], [`InteropError::Ours`] or
-    /// [`InteropError::UnknownFormat`].
+    /// Returns [`InteropError::NotThere`] if there is nothing at `path`, [`InteropError::Ours`] for
+    /// a model directory of this program, and [`InteropError::UnknownFormat`] for anything else.
     pub fn find(path: &Path) -> Result<Self> {
         there(path)?;
         if hugging_face::is_there(path) {

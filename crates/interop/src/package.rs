@@ -118,7 +118,7 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
 /// feature is whether the model has it, its name, and the remedy.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`].
+/// Returns [`InteropError::CannotExport`] with the name and the remedy of that feature.
 pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str)]) -> Result<()> {
     match features.iter().find(|(has, ..)| *has) {
         Some(&(_, what, remedy)) => {
@@ -147,10 +147,11 @@ pub(crate) fn activation_in<T: Copy>(
 }
 
 /// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths,
-/// restricted self-attention, recurrent decoders.
+/// restricted self-attention, norms other than layer normalisation, embeddings of unit length, and
+/// recurrent decoders.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`].
+/// Returns [`InteropError::CannotExport`] for the first such feature of `config`.
 pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
     let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];

@@ -172,6 +172,10 @@ impl Weights {
     }
 
     /// Checks that all tensors were taken.
+    ///
+    /// # Errors
+    /// Returns [`InteropError::UnknownTensor`] for the first tensor that was not taken, with
+    /// `remedy`.
     pub fn finish(self, remedy: &'static str) -> Result<()> {
         match self.tensors.into_keys().next() {
             Some(name) => Err(InteropError::UnknownTensor { path: self.path, name, remedy }),
@@ -187,7 +191,7 @@ impl Weights {
 /// The float tensors in `bytes`, the content of `path`. Tensors of other types are left out.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`] if `bytes` are not a valid safetensors file.
 pub(crate) fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| InteropError::damaged(path, e))?;
     let mut tensors = Tensors::new();

@@ -41,7 +41,8 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
 /// has are `<unusedN>`.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`] if the file is not JSON, has no vocabulary, or has an id that
+/// is not below `rows`.
 pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     let json: Value = parse_json(path, bytes)?;
     let mut ids = BTreeMap::new();

@@ -72,8 +72,8 @@ const DEEPEST: usize = 3;
 /// archive of arrays.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`], also for packages that expand to many times their size, or
-/// [`InteropError::Io`].
+/// Returns [`InteropError::Io`] if a file cannot be read or written, and [`InteropError::Damaged`]
+/// if the archive is broken, has too many files, or expands to many times its size.
 pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     if !is_zip(&start(path, 8)) {
         return Ok(None);

@@ -17,7 +17,7 @@ pub struct KvCache {
 }
 
 impl KvCache {
-    /// A cache without positions.
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self::default()
     }

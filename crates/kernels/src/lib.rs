@@ -102,8 +102,8 @@ pub mod reference {
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }
 
-/// Returns whether the fused operations of the CPU serve tensors on `device`. Then the memory is
-/// the host's, and the work is divided among its cores.
+/// Returns whether tensors on `device` use the fused operations of the CPU. If so, they are in the
+/// host's memory, and its cores divide the work.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
     op::Target::of_device(device) == op::Target::Cpu
 }

@@ -78,7 +78,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("burnformer.results")?.getattr(name)
 }
 
-/// `found` as a `Translation`.
+/// Converts `found` to an instance of the Python class `Translation`.
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternative = |Alternative { text, hypothesis }: Alternative| {

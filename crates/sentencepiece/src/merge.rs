@@ -47,7 +47,8 @@ pub struct Symbol {
 pub struct Merger<'a> {
     pub vocabulary: &'a Vocabulary,
     pub text: &'a str,
-    /// The length of the first half of each unused piece, which is cut again after it.
+    /// The length in bytes of the first half of each merged piece of the type UNUSED. Such a piece
+    /// is not a result: it is divided into its halves again after all merges.
     pub halves: HashMap<&'a str, usize>,
 }
 

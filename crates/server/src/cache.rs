@@ -28,7 +28,7 @@ impl Cache {
         Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    /// Returns the cached candidates of the model for `pair` and this `work`.
+    /// Returns the cached candidates of the model for the language pair `pair`, `work` and `choice`.
     pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;
@@ -36,7 +36,9 @@ impl Cache {
         locked(&self.inner).entries.get(&(pair.to_owned(), work.clone(), choice)).cloned()
     }
 
-    /// Stores the candidates of the model for `pair` and this `work`.
+    /// Stores the candidates of the model for the language pair `pair`, under `work` and `choice`.
+    /// The least recently used entries are removed until all fit; an entry larger than the whole
+    /// cache is not stored.
     pub fn put(&self, pair: &str, work: Work, choice: Choice, candidates: &[Candidate]) {
         let size = bytes(&work, candidates);
         if size > self.most {

@@ -114,7 +114,7 @@ impl<T: Waiter> Fair<T> {
         self.senders.turn(sender, |all| all.turn(number, take))
     }
 
-    /// Calls `keep` on every waiter, and removes the waiters that need no turn afterwards.
+    /// Calls `keep` on every waiter, then removes the waiters that need no further turn.
     pub fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
         self.senders.retain(|all| all.retain(&mut keep));
     }

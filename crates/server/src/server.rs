@@ -39,7 +39,7 @@ impl Server {
     ///
     /// # Errors
     /// Returns [`ServerError`] if there are no models or two for one pair, if listening at the
-    /// address fails, or if the origin is not valid.
+    /// address fails, or if the origin of `cors` or the URL prefix is not valid.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
         let ServerSettings { listen, models, queue, limits, memory, .. } = settings;

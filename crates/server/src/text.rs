@@ -121,7 +121,8 @@ impl Pipeline<'_> {
     /// texts has one turn in the queue.
     ///
     /// # Errors
-    /// Returns [`ApiError`].
+    /// Returns an [`ApiError`] if a text is a broken catalogue, if the terms of its sentences are
+    /// too long, or if the queue or the model fails.
     pub async fn translate(&self, texts: Vec<String>, format: Format) -> Result<Vec<Translations>> {
         let LanguagePair { source: from, target: into } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
@@ -183,7 +184,7 @@ impl Pipeline<'_> {
     /// translated once.
     ///
     /// # Errors
-    /// Returns [`ApiError`].
+    /// Returns an [`ApiError`] if the model cannot be loaded, or if the queue or the model fails.
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
         let (cache, pair) = (&self.client.cache, self.pair.to_string());
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();

@@ -43,7 +43,8 @@ impl Shortlist {
     /// Reads a file that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// [`ShortlistError::Unreadable`], and the errors of [`from_bytes`](Self::from_bytes).
+    /// Returns [`ShortlistError::Unreadable`] if the file cannot be read, and the errors of
+    /// [`from_bytes`](Self::from_bytes).
     pub fn load(path: &Path) -> Result<Self> {
         let bytes =
             std::fs::read(path).map_err(|cause| ShortlistError::Unreadable(path.into(), cause))?;
@@ -53,7 +54,8 @@ impl Shortlist {
     /// Parses the content of a file, which errors call `path`.
     ///
     /// # Errors
-    /// [`ShortlistError::Damaged`], [`ShortlistError::Version`].
+    /// Returns [`ShortlistError::Version`] for another version of the format, and
+    /// [`ShortlistError::Damaged`] if the content is not a shortlist or its hash differs.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
         let damaged = |what: String| ShortlistError::Damaged(path.into(), what);
         let (_, metadata) =
@@ -84,7 +86,7 @@ impl Shortlist {
     /// Writes the shortlist to the file `path`, completely or not at all.
     ///
     /// # Errors
-    /// [`ShortlistError::Unwritable`].
+    /// Returns [`ShortlistError::Unwritable`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         burnformer_files::write(path, &self.to_bytes())
             .map_err(|cause| ShortlistError::Unwritable(path.into(), cause))

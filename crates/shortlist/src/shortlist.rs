@@ -28,7 +28,8 @@ impl Vocabularies {
     /// Checks that `model` has these vocabularies. Tokenisers are compared where both are known.
     ///
     /// # Errors
-    /// [`ShortlistError::Vocabulary`], [`ShortlistError::Tokenizer`].
+    /// Returns [`ShortlistError::Vocabulary`] if a size differs, and [`ShortlistError::Tokenizer`]
+    /// if a tokeniser differs.
     pub fn check(&self, model: &Self) -> Result<()> {
         for (index, side) in ["source", "target"].into_iter().enumerate() {
             let (shortlist, model_size) = (self.sizes[index], model.sizes[index]);
@@ -98,7 +99,7 @@ impl Shortlist {
         &self.vocabularies
     }
 
-    /// The target tokens that are frequent in any sentence, in ascending order.
+    /// The most frequent target tokens, which every sentence may use, in ascending order.
     pub fn frequent(&self) -> &[u32] {
         &self.frequent
     }

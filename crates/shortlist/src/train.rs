@@ -29,7 +29,7 @@ impl Settings {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// [`ShortlistError::Setting`] that names the first setting out of its range.
+    /// Returns [`ShortlistError::Setting`] for the first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
         let error = |name, value: &dyn ToString, remedy| {
             Err(ShortlistError::Setting { name, value: value.to_string(), remedy })
@@ -114,7 +114,9 @@ impl Trainer {
     /// tokeniser, each token is also a translation of itself, because names are copied.
     ///
     /// # Errors
-    /// [`ShortlistError::Setting`], [`ShortlistError::UnknownId`], [`ShortlistError::NoPairs`].
+    /// Returns [`ShortlistError::Setting`] if a setting is out of its range,
+    /// [`ShortlistError::UnknownId`] if a pair had an id that is not in the vocabulary, and
+    /// [`ShortlistError::NoPairs`] if no pair was added.
     pub fn finish(self, settings: &Settings) -> Result<Shortlist> {
         settings.validate()?;
         if let Some(error) = self.unknown {

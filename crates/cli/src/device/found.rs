@@ -50,7 +50,7 @@ fn adds(device: &Device) -> Result<(), String> {
 }
 
 impl Backend {
-    /// The devices of the backend on this machine, GPUs before software.
+    /// The devices of the backend on this machine, GPUs before their emulation on the CPU.
     ///
     /// # Errors
     /// Returns an error if this build lacks the backend, or this machine has no device of it.

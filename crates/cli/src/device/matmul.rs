@@ -35,7 +35,7 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let device = device.clone().inner();
     // Fused products in bfloat16 take float32 and round it.
     let rounds_itself = precision == Precision::BFloat16 && is_fused_on(&device);
-    // Products of products keep the magnitude of their factors.
+    // The second factor is divided by the size, so that a product of products does not overflow.
     let values = |seed: usize| (0..size * size).map(move |i| ((i * 7 + seed) % 13) as f32 / 6.0);
     let matrix = |seed, scale: f32| {
         let values: Vec<f32> = values(seed).map(|value| value * scale).collect();
@@ -43,8 +43,8 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
         if rounds_itself { matrix } else { matrix.cast(precision.dtype()) }
     };
     let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
-    // Each product waits for the one before, and the host, which looks at a number of it, for the
-    // last, as in a model.
+    // As in a model, the input of each product is the result of the previous one. The host reads
+    // one number of the last result, because devices compute asynchronously.
     let product = |x: Tensor<2>| match rounds_itself {
         true => precision.linear(x, b.clone(), None),
         false => x.matmul(b.clone()),

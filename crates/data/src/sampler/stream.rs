@@ -118,7 +118,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// The rank of a process that shares the batches with no other.
+    /// The rank of the only process, to which all batches belong.
     pub const ALONE: Self = Self { number: 0, count: 1 };
 
     /// Returns whether the batch with number `index` of an update belongs to this process.

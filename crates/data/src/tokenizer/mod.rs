@@ -46,7 +46,7 @@ pub struct Tokenizer {
     vocab_size: usize,
     /// If true, invisible characters are encoded too.
     keeps_invisible: bool,
-    /// If true, its `tokenizer.json` tells other readers to leave them out.
+    /// If true, its `tokenizer.json` tells other readers to remove invisible characters.
     tells_rule: bool,
     /// The ids of words that occurred in large batches of texts, if the tokeniser can be cached by
     /// words.

@@ -203,7 +203,7 @@ impl Sample {
         Self { rows: BTreeMap::new(), chars: 0, limit, ranks, seen: 0, dropped }
     }
 
-    /// Offers the next row.
+    /// Offers the next row, which is kept if its rank is among the lowest.
     pub fn push(&mut self, lines: &[&str]) {
         let rank = (self.ranks.next_u64(), self.seen);
         self.seen += 1;

@@ -134,7 +134,8 @@ impl Translator {
 
     /// Returns the confidence in `text` as a translation of `source`, between 0 and 1. It is 0 if
     /// the translation has a [doubt](crate::Doubt), and otherwise computed by the model's
-    /// [`Calibration`](crate::Calibration). Returns `None` if the model has no calibration.
+    /// [`Calibration`](crate::Calibration). Returns `None` if the model has no calibration, or if
+    /// the translation comes from a translation memory.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
         if hypothesis.memory.is_some() {
             return None;

@@ -95,8 +95,8 @@ impl<'a> Binary<'a> {
     /// Reads the variables in `bytes`, the content of `path`.
     ///
     /// # Errors
-    /// Returns [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and
-    /// kinds of models.
+    /// Returns [`InteropError::Damaged`] if `bytes` end too early or contradict themselves, and
+    /// [`InteropError::Unsupported`] for other versions and kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let mut parts = Parts(Cursor::new(path, bytes));
         let version = parts.version()?;

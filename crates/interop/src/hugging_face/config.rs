@@ -91,8 +91,8 @@ impl MarianConfig {
     /// not tell it.
     ///
     /// # Errors
-    /// Returns [`InteropError::Unsupported`], which names the first key without a counterpart, or
-    /// [`InteropError::Config`].
+    /// Returns [`InteropError::Unsupported`] for the first key without a counterpart, and
+    /// [`InteropError::Config`] if the sizes do not fit together.
     pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
         let family = self.family(path)?;
         self.check(path, family)?;

@@ -33,7 +33,7 @@ pub(super) enum Sides {
 /// Reads `bytes`, the content of `path`, as a shortlist for vocabularies of `sizes`.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`].
+/// Returns [`InteropError::Damaged`] if the header, the checksum or an id is wrong.
 pub(super) fn read(
     path: &Path,
     bytes: &[u8],

@@ -23,8 +23,8 @@ const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 
 /// are left out.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`], or [`InteropError::Pickle`] if the file asks for more than
-/// tensors.
+/// Returns [`InteropError::Damaged`] if the file is broken or holds no dictionary, and
+/// [`InteropError::Pickle`] if its pickle would build anything but tensors.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     let (value, pickle, ranges) = match zip::is_zip(bytes) {
         true => archive(path, bytes)?,

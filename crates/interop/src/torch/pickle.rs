@@ -73,8 +73,8 @@ struct Machine<'c, 'a> {
 /// Reads the pickle at the position of `cursor`. Returns its value and all objects that it built.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`], or [`InteropError::Pickle`] if the pickle calls for something
-/// that weights do not need.
+/// Returns [`InteropError::Damaged`] if the pickle is broken, and [`InteropError::Pickle`] if it
+/// would call a function or build an object that weights do not need.
 pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
     let mut machine = Machine { cursor, stack, marks, memo, built };

@@ -54,7 +54,7 @@ pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) 
 /// Returns the integers of `x`, a tensor on the CPU, in row-major order, widened to 64 bits.
 ///
 /// # Panics
-/// If `x` is elsewhere.
+/// If `x` is not on the CPU.
 pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
     let x = x.inner().try_into_primitive::<Flex>().expect("an integer tensor on flex");
     x.into_data().iter::<i64>().collect()
@@ -63,7 +63,7 @@ pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
 /// Returns the booleans of `x`, a tensor on the CPU, in row-major order; true is any nonzero byte.
 ///
 /// # Panics
-/// If `x` is elsewhere.
+/// If `x` is not on the CPU.
 pub fn bools<const D: usize>(x: Tensor<D, Bool>) -> Vec<u8> {
     let x = x.inner().try_into_primitive::<Flex>().expect("a boolean tensor on flex");
     if let (DType::Bool(BoolStore::Native | BoolStore::U8), Some((start, end))) =

@@ -28,7 +28,7 @@ use crate::op::Target;
 /// - `logits`: `[rows, vocab]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If a target is neither `pad` nor below `vocab`; the reference does not look.
+/// If a target is neither `pad` nor below `vocab`; the reference does not check this.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,

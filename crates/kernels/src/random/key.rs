@@ -60,8 +60,8 @@ impl RandomKey {
     /// probability `rate`, otherwise `keep_value`. They depend on the key and the element alone, so
     /// that tasks can draw their parts independently.
     ///
-    /// One block of random words decides about eight elements with 16 bits each, so that `rate` is
-    /// exact to 1/65536.
+    /// Each element is decided by 16 random bits, and a block of random words has them for eight
+    /// elements. `rate` is therefore exact to 1/65536.
     pub fn dropout_mask(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
         let threshold = drop_threshold(rate);
         let draw = |block, out: &mut [f32]| {

@@ -148,7 +148,7 @@ pub trait Engine: Send + Sync + 'static {
     /// need not have any.
     ///
     /// # Errors
-    /// Returns [`EngineError`].
+    /// Returns [`EngineError::Request`] if the engine has no weights to show.
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
         let _ = (sentence, translation);
         Err(EngineError::Request("this model has no attention to show".into()))

@@ -77,8 +77,9 @@ impl Adviser {
         Self { warmup, guessing, first: None, above: (0, 0.0), validations, given }
     }
 
-    /// The warning after update `step`, in which the negative log-likelihood per token was `nll`.
-    /// It is given once.
+    /// Returns a warning, once in a run, if the loss has been above that of guessing for
+    /// [`GUESSING`] updates in a row. `nll` is the negative log-likelihood per token in update
+    /// `step`.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;

@@ -58,7 +58,7 @@ impl Clock {
         Self { started: Instant::now(), earlier, waited: Duration::ZERO }
     }
 
-    /// Starts the time of this process anew.
+    /// Sets the time of this process back to 0, after preparations that do not count as training.
     pub fn start(&mut self) {
         self.started = Instant::now();
     }

@@ -119,8 +119,8 @@ impl Setup {
     /// The state from which the run starts.
     ///
     /// # Errors
-    /// Returns [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written
-    /// then, so that the reports at the end of the run stay.
+    /// Returns [`TrainError::NothingToDo`] if the run has already ended with this state. Nothing is
+    /// written in this case, so that the reports of the finished run stay as they are.
     pub fn start(&self, mode: RunMode) -> Result<Start> {
         let start = match mode {
             RunMode::New => self.fresh()?,
@@ -134,7 +134,7 @@ impl Setup {
         }
     }
 
-    /// The start of a run.
+    /// The initial state of a new run.
     pub fn fresh(&self) -> Result<Start> {
         let Self { config, first, sampler, replicas, .. } = self;
         let model = first.init(config.training.seed, replicas.first())?;

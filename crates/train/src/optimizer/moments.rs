@@ -103,12 +103,12 @@ impl Moments {
         })
     }
 
-    /// Returns whether all of them are finite.
+    /// Returns whether all moments are finite.
     pub fn are_finite(&self) -> bool {
         self.moments.iter().flat_map(|moment| moment.tensors.clone()).all(is_finite)
     }
 
-    /// The bytes of all of them.
+    /// The number of bytes of all moments.
     pub fn bytes(&self) -> u64 {
         self.moments
             .iter()

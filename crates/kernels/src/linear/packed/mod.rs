@@ -60,7 +60,7 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// The type of numbers in which this multiplies.
+    /// The number type of the matrix product.
     pub fn compute(&self) -> ComputeType {
         #[cfg(feature = "cpu")]
         return self.inner.compute();
