@@ -239,8 +239,8 @@ impl TransformerConfig {
 /// value.
 ///
 /// # Errors
-/// Returns [`ConfigError::Zero`] or [`ConfigError::TooLarge`] for the first value that is 0 or above
-/// its limit.
+/// Returns [`ConfigError::Zero`] or [`ConfigError::TooLarge`] for the first value that is 0 or
+/// above its limit.
 pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {

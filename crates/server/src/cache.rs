@@ -28,7 +28,8 @@ impl Cache {
         Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    /// Returns the cached candidates of the model for the language pair `pair`, `work` and `choice`.
+    /// Returns the cached candidates of the model for the language pair `pair`, `work` and
+    /// `choice`.
     pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;

@@ -74,8 +74,8 @@ struct Entry<T> {
 }
 
 impl<T: Clone> Store<T> {
-    /// Creates a store for values of at most `most` bytes together. `times` are the time for which a
-    /// value is kept, and the time for which it is not removed to make room for other senders.
+    /// Creates a store for values of at most `most` bytes together. `times` are the time for which
+    /// a value is kept, and the time for which it is not removed to make room for other senders.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         let (values, random) = (LruCache::unbounded(), RandomState::default());
         let inner = Mutex::new(Inner { values, random, count: 0 });
