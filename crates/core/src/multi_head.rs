@@ -22,10 +22,13 @@ use crate::window::window_attention;
 /// use burn::tensor::{Device, Tensor};
 /// use burnformer_core::{Mode, MultiHeadAttentionConfig};
 ///
-/// let device = Device::default(); // A decoder of width 32 attends to the features of a picture,
-/// which have width 48. No projection // has a bias. let config = MultiHeadAttentionConfig::new(32,
-/// 4).with_memory_width(Some(48)).with_bias(false); let attention = config.init(&device); let query
-/// = Tensor::<3>::ones([2, 5, 32], &device); let picture = Tensor::<3>::ones([2, 9, 48], &device);
+/// let device = Device::default();
+/// // A decoder of width 32 attends to the features of a picture, which have width 48. No projection
+/// // has a bias.
+/// let config = MultiHeadAttentionConfig::new(32, 4).with_memory_width(Some(48)).with_bias(false);
+/// let attention = config.init(&device);
+/// let query = Tensor::<3>::ones([2, 5, 32], &device);
+/// let picture = Tensor::<3>::ones([2, 9, 48], &device);
 /// assert_eq!(attention.forward(query, picture, None, Mode::Inference).dims(), [2, 5, 32]);
 /// ```
 #[derive(Config, Debug)]

@@ -20,8 +20,7 @@
 //!
 //! | paper | operation |
 //! |---|---|
-//! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`],
-//! [`dropout`] |
+//! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
 //! | §3.2 attention | [`attention`]; decoding: [`step_attention`], [`KvCache`] |
 //! | §3.3 feed-forward | [`linear`], [`linear_with`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |

@@ -4,8 +4,7 @@
 //! | tensor | content |
 //! |---|---|
 //! | `frequent` | the frequent target tokens |
-//! | `offsets` | `[source_vocab + 1]`: where the translations of each source token start in
-//! `tokens`, and where the last end |
+//! | `offsets` | `[source_vocab + 1]`: where the translations of each source token start in `tokens`, and where the last end |
 //! | `tokens` | the translations of one source token after the other |
 //!
 //! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
