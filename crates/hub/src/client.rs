@@ -94,7 +94,7 @@ impl Client {
         match response.status().as_u16() {
             200 | 206 | 416 => Ok(response),
             401 | 403 => Err(HubError::Denied(url)),
-            404 => Err(HubError::NotThere(url)),
+            404 => Err(HubError::NotFound(url)),
             status @ (429 | 500..) => {
                 Err(HubError::unreachable(&url, format_args!("the server answers {status}")))
             }

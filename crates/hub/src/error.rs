@@ -25,7 +25,7 @@ pub enum HubError {
     #[error(
         "{0}: there is no such model, revision or file; look the name up on the page of the model"
     )]
-    NotThere(String),
+    NotFound(String),
     /// The list has no model of these languages.
     #[error("Firefox has no model {from}-{to}; it has {known}")]
     NoPair {

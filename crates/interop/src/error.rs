@@ -31,7 +31,7 @@ pub enum InteropError {
     #[error("{}: no such file or folder; download a model first, such as `pip install \
         huggingface_hub` and `hf download Helsinki-NLP/opus-mt-en-fr --local-dir opus-mt-en-fr`",
         .0.display())]
-    NotThere(PathBuf),
+    NotFound(PathBuf),
     /// The format was not recognised.
     #[error("{}: no model of a known format; give a folder with config.json and model.safetensors \
         or pytorch_model.bin (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of \

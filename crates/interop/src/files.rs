@@ -35,7 +35,7 @@ fn has_no_memory(len: usize) -> bool {
 }
 
 /// Returns the content of `path`, or `None` if nothing has this name. A dangling link is an error.
-pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
+pub(crate) fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         _ => read_file(path).map(Some),

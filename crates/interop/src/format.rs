@@ -62,17 +62,17 @@ impl Format {
     /// Recognises the format of the model at `path`.
     ///
     /// # Errors
-    /// Returns [`InteropError::NotThere`] if there is nothing at `path`, [`InteropError::Ours`] for
+    /// Returns [`InteropError::NotFound`] if there is nothing at `path`, [`InteropError::Ours`] for
     /// a model directory of this program, and [`InteropError::UnknownFormat`] for anything else.
     pub fn find(path: &Path) -> Result<Self> {
-        there(path)?;
-        if hugging_face::is_there(path) {
+        check_exists(path)?;
+        if hugging_face::recognizes(path) {
             return Ok(Self::HuggingFace);
         }
-        if ctranslate2::is_there(path) {
+        if ctranslate2::recognizes(path) {
             return Ok(Self::CTranslate2);
         }
-        if marian::is_there(path) {
+        if marian::recognizes(path) {
             return Ok(Self::Marian);
         }
         let path = path.to_path_buf();
@@ -95,7 +95,7 @@ impl Format {
     /// # Errors
     /// Returns the errors of [`read`](Self::read).
     pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Package> {
-        there(path)?;
+        check_exists(path)?;
         match self {
             Self::HuggingFace => hugging_face::read(path, files),
             Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::read(path, files),
@@ -133,7 +133,7 @@ impl Format {
 /// Returns the errors of [`Format::find`] and [`Format::read`], and [`InteropError::Damaged`] for a
 /// damaged package.
 pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
-    there(path)?;
+    check_exists(path)?;
     let unpacked = if path.is_dir() { None } else { unpacked(path)? };
     let path = unpacked.as_ref().map_or(path.into(), |folder| root(folder.path()));
     let format = format.map_or_else(|| Format::find(&path), Ok)?;
@@ -146,8 +146,8 @@ fn not_written() -> InteropError {
 }
 
 /// Returns an error if there is nothing at `path`.
-fn there(path: &Path) -> Result<()> {
-    if path.exists() { Ok(()) } else { Err(InteropError::NotThere(path.into())) }
+fn check_exists(path: &Path) -> Result<()> {
+    if path.exists() { Ok(()) } else { Err(InteropError::NotFound(path.into())) }
 }
 
 impl fmt::Display for Format {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::embeddings::unused;
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_if_there, write_file};
+use crate::files::{parse_json, read_optional, write_file};
 use crate::package::{Files, Package};
 
 /// The tokens of source and target, one per row of the embeddings. A row without a token is named
@@ -109,7 +109,7 @@ pub(crate) fn write_carried(package: &Package, dir: &Path) -> Result<()> {
 /// The search settings in `dir`, if it has them in the form of a model directory.
 pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
     let path = dir.join(GENERATION_FILE);
-    let bytes = read_if_there(&path)?;
+    let bytes = read_optional(&path)?;
     Ok(bytes.map(|bytes| SearchSettings::from_bytes(&path, &bytes)).transpose()?)
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<F
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {
         let path = dir.join(name);
-        let Some(bytes) = read_if_there(&path)? else { continue };
+        let Some(bytes) = read_optional(&path)? else { continue };
         parse_json::<Value>(&path, &bytes)?;
         let has = |&side: &usize| {
             of_file(&path, &bytes, tokens[side].len()).is_ok_and(|carried| carried == tokens[side])

@@ -139,7 +139,7 @@ fn a_revision_can_be_a_commit_or_a_branch_with_slashes() {
     assert_eq!(hub.fetch(&format!("hf:a/b@{COMMIT}")).unwrap().revision, COMMIT);
     hub.fetch("hf:a/b@refs/pr/1").unwrap();
     assert!(hub.cache.path().join("hub/models--a--b/refs/refs/pr/1").is_file());
-    assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotThere(_))));
+    assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotFound(_))));
 }
 
 #[test]
@@ -325,13 +325,13 @@ fn a_part_of_firefox_s_model_replaces_no_whole_one() {
     let files = |version| [["model.bin", "model", version], ["vocab.spm", "vocab", version]];
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.store.put("/x/vocab.spm", missing.clone());
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere(_))));
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotFound(_))));
     assert!(matches!(cached(), Err(HubError::Offline { .. })));
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.fetch("firefox:de-en").unwrap();
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.store.put("/x/vocab.spm", missing);
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere(_))));
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotFound(_))));
     assert_eq!(cached().unwrap().revision, "1.9");
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.fetch("firefox:de-en").unwrap();

@@ -31,10 +31,10 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
     for stacked in parts(config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
         let (rows, mut shape) = (stacked[0].shape[0], stacked[0].shape.clone());
         shape[0] *= stacked.len();
-        for (kind, there) in kinds(&stacked[0]) {
-            let name = format!("{}/{there}", stacked[0].ctranslate2());
+        for (kind, suffix) in kinds(&stacked[0]) {
+            let name = format!("{}/{suffix}", stacked[0].ctranslate2());
             let shape = if kind == "bias" { &shape[..1] } else { &shape };
-            let tensor = match there == "bias" && !file.has(&name) {
+            let tensor = match suffix == "bias" && !file.has(&name) {
                 true => Tensor::new(shape, vec![0.0; shape[0]]),
                 false => file.tensor(&name, shape)?,
             };
@@ -54,12 +54,12 @@ pub(super) fn write(
 ) -> Result<BTreeMap<String, Content>> {
     let mut variables = BTreeMap::new();
     for stacked in parts(&package.config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
-        for (kind, there) in kinds(&stacked[0]) {
+        for (kind, suffix) in kinds(&stacked[0]) {
             let weight = |part: &Part| package.weight(&format!("{}.{kind}", part.full_name()));
             let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
             let is_matrix = tensor.shape.len() == 2;
             let written = if is_matrix { quantise(tensor) } else { Content::Float(tensor) };
-            variables.insert(format!("{}/{there}", stacked[0].ctranslate2()), written);
+            variables.insert(format!("{}/{suffix}", stacked[0].ctranslate2()), written);
         }
     }
     Ok(variables)

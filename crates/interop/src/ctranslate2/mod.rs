@@ -36,7 +36,7 @@ const ARGOS: &str = "metadata.json";
 const POSITION_TOLERANCE: f32 = 2e-3;
 
 /// Returns whether `dir` looks like a model of CTranslate2.
-pub(crate) fn is_there(dir: &Path) -> bool {
+pub(crate) fn recognizes(dir: &Path) -> bool {
     let path = folder(dir).join(WEIGHTS);
     // A file of Marian of this name begins with a 1 of 64 bits.
     path.exists() && start(&path, 8) != 1u64.to_le_bytes()

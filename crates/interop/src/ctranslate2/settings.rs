@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::binary::Binary;
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_if_there};
+use crate::files::{parse_json, read_optional};
 
 pub(super) const WEIGHTS: &str = "model.bin";
 pub(super) const CONFIG: &str = "config.json";
@@ -50,7 +50,7 @@ impl Default for Settings {
 impl Settings {
     /// The settings of the model `file`, whose `config.json` is `path`.
     pub fn read(path: &Path, file: &Binary) -> Result<Self> {
-        let settings = match read_if_there(path)? {
+        let settings = match read_optional(path)? {
             Some(bytes) => parse_json(path, &bytes)?,
             None if file.has_settings_in_variables() => Self::default(),
             None => {

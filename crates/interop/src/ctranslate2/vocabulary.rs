@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::embeddings::filled;
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_if_there};
+use crate::files::{parse_json, read_optional};
 use crate::package::Files;
 use crate::text_files::{TextFiles, sentencepiece, texts};
 use crate::vocabulary::carried_tokenizers;
@@ -105,11 +105,11 @@ impl Vocabularies {
 
 fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
     let path = dir.join(format!("{side}_vocabulary.json"));
-    if let Some(bytes) = read_if_there(&path)? {
+    if let Some(bytes) = read_optional(&path)? {
         return parse_json(&path, &bytes).map(Some);
     }
     let path = dir.join(format!("{side}_vocabulary.txt"));
-    let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+    let Some(bytes) = read_optional(&path)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
     // A token may end in a carriage return. Carriage returns are line ends only if every line has

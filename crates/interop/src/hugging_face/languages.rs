@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_file, read_if_there};
+use crate::files::{parse_json, read_file, read_optional};
 use crate::package::{Files, Package};
 use crate::vocabulary;
 
@@ -32,12 +32,12 @@ const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en
 /// # Errors
 /// Returns an [`InteropError`] that names the file.
 pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
-    let Some(model) = read_if_there(&dir.join(MODEL))? else {
+    let Some(model) = read_optional(&dir.join(MODEL))? else {
         // A model without a tokeniser can be imported, for ids.
         return Ok(BTreeMap::new());
     };
     let path = dir.join(VOCABULARY);
-    let tokens = match read_if_there(&path)? {
+    let tokens = match read_optional(&path)? {
         Some(bytes) => m2m100(dir, vocabulary::of_file(&path, &bytes, rows)?, rows)?,
         None => {
             let path = dir.join(TOKENIZER);
@@ -59,7 +59,7 @@ struct SpecialTokens {
 fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String>> {
     let pieces = vocabulary::real(&tokens);
     let path = dir.join(SPECIAL);
-    let named: SpecialTokens = match read_if_there(&path)? {
+    let named: SpecialTokens = match read_optional(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => SpecialTokens::default(),
     };

@@ -12,7 +12,7 @@ use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, Tra
 
 use crate::embeddings::{Embeddings, recognised};
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_file, read_if_there};
+use crate::files::{parse_json, read_file, read_optional};
 use crate::package::{Files, Package};
 use crate::tensors::{Tensor, Weights, read_safetensors};
 use crate::text_files::{TextFiles, sentencepiece};
@@ -29,7 +29,7 @@ pub(crate) use write::{check, write};
 const POSITION_TOLERANCE: f32 = 1e-3;
 
 /// Returns whether `dir` looks like a model of Hugging Face.
-pub(crate) fn is_there(dir: &Path) -> bool {
+pub(crate) fn recognizes(dir: &Path) -> bool {
     dir.join(CONFIG).is_file() && weights_file(dir).is_some() && !dir.join("manifest.json").exists()
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     }
     tensors.finish("it is not a plain model of its class")?;
     let path = dir.join(GENERATION);
-    let generation: GenerationConfig = match read_if_there(&path)? {
+    let generation: GenerationConfig = match read_optional(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
@@ -118,7 +118,7 @@ fn read_weights(dir: &Path) -> Result<Weights> {
 fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Result<Files> {
     let mut texts = BTreeMap::new();
     for name in VOCABULARIES {
-        if let Some(bytes) = read_if_there(&dir.join(name))? {
+        if let Some(bytes) = read_optional(&dir.join(name))? {
             texts.insert(name.to_string(), bytes);
         }
     }
@@ -137,7 +137,7 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
     // `tokenizers` alone, has these files.
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
-        if let Some(bytes) = read_if_there(&dir.join(name))? {
+        if let Some(bytes) = read_optional(&dir.join(name))? {
             tokenizers.insert(name.to_string(), write::without_closing(&dir.join(name), &bytes)?);
         }
     }

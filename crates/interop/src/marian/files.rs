@@ -10,7 +10,7 @@ use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
 use crate::embeddings::{filled, unused};
 use crate::error::{InteropError, Result};
-use crate::files::{names, read_file, read_if_there, start};
+use crate::files::{names, read_file, read_optional, start};
 use crate::package::Files;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
@@ -43,7 +43,7 @@ pub(super) struct Vocabularies {
 }
 
 /// Returns whether `path` is a model of Marian, or a folder that contains models.
-pub(crate) fn is_there(path: &Path) -> bool {
+pub(crate) fn recognizes(path: &Path) -> bool {
     match path.is_dir() {
         true => names(path).is_ok_and(|names| !models(path, &names).is_empty()),
         false => is_model(path),
@@ -242,12 +242,12 @@ fn vocabularies(
     let in_dir = |options: &Options| -> Vec<PathBuf> {
         options.list("vocabs").iter().map(|name| dir.join(base(name))).collect()
     };
-    let mut listed_there = in_dir(decoder);
-    if listed_there.is_empty() && read_if_there(&training)?.is_some() {
-        listed_there = in_dir(&read_options(&training)?);
+    let mut listed_files = in_dir(decoder);
+    if listed_files.is_empty() && read_optional(&training)?.is_some() {
+        listed_files = in_dir(&read_options(&training)?);
         // The names of the training's files are not always those of the model's.
-        listed_there =
-            if listed_there.iter().all(|path| path.is_file()) { listed_there } else { vec![] };
+        listed_files =
+            if listed_files.iter().all(|path| path.is_file()) { listed_files } else { vec![] };
     }
     let beside = |is_one: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
         names.iter().filter(|name| is_one(name)).map(|name| dir.join(name)).collect()
@@ -256,12 +256,12 @@ fn vocabularies(
     let lists = beside(&|name| is_text(name) && name.contains("vocab") || name.ends_with(".vocab"));
     let models = beside(&|name| name.ends_with(".spm"));
     let found = if lists.is_empty() { models } else { lists };
-    let of_both = match (&files.vocabularies[..], &listed_there[..]) {
+    let of_both = match (&files.vocabularies[..], &listed_files[..]) {
         ([], []) => of_sides(&found),
         ([], listed) => named(listed),
         (given, _) => named(given),
     };
-    let several = if listed_there.is_empty() { found } else { listed_there };
+    let several = if listed_files.is_empty() { found } else { listed_files };
     let wanted = || format!("telling whose each vocabulary is among [{}]", listed(&several));
     of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))
 }

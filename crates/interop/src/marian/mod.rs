@@ -22,7 +22,7 @@ use crate::package::Package;
 use crate::tensors::{Tensor, Tensors, Weights};
 use crate::text_files::TextFiles;
 use bin::OPTIONS;
-pub(crate) use files::is_there;
+pub(crate) use files::recognizes;
 use files::{Folder, Vocabularies};
 use yaml::Options;
 
@@ -131,12 +131,12 @@ fn take_layers(
     let mut weights = Tensors::new();
     for part in parts(config) {
         for (kind, shape) in part.parameters() {
-            let there = name(config, &part, kind);
+            let key = name(config, &part, kind);
             let weight = match shape[..] {
-                [rows, columns] => tensors.take(&there, &[columns, rows])?.transposed(),
+                [rows, columns] => tensors.take(&key, &[columns, rows])?.transposed(),
                 _ => {
-                    let found = tensors.take_any(&there).ok_or_else(|| tensors.missing(&there))?;
-                    vector(tensors, &there, found, shape[0])?
+                    let found = tensors.take_any(&key).ok_or_else(|| tensors.missing(&key))?;
+                    vector(tensors, &key, found, shape[0])?
                 }
             };
             weights.insert(format!("{}.{kind}", part.full_name()), weight);
