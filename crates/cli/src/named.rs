@@ -64,7 +64,8 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     Ok(folder.join("model"))
 }
 
-/// Fetches the files of the model `name`, and prints the progress every few seconds.
+/// Fetches the files of the model `name`, and prints the progress every few seconds. The download
+/// stops when `goes_on` returns false.
 ///
 /// # Errors
 /// Returns the errors of [`burnformer_hub::fetch`].

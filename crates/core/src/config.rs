@@ -80,14 +80,14 @@ pub enum ConfigError {
     /// A size that must be positive is zero.
     #[error("{0} is 0; it must be at least 1")]
     Zero(&'static str),
-    /// A size beyond every Transformer there is.
+    /// A size above the largest accepted value, which is far above that of any published model.
     #[error("{field} is {value}; it must be at most {limit}")]
     TooLarge {
         /// The field's name.
         field: &'static str,
         /// The value of the field.
         value: usize,
-        /// The largest value taken.
+        /// The largest accepted value.
         limit: usize,
     },
     /// A dropout rate outside `[0, 1)`.

@@ -51,7 +51,7 @@ impl PositionWiseFeedForwardConfig {
         }
     }
 
-    /// The cost of the network: that of its maps.
+    /// The cost of the network, which is the cost of its linear maps.
     pub fn cost(&self) -> Cost {
         let [inner, outer] = self.maps();
         inner.cost() * (1 + usize::from(self.gated)) + outer.cost()
@@ -101,7 +101,7 @@ impl PositionWiseFeedForward {
         }
     }
 
-    /// The maps, to be packed or set to a precision.
+    /// The linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.inner, &mut self.outer].into_iter().chain(&mut self.gate)
     }

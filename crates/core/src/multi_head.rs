@@ -298,7 +298,7 @@ impl MultiHeadAttention {
     /// `bias`: every use of attention calls this function. Callers may change queries and keys
     /// before, for example to add positions of another kind.
     ///
-    /// The fused operations keep no table of weights. Where weights are recorded, or numbers added
+    /// The fused operations return no weights. Where weights are recorded, or numbers added
     /// to the scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     ///
     /// # Panics

@@ -217,8 +217,8 @@ pub fn parameter_sizes(module: &impl Parameters) -> Vec<(String, usize)> {
     collect(module, |name, param| (name, param.shape().iter().product()))
 }
 
-/// Name and shape of every trained parameter, in the order of the fields: of all but the
-/// [frozen](freeze_parameters) ones, on a device with autodiff. The shape of a
+/// The name and the shape of every trained parameter, in the order of the fields. On a device with
+/// autodiff, all parameters but the [frozen](freeze_parameters) ones are trained. The shape of a
 /// [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<usize>)> {
     let found = collect(module, |name, param| param.is_trained().then(|| (name, param.shape())));

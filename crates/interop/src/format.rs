@@ -16,7 +16,8 @@ use crate::{hugging_face, marian};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or
-    /// `pytorch_model.bin`, `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`.
+    /// `pytorch_model.bin`, `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`. Or
+    /// a folder of M2M100 or NLLB, which can be read, but not written.
     HuggingFace,
     /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one
     /// vocabulary for each side.
@@ -107,8 +108,8 @@ impl Format {
     ///
     /// # Errors
     /// Returns [`InteropError::CannotExport`] if the format cannot express the model,
-    /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Occupied`] or
-    /// [`InteropError::Io`].
+    /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Occupied`] if
+    /// `path` is a folder that is not empty, and [`InteropError::Io`] if a file cannot be written.
     pub fn write(self, package: &Package, path: &Path) -> Result<()> {
         let is_new = !path.exists();
         let written = match self {

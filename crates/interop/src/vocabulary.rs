@@ -18,8 +18,8 @@ use crate::package::{Files, Package};
 /// `<unusedN>`.
 ///
 /// # Errors
-/// Returns [`InteropError::Missing`] if the package has no vocabulary, or
-/// [`InteropError::Damaged`].
+/// Returns [`InteropError::Missing`] if the package has no vocabulary, and
+/// [`InteropError::Damaged`] if a vocabulary is broken or too large.
 pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
     let config = &package.config;
     let find = |names: &[&str]| {

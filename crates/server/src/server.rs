@@ -81,8 +81,8 @@ impl Server {
     /// Threads that compute may run for another moment, so shut the runtime down with a timeout.
     ///
     /// # Errors
-    /// Returns [`ServerError::Load`] if a model that must be loaded at the start cannot be loaded;
-    /// [`ServerError::Io`].
+    /// Returns [`ServerError::Load`] if a model that must be loaded at the start cannot be loaded,
+    /// and [`ServerError::Io`] if the system has no thread or file descriptor left.
     pub async fn run(
         self,
         stop: impl Future<Output = ()> + Send + 'static,

@@ -71,7 +71,8 @@ impl Trainer {
     }
 
     /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
-    /// with more than [`LONGEST`] tokens on one, is left out.
+    /// with more than [`LONGEST`] tokens on one, is left out. Of a large corpus, only every
+    /// second pair is kept, or every fourth, and so on, so that memory is bounded.
     pub fn add(&mut self, source: &[u32], target: &[u32]) {
         let lengths = 1..=LONGEST;
         if !lengths.contains(&source.len()) || !lengths.contains(&target.len()) {

@@ -11,13 +11,13 @@ use burnformer_train::{Corpora, Learner, RunMode, StopReason, Texts, TrainError,
 use crate::error::{Result, StudyError};
 use crate::row::{Measure, Part, Row, RowResult};
 
-/// The folder, texts and devices of a study.
+/// The folder, the texts and the device of a study.
 pub struct Study {
     /// The folder of the study.
     pub folder: PathBuf,
-    /// The texts of its rows.
+    /// The texts on which the rows are trained and measured.
     pub texts: Texts,
-    /// The devices on which to train and decode.
+    /// The device on which to train and decode.
     pub device: Device,
     /// Determines how much of each row's log is printed.
     pub verbosity: Verbosity,
@@ -28,8 +28,8 @@ impl Study {
     /// interrupted run. `None` if `interrupted` is set before the row is finished.
     ///
     /// # Errors
-    /// [`StudyError::File`] if the row was run with other settings; the errors of training and
-    /// decoding.
+    /// Returns [`StudyError::File`] if the row was run with other settings, and the errors of
+    /// training and decoding.
     pub fn run(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>> {
         if let Some(result) = row.result(&self.folder)? {
             return Ok(Some(result));
@@ -40,8 +40,8 @@ impl Study {
     /// The results of those `rows` that are finished. All rows are checked before any is trained.
     ///
     /// # Errors
-    /// [`StudyError::Row`] for a row whose configuration cannot be trained; those of
-    /// [`run`](Self::run).
+    /// Returns [`StudyError::Row`] for a row whose configuration cannot be trained, and
+    /// [`StudyError::File`] if a row was run with other settings.
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>> {
         rows.iter().try_for_each(Row::check)?;
         let results = rows.iter().map(|row| row.result(&self.folder));

@@ -6,7 +6,7 @@ use super::backend::Backend;
 /// The name of one device on the command line: `auto`, or a backend with the number of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceName {
-    /// The fastest device that this build and this machine have.
+    /// The fastest device of this build and this machine whose results agree with the CPU's.
     #[default]
     Auto,
     /// The device with number `index` of a backend.

@@ -84,7 +84,8 @@ impl fmt::Display for Counts {
 /// number of messages, and the number of messages without a translation.
 ///
 /// # Errors
-/// Returns an error if a file is broken or has other languages, or these the other way round.
+/// Returns an error if a file is broken, has other languages than the model, or has the model's
+/// languages in the opposite order.
 pub fn read(
     files: &[PathBuf],
     languages: [Option<&str>; 2],

@@ -41,7 +41,7 @@ pub fn seal(dir: &Path) -> Result<()> {
 /// see [`seal`]. Files that others put into `dir` stay unlisted, so that they may change.
 ///
 /// # Errors
-/// The errors of [`seal`], and if the manifest cannot be read.
+/// The errors of [`seal`], and an error if the manifest cannot be read.
 pub fn seal_again(dir: &Path, new: &str) -> Result<()> {
     let listed = read_manifest(dir.into())?.files;
     seal_those(dir, |name| name == new || listed.contains_key(name))

@@ -31,9 +31,9 @@ use terms::{AfterTerm, after_term};
 /// the length limit cut, best first. It returns fewer only if the constraints allow no more, and
 /// never none. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
 ///
-/// Sentences of similar length are decoded together, which changes no result. A source with no
-/// tokens but `</s>` is translated by its prefix alone. Without a prefix that is the empty
-/// translation, and the model is not called.
+/// Sentences of similar length are decoded together, which changes at most the last bits of scores
+/// (see [`Batching`]). A source with no tokens but `</s>` is translated by its prefix alone.
+/// Without a prefix that is the empty translation, and the model is not called.
 ///
 /// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
 /// the limit cuts. If the model does not generate a term by itself, the term replaces the word that

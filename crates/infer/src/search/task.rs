@@ -89,9 +89,9 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Fills `best` with the tokens that may extend a hypothesis of `step` tokens, with logits.
-    /// Beam search takes the `count` highest logits above `floor`; sampling draws one token, with
-    /// a random key of `root` and `step`.
+    /// Fills `best` with the tokens that may extend a hypothesis of `step` tokens, and with their
+    /// logits. Beam search takes the `count` highest logits above `floor`; sampling draws one
+    /// token, with a random key that depends on `step` and on `root`, the number of the sample.
     pub fn select(
         &self,
         logits: &[f32],

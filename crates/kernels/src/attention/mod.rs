@@ -22,8 +22,8 @@ pub use softmax::masked_softmax;
 /// A query that sees no key gets context 0 and finite gradients. `mask` drops attention weights,
 /// whose indices are those of `[batch, heads, query_len, key_len]`.
 ///
-/// The fused version does not copy heads, keeps only the weights as an intermediate result, and
-/// works on the sentences of the batch in parallel. If the operands have 16 bits, only the two
+/// The fused version does not copy heads, saves only the weights for the backward pass, and works
+/// on the sentences of the batch in parallel. If the operands have 16 bits, only the two
 /// matrix products are computed in 16 bits; the softmax is computed in float32.
 ///
 /// # Shapes

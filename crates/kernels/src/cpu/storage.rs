@@ -7,7 +7,7 @@ use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 /// The `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
 ///
 /// # Panics
-/// If the tensor is elsewhere or has gradients.
+/// If the tensor is not on the CPU, or has gradients.
 pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
     x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
 }

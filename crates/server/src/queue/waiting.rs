@@ -40,16 +40,17 @@ pub(super) type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 /// The sizes of the queue of a pair of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The largest number of sentences in a batch; at least 1. A batch costs at most 128 times as
-    /// much, counted in tokens × beam, so that long sentences and wide searches have smaller
-    /// batches.
+    /// The largest number of sentences in a batch; at least 1. The cost of a batch, in tokens ×
+    /// beam, is at most 128 times this number, so that long sentences and wide searches have
+    /// smaller batches.
     pub batch: usize,
     /// The largest number of sentences that wait; a request beyond it is refused. One sender may
     /// have at most half of them. A request counts as at most a sixteenth of this number, so that
     /// requests of any size are accepted.
     pub waiting: usize,
     /// The number of batches that are translated at the same time; at least 1. They share the
-    /// processors equally. If all of them are long sentences, there is one more for the others.
+    /// processors equally. While all of these batches have long sentences, one more batch is
+    /// translated for short ones.
     pub workers: usize,
 }
 

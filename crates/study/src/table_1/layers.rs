@@ -139,8 +139,8 @@ impl Layer {
         window_attention(inputs, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// The distance, in positions, at which a change of the input has an effect after one layer,
-    /// measured on `len` positions.
+    /// The largest distance, in positions, at which a change of the input has an effect after one
+    /// layer, measured on `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;

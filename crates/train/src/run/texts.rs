@@ -129,7 +129,8 @@ impl Texts {
     /// all.
     ///
     /// # Errors
-    /// Returns the errors of [`check`](Self::check); [`TrainError::Io`].
+    /// Returns the errors of [`check`](Self::check), and [`TrainError::Io`] if a text cannot be
+    /// copied.
     pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<()> {
         self.check(run, mode)?;
         for (from, name_in_run) in &self.kept {

@@ -9,7 +9,8 @@ use crate::output::{Output, check_writable, note};
 use crate::whole_documents::{read, translate};
 
 impl Job<'_> {
-    /// Translates the input as one document in `format`, or as an office document of this kind.
+    /// Translates the input as one document in `format`, or as an office document of the kind
+    /// `office`.
     pub fn document(&self, format: Format, office: Option<&str>) -> Result<()> {
         let Self { args, translator, options, input, output } = *self;
         let name = || input.display().to_string();
