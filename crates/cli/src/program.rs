@@ -15,8 +15,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(usage) = check_threads() {
         return exit_code(Err(usage));
     }
-    // A write beyond `ulimit -f` is then an error with a message, not the end of the process. If
-    // that fails, it stays one.
+    // With a handler, a write beyond `ulimit -f` is an error with a message instead of the end of
+    // the process. Without it, the program works too.
     #[cfg(unix)]
     drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default()));
     burnformer_core::allocator::keep_freed_memory();

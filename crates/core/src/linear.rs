@@ -201,7 +201,7 @@ impl Product {
             .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))
     }
 
-    /// Packs `weight`, `[out, in]`, if there are products for packed weights. It stays unchanged.
+    /// Packs a copy of `weight`, `[out, in]`, if the device has products for packed weights.
     pub fn pack(&mut self, weight: &Param<Tensor<2>>, compute: ComputeType) {
         self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
     }

@@ -120,7 +120,8 @@ impl MultiHeadAttentionConfig {
     }
 
     /// The part of [`cost`](Self::cost) for the projections of keys and values, per position that
-    /// is attended to. They keep the keys and values; their input is kept elsewhere.
+    /// is attended to. Training keeps the keys and values; the input of the projections is counted
+    /// by the layer that made it.
     pub fn key_value_cost(&self) -> Cost {
         let [query, keys, values, _] = self.maps();
         let norm = self.norm_cost(query.output / self.heads);
@@ -218,8 +219,9 @@ pub struct MultiHeadAttention {
     pub is_scaled: bool,
 }
 
-/// At inference so many queries of a sentence are computed each by itself, unless each has a mask
-/// of its own: as fast, and with the same sums in every batch and in WebAssembly.
+/// At inference, at most this many queries of a sentence are computed one by one, unless the mask
+/// differs between queries. This is as fast as a product of matrices, and the sums are the same in
+/// every batch and in WebAssembly.
 const FEW: usize = 64;
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are

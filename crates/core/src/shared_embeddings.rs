@@ -193,8 +193,8 @@ pub struct TokenEmbeddingConfig {
     pub vocab: usize,
     /// The number of features of a token.
     pub d_model: usize,
-    /// If true, each row is divided by its length, for lookups and logits (FixNorm; Nguyen and
-    /// Chiang, 2018).
+    /// If true, each row is divided by its Euclidean norm, for lookups and logits (FixNorm; Nguyen
+    /// and Chiang, 2018).
     #[config(default = false)]
     pub fix_norm: bool,
     /// The factor of rows.

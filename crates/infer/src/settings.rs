@@ -9,8 +9,8 @@ use crate::error::{InferError, Result};
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
 
-/// The largest number of hypotheses of a sentence: each takes a row of the model's batch and a
-/// cache of its own.
+/// The largest number of hypotheses of a sentence. It bounds memory, because each hypothesis has a
+/// row in the model's batch and in its cache.
 const MOST_HYPOTHESES: usize = 1000;
 /// The largest number of tokens that a limit may add to those of the source.
 const MOST_TOKENS: usize = 1_000_000;

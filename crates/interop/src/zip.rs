@@ -50,8 +50,8 @@ fn range(start: Option<u64>, len: u64) -> Option<Range<usize>> {
     Some(start? as usize..end)
 }
 
-/// Returns an error if two files share bytes: many names of the same ones would be as many times as
-/// large in memory.
+/// Returns an error if two files share bytes. Otherwise a small archive with many names for the
+/// same bytes would need much memory.
 fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by_key(|(_, range)| (range.start, range.end));

@@ -11,7 +11,7 @@ use super::{Row, RowResult};
 
 /// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with
 /// sinusoidal and one with learned positions. Each is measured on the validation text by length: up
-/// to `longest` tokens, up to 1.5 times as many, up to twice as many, and longer. Both are trained
+/// to `longest` tokens, up to 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained
 /// `seeds` times (at least once), each time from another seed.
 pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
     (0..seeds.max(1)).flat_map(|more| of_seed(config, longest, more)).collect()

@@ -130,8 +130,8 @@ struct Searching {
 }
 
 impl Searching {
-    /// The options with which `translator` finds the `n_best` translations of each sentence, with
-    /// what `change` makes of them.
+    /// The options with which `translator` finds the `n_best` translations of each sentence, after
+    /// `change` has changed them.
     fn options(
         &self,
         translator: &Translator,
@@ -177,8 +177,8 @@ impl Searching {
 /// the folder `run`.
 ///
 /// # Errors
-/// Returns the errors of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be
-/// used, so that the command line is at fault.
+/// Returns the errors of [`TrainConfig::resolve_in`]. If the file alone is valid, the command line
+/// is at fault, and the error is one of wrong usage.
 fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,

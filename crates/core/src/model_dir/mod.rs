@@ -192,7 +192,8 @@ pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     Ok((config, parameters))
 }
 
-/// The parameters in `source`: finite, and as many numbers as `config` says.
+/// Reads the parameters in `source`, and checks that they are finite and that their number is that
+/// of `config`.
 fn parameters_of(source: Source, config: &dyn Seq2SeqConfig) -> Result<StateDict> {
     let parameters = read_tensors_checked(source, WEIGHTS)?;
     check_size(&source.join(CONFIG), config, &parameters)?;

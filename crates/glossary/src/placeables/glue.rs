@@ -46,8 +46,8 @@ fn with_signs(source: &str, part: Span) -> Span {
 }
 
 /// `part` with the signs beside it and with short words after them (`a=5`, `5-s`), an ending or a
-/// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case put
-/// spaces elsewhere, or particles at words.
+/// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case are
+/// left out, because they write no spaces between words, or join particles to words.
 fn with_words(source: &str, part: Span) -> Span {
     let (before, after) = (&source[..part.start], &source[part.end..]);
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];

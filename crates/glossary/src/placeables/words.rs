@@ -140,7 +140,7 @@ pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
 
 /// The name of a power of ten after the number `value` in the language `into`, for a word of the
 /// language `from`. `all` are the powers that the word may mean, in ascending order: a billion is
-/// the smallest in English and the largest elsewhere.
+/// the smallest in English and the largest in all other languages.
 pub(super) fn scale_name(all: &[usize], value: &str, [from, into]: [usize; 2]) -> Option<String> {
     let power = if from == 0 { all.first() } else { all.last() };
     let row = power.filter(|&power| power % 3 == 0)? / 3;

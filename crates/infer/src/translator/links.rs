@@ -19,15 +19,15 @@ impl Translator {
     /// the translation of `source`.
     ///
     /// # Errors
-    /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if the model does not take
-    /// so many tokens, or if there are more than [`LONGEST_SENTENCE`], since the weights grow with
-    /// the product of the lengths; [`InferError::NoAttention`] for an ensemble.
+    /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if a side has more tokens
+    /// than the model has positions, or more than [`LONGEST_SENTENCE`], since the weights grow with
+    /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
         let Tokenizers { source: reader, target: writer } = &self.tokenizers;
         self.attention_of(&reader.encode(source), &writer.encode(target))
     }
 
-    /// The same of ids, with or without their `</s>`.
+    /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
     pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
         check_lengths("source", [source], eos, LONGEST_SENTENCE)?;

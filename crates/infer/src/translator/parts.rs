@@ -25,9 +25,9 @@ const MOST_SEARCHES: usize = 9;
 
 impl Results<'_> {
     /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
-    /// placeholder or an address, or has a placeholder of its own: with the numbers as terms first,
-    /// and then for the sentence without these parts, which are put back by attention. Where that
-    /// fails, the hypotheses stay.
+    /// placeholder or an address, or invents a placeholder. The first of these searches has the
+    /// numbers as terms. The second one translates the sentence without the numbers, placeholders
+    /// and addresses, which are then put back by attention. If both fail, the hypotheses stay.
     pub(super) fn keep_parts(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         if !options.search.keep_parts || options.search.sampling.is_some() {

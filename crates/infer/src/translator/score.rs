@@ -102,10 +102,11 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 /// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
-/// Before anything is computed, returns [`InferError::Count`] if the numbers of sources and targets
-/// differ, [`SentenceError::UnknownId`] if an id is outside the vocabulary, and
-/// [`SentenceError::TooLong`] if the model has too few positions for a text. Returns
-/// [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
+/// Before anything is computed, returns [`InferError::Setting`] if a limit of `batching` is 0,
+/// [`InferError::Count`] if the numbers of sources and targets differ, [`SentenceError::UnknownId`]
+/// if an id is outside the vocabulary, and [`SentenceError::TooLong`] if the model has too few
+/// positions for a text. Returns [`SentenceError::NotFinite`] if the model's output is NaN or
+/// infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],

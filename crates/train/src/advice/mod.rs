@@ -111,7 +111,8 @@ impl Adviser {
         new.into_iter().map(|(_, text)| format!("warning: {text}")).collect()
     }
 
-    /// The last `count` validations, oldest first, if there are as many after the warm-up.
+    /// The last `count` validations, oldest first; `None` if the first of these was made in the
+    /// warm-up, or if there are fewer.
     fn last(&self, count: usize) -> Option<&[Measures]> {
         let begin = self.validations.len().checked_sub(count)?;
         let last = &self.validations[begin..];

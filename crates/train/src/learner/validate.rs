@@ -108,7 +108,8 @@ impl Learner {
     }
 
     /// Measures the loss on the validation text and writes the model to `best/`, or without such a
-    /// text to `last/`, unless that comes within about as long again by itself.
+    /// text to `last/`. It does nothing if the run will write its first model before the number of
+    /// updates has doubled, or if the last update was skipped or the model is not sound.
     pub(super) fn first_look(&mut self) -> Result<()> {
         self.look_after = None;
         let (step, next) =

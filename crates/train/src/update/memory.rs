@@ -72,8 +72,8 @@ pub(crate) fn worst_shape(
 ) -> Shape {
     let SamplerSettings { budget, multiple, .. } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
-    // The batch has as many sentences of full length as the budget holds, or one more that share
-    // it: more and shorter ones need less.
+    // The worst batch has as many sentences of the full length as the budget holds, or one sentence
+    // more, all a little shorter. A batch of more and shorter sentences needs less.
     let rows = [budget / longest, budget.div_ceil(longest)];
     let shape = |rows: usize| {
         let rows = rows.max(1);

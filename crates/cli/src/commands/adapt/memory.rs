@@ -149,8 +149,9 @@ pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
         .with_context(|| path.display().to_string())
 }
 
-/// Marks the `wanted` entries with the lowest ranks, and all others with the rank of the last of
-/// them. Returns `None` if an entry has no rank, or if more than twice as many are marked.
+/// Marks the `wanted` entries with the lowest ranks, and further entries whose rank equals the
+/// highest of these. Returns `None` if an entry has no rank, or if more than 2 · `wanted` entries
+/// would be marked.
 fn lowest(
     entries: &[Entry],
     wanted: usize,

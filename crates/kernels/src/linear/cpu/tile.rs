@@ -74,8 +74,9 @@ pub(super) struct Scales<'a> {
 /// One step of a sum: the product of a word of the left factor and a word of the right one.
 ///
 /// # Safety
-/// Each method is only to be called on processors with the type's instructions; `right` and
-/// `column` are followed by as many words as the register has lanes.
+/// Each method is only to be called on processors with the type's instructions. `right`
+/// points to at least as many words as the register has lanes, and the scales have as many numbers
+/// from `column` on.
 pub(super) unsafe trait Arithmetic {
     type Sums: Register;
     type Floats: Floats;
