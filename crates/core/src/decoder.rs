@@ -66,7 +66,7 @@ impl Seq2SeqCache for DecoderCache {
 /// The sizes of a [`Decoder`].
 #[derive(Config, Debug)]
 pub struct DecoderConfig {
-    /// Each of the layers.
+    /// The configuration of each layer.
     pub layer: DecoderLayerConfig,
     /// The number of layers.
     pub layers: usize,

@@ -16,7 +16,7 @@ use crate::norm::{LayerNorm, ResidualNorm};
 use crate::precision::Precision;
 use crate::ssru::{Ssru, SsruState};
 
-/// The sub-layers of a [`DecoderLayer`] and what connects them.
+/// The sub-layers of a [`DecoderLayer`], and the norm and dropout of their residual connections.
 ///
 /// ```
 /// use burn::tensor::Device;

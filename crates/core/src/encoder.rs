@@ -151,7 +151,7 @@ impl EncoderLayer {
 /// The sizes of an [`Encoder`].
 #[derive(Config, Debug)]
 pub struct EncoderConfig {
-    /// Each of the layers.
+    /// The configuration of each layer.
     pub layer: LayerConfig,
     /// The number of layers.
     pub layers: usize,

@@ -34,24 +34,25 @@ pub type StateDict = BTreeMap<String, TensorData>;
 pub trait Parameter {
     /// The size of each dimension.
     fn shape(&self) -> Vec<usize>;
-    /// The device that holds it.
+    /// The device that holds the parameter.
     fn device(&self) -> Device;
     /// Returns whether gradients are computed for the parameter.
     fn is_trained(&self) -> bool;
-    /// Its numbers on the host.
+    /// The values of the parameter on the host.
     fn value(&self) -> TensorData;
-    /// Its numbers, flat, on the device without autodiff.
+    /// The values of the parameter, flat, on the device without autodiff.
     fn flat(&self) -> Tensor<1>;
-    /// Its gradient; `None` if it took no part in the loss.
+    /// The gradient of the parameter; `None` if the parameter took no part in the loss.
     fn gradient(&self, gradients: &Gradients) -> Option<TensorData>;
-    /// Its gradient, flat, which is removed from `gradients`.
+    /// The gradient of the parameter, flat, which is removed from `gradients`; `None` if the
+    /// parameter took no part in the loss.
     fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>>;
-    /// Changes its numbers, given and returned as [`flat`](Self::flat) has them, in place if
-    /// nothing else shares them.
+    /// Replaces the values `x` of the parameter by `change(x)`, both as flat as those of
+    /// [`flat`](Self::flat), in place if nothing else shares their memory.
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>);
-    /// Replaces its numbers by those of `data`, which has its shape.
+    /// Replaces the values of the parameter by those of `data`, which has the same shape.
     fn set(&mut self, data: TensorData);
-    /// Ends its training: no gradient is computed for it.
+    /// Freezes the parameter: no gradient is computed for it.
     fn freeze(&mut self);
 }
 

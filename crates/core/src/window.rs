@@ -102,7 +102,7 @@ impl WindowBlocks {
         Self { window, len, hidden, padding: padding.cloned() }
     }
 
-    /// The same mask as a dense tensor, `[batch or 1, 1, len, len]`.
+    /// The mask of the blocks as a dense tensor, `[batch or 1, 1, len, len]`.
     pub fn dense_mask(&self) -> Tensor<4, Bool> {
         let padding = self.padding.as_ref();
         self.window.dense_mask(self.len, padding, &self.hidden.device())

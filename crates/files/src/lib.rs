@@ -70,7 +70,7 @@ pub fn patiently(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> 
 /// Flushes the folder of `path`. Only after that does a rename survive a power cut.
 ///
 /// # Errors
-/// Errors of the operating system, except that a folder cannot be flushed.
+/// Errors of the operating system. A file system that cannot flush folders is no error.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     match File::open(folder_of(path)).and_then(|folder| folder.sync_all()) {
         // Some file systems, and all of Windows, cannot flush a folder.

@@ -7,7 +7,7 @@ pub(crate) type Result<T, E = HubError> = std::result::Result<T, E>;
 /// An error that prevents a model from being fetched, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// A name of another form.
+    /// A name does not have the form of a model's name.
     #[error("{given:?} is no name of a model: {form}")]
     Name {
         /// The name.

@@ -9,7 +9,8 @@ const READ_AT_ONCE: usize = 1024;
 /// The requests to translate `texts`. `cancel` ends all of them.
 ///
 /// # Errors
-/// The errors of [`requests`](Translator::requests); if there is not one prefix for each text.
+/// Returns the errors of [`requests`](Translator::requests), and an error if the numbers of texts
+/// and prefixes differ.
 pub fn requests(
     translator: &Translator,
     texts: &[String],

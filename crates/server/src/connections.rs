@@ -36,8 +36,8 @@ const BRIEF: Duration = Duration::from_secs(3);
 /// The time that a connection may be without a whole request before it can be closed for another
 /// one, so that a request on its way arrives however many clients connect at once.
 const GRACE: Duration = Duration::from_millis(100);
-/// The same after a part of a body has come, as long as no more than half of the connections are
-/// so.
+/// The time of [`GRACE`] for a connection on which a part of a body has come, as long as such
+/// connections are no more than half of all.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The connection of a request, for its handlers.

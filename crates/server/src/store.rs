@@ -19,7 +19,8 @@ pub(crate) const MOST_STORED: usize = 64 << 20;
 /// other senders.
 pub(crate) const FETCHED: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(60)];
 
-/// The same of a glossary.
+/// The time for which a glossary is kept, and for which it is safe from the glossaries of other
+/// senders.
 pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600)];
 
 /// A glossary that a client has sent.

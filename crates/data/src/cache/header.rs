@@ -110,7 +110,8 @@ impl Header {
         self.token_bytes().wrapping_neg() as usize % 8
     }
 
-    /// The position of the first of the offsets, one per sentence and one more.
+    /// The position in the file at which the offsets begin. There is one per sentence, and one for
+    /// the end.
     pub fn before_offsets(&self) -> u64 {
         self.token_bytes().saturating_add(HEADER_BYTES as u64)
     }

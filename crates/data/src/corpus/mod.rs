@@ -77,7 +77,7 @@ impl CorpusPaths {
 pub enum Side {
     /// The sentences to translate: the first column.
     Source,
-    /// Their translations: the second column.
+    /// The translations: the second column.
     Target,
 }
 

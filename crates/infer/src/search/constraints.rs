@@ -64,7 +64,7 @@ pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
 pub(super) enum TokenChoices {
     /// All tokens below this number.
     All(usize),
-    /// These, in ascending order.
+    /// The listed tokens, in ascending order.
     Listed(Vec<u32>),
 }
 

@@ -228,7 +228,8 @@ pub(super) struct Losses {
     /// The index of the request.
     index: usize,
     source: String,
-    /// Its symbols, if the tokeniser does not know all texts: a model cannot put words for those.
+    /// The symbols in `source`, if the tokeniser does not know all of them: the model cannot
+    /// replace an unknown symbol by words.
     symbols: Vec<Range<usize>>,
     /// The signs with which placeholders begin that the translation has and the source lacks.
     signs: String,

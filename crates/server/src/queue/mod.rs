@@ -144,8 +144,8 @@ impl Queue {
     }
 }
 
-/// Each of `work` as the engine reads it, the most expensive first: sentences that follow each
-/// other share batches, and those of similar length do so best.
+/// Prepares each sentence of `work` by the engine, and sorts them, the most expensive first:
+/// neighbours share batches, which are best made of sentences of similar length.
 ///
 /// # Errors
 /// Returns the error of the first one that cannot be translated.

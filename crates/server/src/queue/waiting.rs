@@ -284,7 +284,7 @@ mod tests {
         put_by(state, "one", name, choice, costs)
     }
 
-    /// The same by a sender.
+    /// Adds a request as [`put`] does, by the sender called `sender`.
     fn put_by(
         state: &mut State,
         sender: &str,

@@ -109,7 +109,7 @@ impl Follower {
         let model = corpora.model.clone();
         let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
         let mut setup = Setup::new(config, first, corpora, folder.path(), RunMode::New, workers)?;
-        // It was made only because every run has one.
+        // The folder was made only because a `Setup` needs one.
         drop(folder);
         let Start { model, optimizer, state, .. } = setup.fresh()?;
         setup.try_worst_batch(&model)?;

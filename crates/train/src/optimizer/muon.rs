@@ -59,7 +59,8 @@ fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     if rows > columns { iterate(x.transpose(), in_half).transpose() } else { iterate(x, in_half) }
 }
 
-/// Divides `x` by its largest entry where squares would vanish or overflow. Others keep their bits.
+/// Divides `x` by its largest magnitude if squares would vanish or overflow. Other matrices keep
+/// their bits.
 fn scaled(x: Tensor<2>) -> Tensor<2> {
     let largest = x.clone().abs().max();
     let usual = largest.clone().greater_equal_elem(USUAL.start);
@@ -71,8 +72,8 @@ fn scaled(x: Tensor<2>) -> Tensor<2> {
 fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     let [a, b, c] = COEFFICIENTS;
     let x = scaled(x);
-    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: what it loses is less than the iterations
-    // leave open.
+    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: its rounding error is below the distance
+    // from an orthogonal matrix that the iterations leave.
     let product = |a: Tensor<2>, b: Tensor<2>| match in_half {
         true => linear_with(a, b, None, Epilogue::None, ProductType::BFloat16),
         false => linear(a, b, None),
@@ -80,7 +81,7 @@ fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);
     let mut x = x / norm.unsqueeze();
     for _ in 0..ITERATIONS {
-        // Both are symmetric, so that the transposed factor is the factor.
+        // `gram` is symmetric, so that gram·gramᵀ is its square.
         let gram = product(x.clone(), x.clone());
         let polynomial = gram.clone() * b + product(gram.clone(), gram) * c;
         x = x.clone() * a + product(polynomial, x.transpose());

@@ -42,7 +42,7 @@ pub struct RunState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckpointKind {
-    /// `checkpoints.every` asked for it. It is kept until there are enough newer ones.
+    /// It was due by `checkpoints.every`. It is kept until there are enough newer ones.
     Scheduled,
     /// The run ended here, between two scheduled checkpoints. If the run continues, this checkpoint
     /// is kept only if all checkpoints are kept.

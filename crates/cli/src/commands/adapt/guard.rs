@@ -98,7 +98,7 @@ pub(super) enum Reference {
     People,
     /// The model translated it before.
     Model,
-    /// The same, and it is the memory's, so that its translations should change.
+    /// The model translated sources of the memory before, so that their translations should change.
     Memory,
 }
 

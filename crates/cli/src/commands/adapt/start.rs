@@ -34,7 +34,7 @@ fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// Each of `paths` with its hash.
+/// The names and the hashes of the files `paths` as JSON.
 fn hashes(paths: &[PathBuf]) -> Result<Value> {
     let hash = |path: &PathBuf| -> Result<Value> {
         Ok(json!({ "file": path.display().to_string(), "sha256": digest_of_file(path)? }))
