@@ -53,7 +53,7 @@ pub struct TransformerConfig {
     pub activation: Activation,
     /// The positional encoding (paper §3.5).
     pub positions: Positions,
-    /// Number of positions that learned positions have a vector for.
+    /// Number of positions for which there are learned vectors.
     pub max_positions: usize,
     /// Largest distance |i − j| that self-attention reaches (paper §4); `None` for all.
     pub attention_window: Option<usize>,

@@ -40,7 +40,7 @@ pub enum AttentionKind {
 
 /// Keeps the attention weights of the passes that it records, with their queries and keys, and both
 /// terms of each residual connection. Weights are then computed in plain tensors, because the fused
-/// operations keep none.
+/// operations return none.
 #[derive(Debug, Default)]
 pub struct Recorder {
     weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 3])>>,

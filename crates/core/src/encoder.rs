@@ -24,8 +24,8 @@ pub struct EncodedSource {
     pub padding: Tensor<4, Bool>,
 }
 
-/// The sub-layers of an [`EncoderLayer`] and what connects them. A
-/// [`DecoderLayerConfig`](crate::DecoderLayerConfig) adds what a decoder has beside.
+/// The sub-layers of an [`EncoderLayer`], and the norm and dropout of their residual connections. A
+/// [`DecoderLayerConfig`](crate::DecoderLayerConfig) adds the parts that only a decoder has.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

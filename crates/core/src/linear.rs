@@ -206,8 +206,8 @@ impl Product {
         self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
     }
 
-    /// The map `[.., in]` → `[.., rows]` by the rows `rows` of `weight`, `[out, in]`, and `bias`,
-    /// `[out]`, packed as this is.
+    /// The map `[.., in]` → `[.., rows]` with the rows `rows` of `weight`, `[out, in]`, and of
+    /// `bias`, `[out]`. It is packed if this product is packed for `weight`.
     pub fn select(
         &self,
         weight: &Param<Tensor<2>>,

@@ -274,7 +274,7 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
 }
 
 impl dyn Seq2SeqConfig {
-    /// The configuration as one of the architecture `C`, if it is that.
+    /// The configuration as the type `C`; `None` if it has another type.
     pub fn downcast_ref<C: Seq2SeqConfig>(&self) -> Option<&C> {
         (self as &dyn Any).downcast_ref()
     }

@@ -37,7 +37,7 @@ pub struct SharedEmbeddingsConfig {
     /// The sharing of the matrices.
     #[config(default = "EmbeddingSharing::All")]
     pub sharing: EmbeddingSharing,
-    /// If true, embeddings are divided by their length ([`TokenEmbeddingConfig::fix_norm`]).
+    /// If true, embeddings are divided by their norm ([`TokenEmbeddingConfig::fix_norm`]).
     #[config(default = false)]
     pub fix_norm: bool,
     /// The factor of embeddings.

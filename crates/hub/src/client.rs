@@ -110,7 +110,7 @@ impl Client {
         serde_json::from_slice(&text).map_err(|cause| HubError::answer(url, cause))
     }
 
-    /// Fetches a file unless it is there, going on with what an earlier attempt left.
+    /// Fetches a file unless it is in the cache. A download that was interrupted is continued.
     pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<()> {
         // The file is complete already. Nothing is written: the cache may be read-only.
         if remote.path.exists() {

@@ -91,13 +91,13 @@ pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<B
     class(py, "Translation")?.call1((alternatives, doubts, confidence, alignment))
 }
 
-/// `score` as a `Score`.
+/// Converts `score` to an instance of the Python class `Score`.
 pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, PyAny>> {
     let perplexity = score.perplexity();
     class(py, "Score")?.call1((score.total, score.score, perplexity, score.log_probs))
 }
 
-/// `found` as a `Detection`.
+/// Converts `found` to an instance of the Python class `Detection`.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
     class(py, "Detection")?.call1((&found.language, found.confidence))
 }

@@ -248,7 +248,8 @@ fn load(
     Ok(burnformer_infer::Translator::load_as(&folders, &device, compute)?)
 }
 
-/// The model `name` as the program names it.
+/// Returns `name` in the form of the program's `--model`: `embedded:de-en` for `de-en`, and
+/// `hf:OWNER/NAME` for a name of the hub. Any other name is returned unchanged.
 pub fn name_of(name: &Path) -> PathBuf {
     let text = name.to_str().filter(|_| !name.is_dir()).unwrap_or_default();
     let is_embedded = PAIRS.contains(&text);

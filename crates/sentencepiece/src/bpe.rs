@@ -64,7 +64,7 @@ pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
     }
 }
 
-/// Cuts before every space.
+/// Segments `text` into words: it is cut before every space.
 pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     let starts = text.match_indices(SPACE).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = starts.chain((!text.is_empty()).then_some(text.len()));
@@ -76,7 +76,7 @@ pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     ends.map(word).collect()
 }
 
-/// Cuts after every character and every user-defined symbol.
+/// Segments `text` into characters and user-defined symbols.
 pub fn characters(vocabulary: &Vocabulary, symbols: &Trie, text: &str) -> Vec<Segment> {
     let mut start = 0;
     let character = || {

@@ -84,7 +84,8 @@ impl Models {
     /// Creates the models of `sources` without loading them.
     ///
     /// # Errors
-    /// Returns [`ServerError::NoModels`] or [`ServerError::TwoModels`].
+    /// Returns [`ServerError::NoModels`] if `sources` is empty, and [`ServerError::TwoModels`] if
+    /// two models have one pair.
     pub fn new(
         sources: Vec<ModelSource>,
         queue: QueueSettings,

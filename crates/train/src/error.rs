@@ -196,7 +196,7 @@ pub enum TrainError {
     /// Models cannot be averaged: there are none, or their shapes differ.
     #[error("averaging: {0}")]
     Average(String),
-    /// The numbers were no longer finite, and going back did not help.
+    /// The loss, the gradient or the model was no longer finite, and going back did not help.
     #[error(
         "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
          with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \

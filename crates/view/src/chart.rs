@@ -177,7 +177,8 @@ impl Figure {
     /// Returns the figure as an SVG document.
     ///
     /// # Errors
-    /// Returns [`ViewError::Empty`] or [`ViewError::Drawing`].
+    /// Returns [`ViewError::Empty`] if there is nothing to draw, and [`ViewError::Drawing`] if the
+    /// drawing library fails.
     pub fn to_svg(&self) -> Result<String, ViewError> {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, self.size()?).into_drawing_area();

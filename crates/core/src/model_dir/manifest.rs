@@ -64,8 +64,8 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
 /// Checks size and hash of every file that the manifest of `source` lists.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside
-/// of it.
+/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside of
+/// the directory.
 pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |_| true)
 }

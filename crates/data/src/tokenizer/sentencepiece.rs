@@ -69,8 +69,8 @@ impl SentencePieceTokenizer {
         self.model.normalize(text)
     }
 
-    /// Pieces are looked up by their text, which for unknown text may be a token that the model has
-    /// no piece for.
+    /// Encodes `text` as ids. Pieces are looked up by their text, because a piece that the model
+    /// does not know may be a token of the vocabulary.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (language, text) = self.language(text);
         let pieces = self.model.encode_pieces(text);

@@ -14,8 +14,8 @@ const ROW: usize = 1024;
 /// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The
 /// host does not wait for it.
 ///
-/// The vectors are copied into one, so that a GPU has one launch for each of them and few for all.
-/// The squares are summed in rows first, which keeps the small ones.
+/// The vectors are copied into one, so that a GPU has one launch for each copy, and few for the
+/// sum. The squares are summed in rows first, so that rounding does not lose small squares.
 ///
 /// # Panics
 /// If `vectors` is empty.

@@ -41,8 +41,8 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
 /// that seems too slow is measured twice, since other programs may have used the machine, and no
 /// size counts as slower than a larger one.
 ///
-/// The run is limited by its minutes, and its schedule by their share, so that it uses all of them
-/// however fast it is.
+/// The run remains limited by its minutes, and its schedule follows the share of them that has
+/// passed. It therefore uses all minutes, at any speed.
 ///
 /// # Errors
 /// Returns the errors of `seconds`.

@@ -58,7 +58,7 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// of [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
-/// Panics if process 0 sends messages that do not follow each other.
+/// Panics if process 0 sends messages in an order that the protocol does not have.
 pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<()> {
     let Message::Begin { config, origin } = Message::receive(&*ranks) else {
         panic!("the first message begins the run")

@@ -127,7 +127,7 @@ impl Moments {
         self.names.iter().zip(&self.moments).flat_map(named).collect()
     }
 
-    /// The moments of these names in place of the present ones; `None` if a name or a size differs.
+    /// Replaces the moments by those in `all`. Returns `None` if a name or a size differs.
     pub fn restore(mut self, mut all: StateDict, device: &Device) -> Option<Self> {
         for (name, Moment { kinds, tensors }) in self.names.iter().zip(&mut self.moments) {
             for (kind, moment) in kinds.iter().zip(tensors) {

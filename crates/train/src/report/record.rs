@@ -78,7 +78,7 @@ pub struct ValidRecord {
     pub ppl: f64,
     /// The corpus BLEU of the decoded validation text, 0 to 100; `None` if nothing was decoded.
     pub bleu: Option<f64>,
-    /// The corpus chrF, likewise.
+    /// The corpus chrF of the decoded validation text, 0 to 100; `None` if nothing was decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chrf: Option<f64>,
     /// The signature, which says how `bleu` was computed.

@@ -74,7 +74,7 @@ pub struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// Adds a validation.
+    /// Records the result `new` of the validation after update `step`.
     pub fn record(&mut self, metric: EarlyStoppingMetric, new: ValidationScore, step: u64) {
         if metric.is_better(new, self.best) {
             *self = Self { best: Some(new), step, waited: 0 };

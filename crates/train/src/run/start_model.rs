@@ -114,8 +114,8 @@ impl FirstModel {
     /// or else the shape in `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the
-    /// tokenisers do not agree on their special ids.
+    /// Returns [`TrainError::Model`] if the configuration describes no valid model, and
+    /// [`TrainError::Data`] if the tokenisers do not agree on their special ids.
     pub fn new(
         config: &TrainConfig,
         start: Option<StartModel>,
