@@ -182,7 +182,8 @@ impl TransformerConfig {
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
-    /// Within these limits the number of parameters fits 64 bits.
+    /// Checks that all sizes are within limits under which the number of parameters fits into 64
+    /// bits.
     fn validate_sizes(&self) -> Result<(), ConfigError> {
         let sizes = [
             ("source_vocab", self.source_vocab, MOST_ROWS),

@@ -42,7 +42,7 @@ pub(crate) fn drawn_key(device: &Device) -> RandomKey {
     draws.iter::<f32>().fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
 }
 
-/// A parameter with the values that `draw` returns when it is first looked at.
+/// A parameter whose values `draw` computes when the parameter is first read.
 fn parameter<const D: usize>(
     draw: impl FnOnce() -> Vec<f32> + Send + Sync + 'static,
     shape: [usize; D],

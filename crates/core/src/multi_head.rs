@@ -135,8 +135,7 @@ impl MultiHeadAttentionConfig {
         if self.joint_query_norm { query.output } else { query.output / self.heads }
     }
 
-    /// The cost of normalising the queries, or the keys, over `width`: what it keeps are its
-    /// inputs.
+    /// The cost of normalising the queries, or the keys, over `width`. Training keeps the inputs.
     fn norm_cost(&self, width: usize) -> Cost {
         let [query, ..] = self.maps();
         match self.qk_norm {
@@ -394,8 +393,8 @@ impl MultiHeadAttention {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
     }
 
-    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, as often as its width
-    /// is contained in that of `x`.
+    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, in parts of the
+    /// norm's width: each head by itself, or all together.
     fn normalised(&self, x: Tensor<3>, norm: &Option<LayerNorm>) -> Tensor<3> {
         let Some(norm) = norm else { return x };
         let [batch, len, width] = x.dims();

@@ -278,7 +278,8 @@ impl TokenEmbedding {
         self.product.pack(&self.weight, compute);
     }
 
-    /// The matrix of logits. Under FixNorm its rows have unit length, which packing has stored.
+    /// The matrix of logits. Under FixNorm its rows have unit length. A packed matrix was
+    /// normalised before it was packed.
     fn output_weight(&self) -> Cow<'_, Param<Tensor<2>>> {
         match self.fix_norm && self.product.fast(&self.weight).is_none() {
             true => Cow::Owned(self.weight.clone().map(unit)),

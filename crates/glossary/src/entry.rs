@@ -47,8 +47,8 @@ impl Entry {
         (self.words.len(), last, !self.any_case, !self.is_open)
     }
 
-    /// Returns whether the last of its words may stand for `word`, which begins with it, where
-    /// `text` is compared.
+    /// Returns whether the last word of the term matches `word` of a sentence, alone, with any
+    /// ending if the term is open, or with particles. `text` gives the form that is compared.
     pub(crate) fn ends_with(&self, word: &Word, text: fn(&Word) -> &str) -> bool {
         let last = self.words.last().map_or("", text);
         let rest = text(word).strip_prefix(last);

@@ -64,7 +64,7 @@ fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
 /// The largest number of bytes of the files, as a multiple of the bytes of the package; weights
 /// hardly shrink.
 const MOST: u64 = 20;
-/// The largest number of files in a package, and folders around one.
+/// The largest number of files in a package, and the largest number of parts of a file's path.
 const MOST_FILES: usize = 1000;
 const DEEPEST: usize = 3;
 

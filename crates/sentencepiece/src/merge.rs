@@ -8,9 +8,9 @@ use crate::PieceType;
 use crate::trie::Node;
 use crate::vocabulary::Vocabulary;
 
-/// The index of no symbol.
+/// Marks the absence of a neighbour.
 const NOWHERE: u32 = u32::MAX;
-/// The index after a symbol that was joined to the one before it.
+/// Marks a symbol that was joined to the one before it.
 const GONE: u32 = u32::MAX - 1;
 
 /// Merges `symbols` until no merge applies, and returns the remaining symbols. The time is

@@ -20,11 +20,11 @@ use crate::sender::{Budget, Permit, Sender, client};
 
 /// Paths that are answered at once, by the thread of the connections.
 const STATE: [&str; 2] = ["/health", "/ready"];
-/// A path that is answered however many requests there are, as those are.
+/// A path that, like those of [`STATE`], is answered at any number of requests.
 const METRICS: &str = "/metrics";
 /// The largest number of bytes that are read for a client whose request is too large, and the
-/// longest time. Many clients send all of a body before they look at the answer: if the connection
-/// were closed at once, they would see a broken one in its place.
+/// longest time. Many clients send all of a body before they read the answer: if the connection
+/// were closed at once, they would report a broken connection instead of the answer.
 const MOST_DISCARDED: usize = 64 << 20;
 const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
 /// The bytes of all bodies that are held together, from their first byte to the answer.

@@ -123,7 +123,8 @@ pub(crate) async fn serve(
     served.await.unwrap_or(Ok(()))
 }
 
-/// Does so on this thread; requests are answered by `answers`.
+/// Accepts and serves the connections of [`serve`] on this thread. The threads of
+/// `answers` answer the requests.
 async fn accept(
     listener: TcpListener,
     router: Router,

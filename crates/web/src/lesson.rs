@@ -25,7 +25,7 @@ use crate::{Result, said};
 const FIRST: usize = 4;
 /// The most parameters of a model and features of a batch, roughly.
 const MOST_NUMBERS: f64 = 1e7;
-/// The number of sequences by which the model is judged.
+/// The number of sequences on which the model is evaluated.
 const JUDGED: usize = 100;
 /// The number of sequences that are shown.
 const SHOWN: usize = 4;
@@ -118,7 +118,7 @@ impl Lesson {
         })
     }
 
-    /// Makes an update, at the rate that is returned.
+    /// Makes an update, and returns its learning rate and its statistics.
     fn send(&mut self) -> (f64, PendingStatistics) {
         self.step += 1;
         let rate = self.choices.schedule.rate(self.step, self.config.d_model(), 0.0);
@@ -204,14 +204,14 @@ impl Choices {
         model.into()
     }
 
-    /// The sequences of an update as it sees them.
+    /// The batch of update `step`, of `count` sequences.
     fn batch(&self, step: u64, count: u64) -> Batch {
         let pairs = self.pairs(step, count);
         Batch::new((0..pairs.len() as u32).collect(), &pairs)
     }
 
-    /// The sequences of an update, from 1: each with itself backwards, or pairs of the text. Those
-    /// of update 0 judge the model.
+    /// The sequences of update `step`, counted from 1: each with itself backwards, or pairs of the
+    /// text. For step 0, the sequences on which the model is evaluated.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
         let key = RandomKey::new(self.seed).fold(step);
         if let Some((held_out, learnt)) = self.text.split_at_checked(JUDGED) {

@@ -28,7 +28,8 @@ pub use document::{Document, detect};
 #[cfg(feature = "translator")]
 pub use translator::{Files, Model};
 
-/// Has a panic throw its message. Without it a page sees the trap of an unreachable instruction.
+/// Makes a panic throw its message. Otherwise the page would only see the trap of an unreachable
+/// instruction.
 #[cfg(target_family = "wasm")]
 #[wasm_bindgen(start)]
 fn start() {
@@ -48,7 +49,7 @@ fn start() {
 #[cfg(feature = "translator")]
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// The result with its error as a page gets it.
+/// Converts the error of the result to an exception of JavaScript.
 #[cfg(feature = "translator")]
 fn said<T>(result: Result<T>) -> Result<T, JsError> {
     result.map_err(|error| JsError::new(&error.to_string()))

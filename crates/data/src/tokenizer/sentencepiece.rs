@@ -194,7 +194,7 @@ fn is_language(token: &str) -> bool {
     token.starts_with(">>") && token.ends_with("<<")
 }
 
-/// By their usual names, or by those that the model has for them.
+/// The special ids, found in `ids` by their usual names, or by the names of the model's pieces.
 fn special_ids(
     ids: &HashMap<String, u32>,
     model: &SentencePiece,

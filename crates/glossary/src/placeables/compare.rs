@@ -101,12 +101,13 @@ fn flat(all: Vec<Number>) -> Vec<Number> {
 }
 
 impl Number {
-    /// Returns whether it is a whole number up to 12.
+    /// Returns whether the number is a whole number up to 12.
     fn is_small(&self) -> bool {
         self.kind == Kind::Whole && self.values[0].parse().is_ok_and(|value: u64| value <= 12)
     }
 
-    /// Returns whether a word stands for it, or may do so with `large`.
+    /// Returns whether one of `words` stands for the number. `large` is that of
+    /// [`NumberWords::has`].
     pub(super) fn is_spelled(&self, words: Option<&NumberWords>, large: bool) -> bool {
         let spelled = |words: &NumberWords| match self.kind {
             Kind::Whole => words.has(&self.values[0], large),

@@ -44,7 +44,8 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     write_carried(package, dir)
 }
 
-/// The `tokenizer.json` of `path` without the step that adds `</s>`, which is added elsewhere here.
+/// The `tokenizer.json` of `path` without the step that adds `</s>`, because this program adds it
+/// to the ids itself.
 pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut tokenizer: Map<String, Value> = parse_json(path, bytes)?;
     if tokenizer.get("post_processor").is_none_or(Value::is_null) {

@@ -217,8 +217,9 @@ impl State {
         self.sentences = 0;
     }
 
-    /// Returns whether a batch may begin whose next sentence costs `cost`. Long sentences leave a
-    /// worker more to the others, so that those do not wait for them.
+    /// Returns whether a batch may begin whose next sentence costs `cost`. While all workers
+    /// translate long sentences, one more batch of short sentences may begin, so that these do not
+    /// wait.
     fn may_begin(&self, cost: usize, settings: QueueSettings) -> bool {
         let all_are_long = self.long >= settings.workers && self.running <= self.long;
         self.running < settings.workers || (cost <= settings.cost() && all_are_long)

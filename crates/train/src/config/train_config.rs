@@ -118,8 +118,9 @@ impl TrainConfig {
     }
 }
 
-/// Settings, or whole sections, that the state of a run belongs to: under others the position in
-/// the corpus, the random state or the best validation so far would mean nothing.
+/// Settings, or whole sections, that a resumed run must keep. With other values, the position in
+/// the corpus, the random state or the best validation in the state of the run would be
+/// meaningless.
 pub(crate) const FIXED: &str = "\
     model. training.from training.freeze training.seed training.budget \
     training.multiple training.accumulate optimizer.algorithm validation.metric validation.bleu \

@@ -183,7 +183,8 @@ fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> 
     goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()
 }
 
-/// Says which precision would make updates shorter than `precision` does, where `device` is a CPU.
+/// Returns a note on the precision that would make updates shorter than `precision`, if `device` is
+/// a CPU and there is one.
 fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
     let fastest = match is_bfloat16_fast_on(device) {
         true => Precision::BFloat16,
@@ -197,9 +198,9 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
     })
 }
 
-/// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run
-/// takes more where some devices would have fewer than others; the result of a resumed one depends
-/// on their number.
+/// Divides the `accumulate` batches of an update among `devices` devices, and returns a note on it
+/// for several devices. A new run rounds the number of batches up to a multiple of the devices. A
+/// resumed run keeps it, because its result depends on it.
 fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Option<String>> {
     let given = *accumulate;
     if mode == RunMode::Resume && devices > given {
@@ -216,7 +217,7 @@ fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Op
     Ok((devices > 1).then_some(note))
 }
 
-/// Says so where more checkpoints stay than `checkpoints.keep` asks for.
+/// Returns a note if the average needs more checkpoints than `checkpoints.keep` asks for.
 fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
     let (keep, kept) = (settings.keep, settings.kept());
     let note = || {
@@ -227,7 +228,7 @@ fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
     (kept > keep).then(note)
 }
 
-/// Says so where the model cannot be measured on all of the validation text.
+/// Returns a note if the model cannot be measured on all of the validation text.
 fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
     let report = corpora.valid.as_ref()?.report();
     let longest = corpora.longest_validated;

@@ -157,8 +157,8 @@ fn highest(scores: &[(f64, f64)]) -> f64 {
     scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
 }
 
-/// The next α beyond the best of `scores`, if that is the smallest or the largest and no other is
-/// as good: as far from it as its neighbour.
+/// The next α to try. If the best α of `scores` is the smallest or the largest, and no other is as
+/// good, this is the α beyond it, at the distance of its neighbour; otherwise it is `None`.
 fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
     alphas.sort_by(f64::total_cmp);

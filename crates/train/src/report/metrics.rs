@@ -41,9 +41,9 @@ impl ResumePoint {
         }
     }
 
-    /// Returns whether `record` is the validation of the model in `best/`, if it is called for the
-    /// records of a file in their order: only the first one that could be it is. A later one is
-    /// that of a model that will be made again.
+    /// Returns whether `record` is the validation of the model in `best/`. Call it for the records
+    /// of a file in their order: only the first match counts, because a later match belongs to a
+    /// model that the resumed run will make again.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)

@@ -113,8 +113,8 @@ impl Corpora {
         Ok(corpora)
     }
 
-    /// Validation keeps what training would drop: a model is measured on the whole text, and by
-    /// loss, perplexity and BLEU on the same.
+    /// Prepares the validation text. Pairs that training would drop are kept, because loss,
+    /// perplexity and BLEU are measured on the same whole text.
     fn prepare_valid(
         &mut self,
         config: &TrainConfig,

@@ -147,7 +147,8 @@ pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
     (kind == PARTIAL || kind == OLD).then(|| leftover.with_file_name(name))
 }
 
-/// Removes the folder at `path`, which is never seen with a part of its files.
+/// Removes the folder at `path`. It is renamed first, so that `path` never has only a part of the
+/// files.
 pub(crate) fn discard(path: &Path) -> io::Result<()> {
     let partial = leftover(path, PARTIAL);
     patiently(|| fs::rename(path, &partial))?;

@@ -147,8 +147,8 @@ impl Updater {
         self.loss_scale.map_or(1.0, LossScale::factor)
     }
 
-    /// Returns whether a lower loss scale, which is then set, is the answer to a gradient that is
-    /// not finite. It does not help if the loss itself is not finite.
+    /// Returns whether the gradient left the range of float16 and the loss scale was lowered for
+    /// that. A loss that is itself not finite is no reason to lower the scale.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
         let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
         else {

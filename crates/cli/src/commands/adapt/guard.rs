@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::translation_memory::Pair;
 
-/// A difference that chance makes more often is not significant.
+/// The largest p-value of a difference that counts as significant.
 const LIKELY: f64 = 0.05;
 
 /// The least score of translations of a general text by what the model wrote before. Models that

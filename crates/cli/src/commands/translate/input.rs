@@ -166,7 +166,8 @@ impl Lines {
         Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: range.start, is_whole })
     }
 
-    /// The next line; none at the end, and in a dialogue none if it `may_be_late` and is.
+    /// The next line; `None` at the end. In a dialogue, it is also `None` if `may_be_late` is true
+    /// and no line has arrived within [`PATIENCE`].
     fn next(&mut self, may_be_late: bool) -> Result<Option<Line>> {
         let line = match self.is_dialogue && may_be_late {
             true => self.lines.recv_timeout(PATIENCE).ok(),
