@@ -8,7 +8,7 @@ use regex::Regex;
 use sentencex::language_factory;
 use sentencex::languages::Language;
 
-use crate::words::{self, Span, floor, is_unspaced, is_within, regex};
+use crate::words::{self, Span, is_unspaced, is_within, regex};
 
 /// The largest number of bytes before a mark that are looked at.
 const REACH: usize = 512;
@@ -184,7 +184,8 @@ impl<'a> Mark<'a> {
     /// The mark `range` of a sentence that begins at `start`; the next begins at `next`.
     fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {
         let start = start.min(range.start);
-        let before = &text[floor(text, range.start.saturating_sub(REACH)).max(start)..range.start];
+        let before = &text
+            [text.floor_char_boundary(range.start.saturating_sub(REACH)).max(start)..range.start];
         let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
         let is_first =

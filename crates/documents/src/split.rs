@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
 use crate::placeables::without_atoms;
-use crate::words::{Span, floor, has_letters, is_within, regex, trim};
+use crate::words::{Span, has_letters, is_within, regex, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -78,7 +78,7 @@ fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
 fn parts(text: &str) -> Vec<Span> {
     let (mut all, mut start) = (Vec::new(), 0);
     while text.len() - start > PART_BYTES {
-        let limit = floor(text, start + PART_BYTES);
+        let limit = text.floor_char_boundary(start + PART_BYTES);
         let end = match text[start..limit].rfind(". ").or_else(|| text[start..limit].rfind(' ')) {
             Some(space) if space > PART_BYTES / 4 => start + space + 1,
             _ => limit,

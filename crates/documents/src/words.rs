@@ -1,6 +1,6 @@
 //! Words and characters, as all other modules see them.
 
-pub(crate) use burnformer_glossary::{Mark, Span, floor, mark};
+pub(crate) use burnformer_glossary::{Mark, Span, mark, overlaps};
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -59,12 +59,6 @@ pub(crate) fn within<T>(all: &[T], range_of: impl Fn(&T) -> &Span, range: &Span)
 pub(crate) fn is_within(all: &[Span], at: usize) -> bool {
     let next = all.partition_point(|range| range.end <= at);
     all.get(next).is_some_and(|range| range.start < at)
-}
-
-/// Returns whether one of `all`, which are sorted and disjoint, has bytes of `range`.
-pub(crate) fn overlaps(all: &[Span], range: &Span) -> bool {
-    let next = all.partition_point(|other| other.end <= range.start);
-    all.get(next).is_some_and(|other| other.start < range.end)
 }
 
 /// `range`, counted from `to` instead of `from`.

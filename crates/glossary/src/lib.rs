@@ -41,7 +41,7 @@ pub use placeables::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
     may_have_parts, parts, positions,
 };
-pub use words::{Mark, Span, floor, is_in_word, is_unspaced, mark, past};
+pub use words::{Mark, Span, is_in_word, is_unspaced, mark, overlaps, past};
 
 /// The largest number of characters of a term.
 pub const MOST_CHARACTERS: usize = 200;

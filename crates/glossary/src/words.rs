@@ -80,10 +80,10 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
     same.last().map_or(0, |(_, (_, end))| end)
 }
 
-/// Returns the largest character boundary of `text` that is at most `at`.
-pub fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+/// Returns whether one of `all`, which are sorted and disjoint, has bytes of `range`.
+pub fn overlaps(all: &[Span], range: &Span) -> bool {
+    let next = all.partition_point(|other| other.end <= range.start);
+    all.get(next).is_some_and(|other| other.start < range.end)
 }
 
 /// A word, or one character that is neither in a word nor white space.
@@ -173,10 +173,8 @@ fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
 
 /// The number of the final consonant of a syllable of Hangul: 0 for none, 8 for ㄹ.
 fn final_of(c: char) -> Option<u32> {
-    u32::from(c)
-        .checked_sub(0xAC00)
-        .filter(|&syllable| syllable < 11172)
-        .map(|syllable| syllable % 28)
+    let syllable = u32::from(c).checked_sub(0xAC00).filter(|&syllable| syllable < 11172);
+    syllable.map(|syllable| syllable % 28)
 }
 
 #[cfg(test)]

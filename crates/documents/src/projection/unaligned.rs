@@ -2,7 +2,7 @@
 
 use super::{Family, Used};
 use crate::block::Kind;
-use crate::words::{Span, floor, has_words};
+use crate::words::{Span, has_words};
 
 /// The distance from its expected position within which a mark is looked for, in bytes.
 const REACH: usize = 256;
@@ -41,8 +41,8 @@ impl Family<'_> {
     fn same_text(&self, source: &Span, used: &Used) -> Option<Span> {
         let (target, text) = (&self.alignment.target, self.block.text[source.clone()].trim());
         let expected = self.position(source.start, false);
-        let low = floor(target, expected.saturating_sub(REACH)).max(self.window.start);
-        let high = floor(target, expected.saturating_add(REACH)).min(self.window.end);
+        let low = target.floor_char_boundary(expected.saturating_sub(REACH)).max(self.window.start);
+        let high = target.floor_char_boundary(expected.saturating_add(REACH)).min(self.window.end);
         let window = target.get(low..high)?;
         let starts = window.char_indices().map(|(at, _)| at);
         let found = starts.filter(|&at| window[at..].starts_with(text));
@@ -55,7 +55,7 @@ impl Family<'_> {
         let at = self.position(source.start, false);
         let rest = self.alignment.target.get(at..self.window.end)?;
         let space = rest.len() - rest.trim_start().len();
-        (space > 0).then(|| at..at + floor(rest, space.min(source.len())))
+        (space > 0).then(|| at..at + rest.floor_char_boundary(space.min(source.len())))
     }
 
     /// The offset in the translation that corresponds to `at` in the source. With `space_after`,
@@ -95,7 +95,7 @@ impl Family<'_> {
         let rest = target.trim_start();
         let space = target.len() - rest.len();
         if before > 0 && after > 0 && space >= before + after {
-            floor(target, before)
+            target.floor_char_boundary(before)
         } else if space_after || before > 0 && !rest.starts_with(char::is_alphanumeric) {
             // Behind white space, unless that would put it against the next word.
             space

@@ -2,7 +2,7 @@
 //! translation, next to the same neighbours.
 
 use super::glue::{around, glued, is_alike, needs_space};
-use crate::words::{Mark, Span, floor, is_in_word, is_letter, mark, past};
+use crate::words::{Mark, Span, is_in_word, is_letter, mark, past};
 
 /// An alignment link between a range of the translation, usually a token, and a range of the
 /// source.
@@ -209,7 +209,7 @@ impl<'a> GapPositions<'a> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start[next.checked_sub(1)?];
         let same = source.len() == target.len() && at < source.end;
-        same.then(|| floor(self.translation, target.start + at - source.start))
+        same.then(|| self.translation.floor_char_boundary(target.start + at - source.start))
     }
 
     /// The position after the translation of the last word before `at`, and after the marks between

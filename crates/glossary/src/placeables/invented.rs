@@ -1,14 +1,20 @@
 //! Placeholders in a translation that do not occur in its source.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
-use super::parts::{Part, PartKind, may_have_verbatim, parts};
+use super::blank;
+use super::parts::verbatim;
 use super::words::{PERCENT, has_unit};
-use crate::words::{Mark, Span, is_letter, mark};
+use crate::words::{Mark, Span, is_letter, mark, overlaps};
 
 /// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
 /// HTML do not count, nor does a colon before a word, which many sentences have.
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
+
+/// The signs that a translation has of a placeholder without its beginning or its end.
+const FRAGMENTS: [&str; 13] =
+    ["{", "}", "%(", "%[", "%<", "<%", "%>", "[[", "]]", "*|", "|*", "$t(", "\\("];
 
 /// Returns the edits that remove from `translation` each placeholder that does not occur in
 /// `source` or occurs there less often: byte ranges, in order, with their new texts. A word after a
@@ -18,34 +24,45 @@ pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, 
     let new = placeholders(translation);
     let original = if new.is_empty() { Vec::new() } else { placeholders(source) };
     original.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
+    let rest = LazyCell::new(|| blank(source, &verbatim(source)));
     let is_new = |range: &Span| {
         let part = &translation[range.clone()];
         match known.get_mut(part) {
             Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
-            None => !part.starts_with(others) && !source.contains(part) && !is_amount(part, source),
+            None if part.starts_with(others) || rest.contains(part) => false,
+            None => part.len() < 2 || !is_amount(part, &rest),
         }
     };
     new.into_iter().filter(is_new).map(|range| without(translation, range)).collect()
 }
 
+/// The ranges of the placeholders in `text`, and of signs outside of them that only placeholders
+/// have.
 fn placeholders(text: &str) -> Vec<Span> {
-    let all = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
-    let begins = |it: &Part| OPENING.iter().any(|sign| text[it.range.clone()].starts_with(sign));
-    let all = all.into_iter().filter(|part| part.kind == PartKind::Verbatim && begins(part));
-    all.map(|part| part.range).collect()
+    let all = verbatim(text);
+    let begins = |it: &&Span| OPENING.iter().any(|sign| text[(*it).clone()].starts_with(sign));
+    let mut found: Vec<Span> = all.iter().filter(begins).cloned().collect();
+    let signs = FRAGMENTS.iter().flat_map(|sign| text.match_indices(sign));
+    let signs = signs.map(|(at, sign)| at..at + sign.len());
+    // A placeholder's first sign twice.
+    let doubles = found.iter().map(|it| it.start.saturating_sub(1)..it.start);
+    let is_double = |it: &Span| text.get(it.clone()).is_some_and(|c| text[it.end..].starts_with(c));
+    let loose =
+        signs.chain(doubles.filter(is_double)).filter(|it| !it.is_empty() && !overlaps(&all, it));
+    found.extend(loose.collect::<Vec<_>>());
+    found.sort_by_key(|range| range.start);
+    found.dedup();
+    found
 }
 
 /// Returns whether `part` is an amount of `source` as some languages write it: `%50` in Turkish,
 /// `5 $US` in French.
 fn is_amount(part: &str, source: &str) -> bool {
-    let all = |rest: &str, kind: fn(&u8) -> bool| rest.bytes().all(|byte| kind(&byte));
-    match part.split_at(1) {
-        ("%", rest) if all(rest, u8::is_ascii_digit) => {
-            has_unit(source, &source.to_lowercase(), PERCENT)
-        }
-        ("$", rest) if all(rest, u8::is_ascii_digit) => source.contains(rest),
-        (sign, rest) => sign == "$" && rest.len() < 4 && all(rest, u8::is_ascii_uppercase),
-    }
+    let (sign, rest) = part.split_at(1);
+    let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_code = rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_uppercase());
+    sign == "%" && is_number && has_unit(source, &source.to_lowercase(), PERCENT)
+        || sign == "$" && (is_number && source.contains(rest) || is_code)
 }
 
 /// The change that removes the placeholder at `range`, with the space before it.

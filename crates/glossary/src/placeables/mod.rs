@@ -26,7 +26,7 @@ use crate::Term;
 use crate::words::Span;
 use compare::numbers_stay;
 use number::numbers;
-use parts::may_have_verbatim;
+use parts::{may_have_verbatim, verbatim};
 use words::NumberWords;
 
 /// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
@@ -40,9 +40,7 @@ pub fn lost(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term
     if others.is_empty() && !may_have_parts(source) {
         return None;
     }
-    let parts = if may_have_verbatim(source) { parts(source) } else { Vec::new() };
-    let parts = parts.into_iter().filter(|part| part.kind == PartKind::Verbatim);
-    let mut parts: Vec<Span> = parts.map(|part| part.range).collect();
+    let mut parts = verbatim(source);
     parts.extend_from_slice(others);
     let Some(positions) = positions_of_texts(source, &parts, translation) else {
         return Some(Vec::new());

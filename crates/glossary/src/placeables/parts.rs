@@ -6,7 +6,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::{is_fraction, numbers};
 use super::placeholders::{is_command, message};
-use crate::words::{Mark, Span, floor, mark};
+use crate::words::{Mark, Span, mark, overlaps};
 
 /// A part of a sentence that its translation has to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,13 @@ pub(super) fn may_have_verbatim(text: &str) -> bool {
         || text.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS
         || text.as_bytes().windows(3).any(is_code)
         || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
+}
+
+/// Returns the parts of `text` that are kept byte for byte, from left to right.
+pub(super) fn verbatim(text: &str) -> Vec<Span> {
+    let all = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
+    let all = all.into_iter().filter(|part| part.kind == PartKind::Verbatim);
+    all.map(|part| part.range).collect()
 }
 
 /// Parts by a pattern on each line, in the order of their precedence, behind a name: that of a
@@ -104,11 +111,8 @@ pub fn parts(text: &str) -> Vec<Part> {
         }
     }
     let ends: Vec<Span> = all.iter().map(|part: &Part| part.range.clone()).collect();
-    let is_free = |range: &Span| {
-        let next = ends.partition_point(|part| part.end <= range.start);
-        ends.get(next).is_none_or(|part| part.start >= range.end)
-    };
-    let numbers = numbers(text, true).into_iter().map(|number| number.range).filter(is_free);
+    let numbers = numbers(text, true).into_iter().map(|number| number.range);
+    let numbers = numbers.filter(|range| !overlaps(&ends, range));
     all.extend(numbers.map(|range| Part { range, kind: PartKind::Number }));
     all.sort_by_key(|part| part.range.start);
     all
@@ -207,7 +211,7 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
 fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
     let mut reach = REACH;
     loop {
-        let limit = floor(text, at + reach);
+        let limit = text.floor_char_boundary(at + reach);
         let found = TABLE.1.captures_at(&text[..limit], at);
         let range = found.as_ref().and_then(|found| Some(found.get(0)?.range()));
         match range {
@@ -215,7 +219,7 @@ fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
             Some(range) if range.end + REACH / 8 <= limit => return found,
             Some(range) if range.start == at => reach *= 2,
             Some(range) => (at, reach) = (range.start, REACH),
-            None => (at, reach) = (floor(text, limit - REACH / 8), REACH),
+            None => (at, reach) = (text.floor_char_boundary(limit - REACH / 8), REACH),
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn arms(text: &str) -> Vec<[Span; 2]> {
 /// the error is the offset at which the search continues.
 pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
     let found = |pattern: usize, at: usize| {
-        ICU[pattern].captures(&text[at..crate::words::floor(text, at + 120)])
+        ICU[pattern].captures(&text[at..text.floor_char_boundary(at + 120)])
     };
     let length = |found: &Captures<'_>| found.get(0).map_or(0, |found| found.len());
     let (mut arms, mut has_other) = (Vec::new(), false);

@@ -1,6 +1,6 @@
 //! Words that stand for numbers or belong to them, in the languages that most models know.
 
-use crate::words::{Span, floor, is_unspaced};
+use crate::words::{Span, is_unspaced};
 
 /// Signs and abbreviations beside a number, a tab, and the beginnings of the words that can stand
 /// for them, in which `_` is a space; a unit on each line, percentages first.
@@ -111,7 +111,7 @@ pub(super) fn is_unit(after: &str) -> bool {
 /// Returns whether `before` ends with a word that makes the following number a title, a version or
 /// an identifier.
 pub(super) fn is_label(before: &str) -> bool {
-    let near = before[floor(before, before.len().saturating_sub(40))..].to_lowercase();
+    let near = before[before.floor_char_boundary(before.len().saturating_sub(40))..].to_lowercase();
     let near = near.trim_end_matches(|c: char| c.is_whitespace() || ".:-–#".contains(c));
     let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
     LABELS.split_whitespace().any(|label| match label.starts_with(is_unspaced) || label == "№" {
@@ -226,7 +226,7 @@ pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
     const MOST_BYTES: usize = 32;
     let before = &text[..number.end.min(number.start)];
     let rest = before.trim_end_matches([' ', '\u{a0}']);
-    let near = &rest[floor(rest, rest.len().saturating_sub(MOST_BYTES))..];
+    let near = &rest[rest.floor_char_boundary(rest.len().saturating_sub(MOST_BYTES))..];
     let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
     if let Some(month) = month(word).filter(|_| rest.len() < before.len()) {
         return Some((month, rest.len() - word.len()..rest.len()));
@@ -267,7 +267,7 @@ pub(super) fn sign(before: &str) -> Sign {
     let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
     match before[rest.len()..].chars().count() {
         0 => {
-            let near = floor(rest, rest.len().saturating_sub(24));
+            let near = rest.floor_char_boundary(rest.len().saturating_sub(24));
             let rest = rest[near..].trim_end().to_lowercase();
             let is_minus = MINUS.split(' ').any(|word| rest.ends_with(word));
             let is_plus = ["plus", "плюс"].iter().any(|word| rest.ends_with(word));

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use burnformer_text::find_language;
 
 use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
-use super::parts::{PartKind, may_have_verbatim, parts};
+use super::parts::verbatim;
 use super::scan::{Group, plain, runs};
 use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
-use crate::words::{Mark, Span, is_letter, is_unspaced, mark};
+use crate::words::{Mark, Span, is_letter, is_unspaced, mark, overlaps};
 
 /// Decimal mark and mark of groups of the languages on each line of [`LANGUAGES`], by the numbers
 /// in digits of ASCII of CLDR 48.
@@ -261,14 +261,8 @@ pub fn changed(text: &str, changes: &[(Span, String)]) -> String {
 
 /// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
 fn items(text: &str) -> Vec<Item<'_>> {
-    let kept = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
-    let is_free = |run: &Span| {
-        let next = kept.partition_point(|part| part.range.end <= run.start);
-        let part = kept.get(next).filter(|part| part.range.start < run.end);
-        part.is_none_or(|part| part.kind != PartKind::Verbatim)
-    };
-    let mut all = Vec::new();
-    for (run, groups) in runs(text, true).into_iter().filter(|(run, _)| is_free(run)) {
+    let (kept, mut all) = (verbatim(text), Vec::new());
+    for (run, groups) in runs(text, true).into_iter().filter(|(run, _)| !overlaps(&kept, run)) {
         // No time has groups of thousands, but a ratio may: 1:10,000.
         let sides = groups.chunk_by(|_, next| next.separator != ':');
         let is_ratio = sides.into_iter().any(|side| side.len() > 1 && are_thousands(side));

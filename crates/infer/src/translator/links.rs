@@ -138,8 +138,7 @@ fn position_in(text: &str, whole: &str, end: usize) -> usize {
         true => end,
         false => end * text.len() / whole.len(),
     };
-    let position = position.min(text.len());
-    (0..=position).rev().find(|&position| text.is_char_boundary(position)).unwrap_or(0)
+    text.floor_char_boundary(position)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Each grammar in sentences, and the same signs in prose.
 
 use super::found;
-use crate::arms;
+use crate::{arms, lost};
 
 /// Placeholders of one grammar on each line, as their documentation has them.
 const GRAMMARS: [&str; 45] = [
@@ -154,5 +154,34 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("ich_3,5 und es_2024-04, I_2024-04mal und I/3,5m", vec![]),
     ] {
         assert_eq!(found(text), placeholders, "{text}");
+    }
+}
+
+/// A model that has seen many placeholders begins one within another.
+#[test]
+fn a_placeholder_within_itself_is_noticed() {
+    let forms = "%(name)s %(name)d %{name} %<name>s %[name] {name} {0} {{name}} ${name} #{name} {%x%} \
+        <%=name%> [[name]] *|NAME|* $t(name) \\(name) %1$s %2$d";
+    let mut missed = Vec::new();
+    for part in forms.split(' ') {
+        let source = format!("Delete {part} now");
+        assert_eq!(lost(&source, &[], &format!("Jetzt {part} löschen")), None, "{part}");
+        for at in (1..part.len()).filter(|&at| part.is_char_boundary(at)) {
+            let (begin, end) = part.split_at(at);
+            for damaged in [format!("{begin}{part}{end}"), format!("{begin}{part}")] {
+                let translation = format!("Jetzt {damaged} löschen");
+                if lost(&source, &[], &translation).is_none() {
+                    missed.push(damaged);
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+    for (source, translation) in [
+        ("50 %(approx.) of {it", "50 %(ca.) von {it"),
+        ("(%(count)s) file(s) \\(x", "(%(count)s) Datei(en) \\(x"),
+        ("{'a': {1}} and }", "{'a': {1}} und }"),
+    ] {
+        assert_eq!(lost(source, &[], translation), None, "{translation}");
     }
 }
