@@ -10,6 +10,9 @@ use crate::block::{Atom, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::words::single_spaced;
 
+/// Stands before the escape of a character that XML has not, in XLIFF as Okapi writes it.
+const ESCAPE: char = '\u{fff0}';
+
 /// The treatment of runs of white space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Space {
@@ -42,21 +45,22 @@ impl Builder {
     pub(crate) fn text(&mut self, text: &str) {
         // A reference to a joiner may stand alone; what is beside it is not known.
         let is_alone = text.chars().all(is_invisible);
-        let text = visible_but(text, |c| is_alone || c.is_control()).replace(ATTRIBUTE, "");
+        let stays = |c: char| is_alone || c.is_control() || c == ESCAPE;
+        let text = visible_but(text, stays).replace(ATTRIBUTE, "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
             self.text.push_str(&text);
             return;
         }
         for c in text.chars() {
-            match c.is_ascii_whitespace() {
-                true if self.is_behind_break() => self.extend_break(c),
-                true => self.pending.push(c),
-                false => {
-                    self.flush_space();
-                    self.begun = true;
-                    self.text.push(c);
-                }
+            if !c.is_ascii_whitespace() {
+                self.flush_space();
+                self.begun = true;
+                self.text.push(c);
+            } else if let Some(raw) = self.last_break() {
+                raw.push(c);
+            } else {
+                self.pending.push(c);
             }
         }
     }
@@ -79,16 +83,13 @@ impl Builder {
         self.text.push(' ');
     }
 
-    /// Returns whether a line break is the last that was added.
-    fn is_behind_break(&self) -> bool {
+    /// The line break that is the last that was added.
+    fn last_break(&mut self) -> Option<&mut String> {
         let end = self.text.len();
-        self.pending.is_empty()
-            && matches!(self.nodes.last(), Some(Node { range, kind: Kind::Point { is_space: true, .. }, .. }) if range.end + 1 == end)
-    }
-
-    fn extend_break(&mut self, c: char) {
-        if let Some(Node { kind: Kind::Point { raw, .. }, .. }) = self.nodes.last_mut() {
-            raw.push(c);
+        let last = self.nodes.last_mut().filter(|node| node.range.end + 1 == end);
+        match &mut last.filter(|_| self.pending.is_empty())?.kind {
+            Kind::Point { raw, is_space: true, .. } => Some(raw),
+            _ => None,
         }
     }
 

@@ -115,17 +115,13 @@ impl Document {
             }
             if let Some(text) = translation(source) {
                 // gettext asks for the line breaks of the source at both ends.
-                *message = Self::answer(source.replacen(source.trim(), text.trim(), 1));
+                let source = source.replacen(source.trim(), text.trim(), 1);
+                let pieces = vec![Piece::Verbatim(0..source.len())];
+                *message = Self { pieces, source, is_answer: true, ..Self::default() };
                 slot.accept();
             }
         }
         self
-    }
-
-    /// The message that a memory translates as `text`.
-    fn answer(text: String) -> Self {
-        let pieces = vec![Piece::Verbatim(0..text.len())];
-        Self { pieces, source: text, is_answer: true, ..Self::default() }
     }
 
     /// The blocks that are not those of its messages.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Escape {
     Plain,
-    Html(Arc<Entities>),
+    Html(Entities),
     Markdown(Markdown),
     Srt,
     /// The alternative text of an image in Markdown.
@@ -20,7 +20,7 @@ pub(crate) enum Escape {
         is_arm: bool,
     },
     /// The value of an attribute between quotes of this kind.
-    Attribute(Option<char>),
+    Attribute(Option<char>, Entities),
 }
 
 /// Stands in a tag before and after the number of an attribute. No text has this character.
@@ -31,7 +31,7 @@ pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entities {
     /// Characters with their references (`é` as `&eacute;`).
-    pub(crate) names: BTreeMap<char, String>,
+    pub(crate) names: Arc<BTreeMap<char, String>>,
     /// `<`, `>` or `&` stands in the text as it is.
     pub(crate) bare: Vec<char>,
 }
@@ -115,7 +115,12 @@ impl Escape {
     pub(crate) fn write(&self, out: &mut String, last: Option<char>, c: char, after: Option<char>) {
         match self {
             Self::Plain => out.push(c),
-            Self::Srt => write_srt(out, c, after),
+            // SubRip has no escapes: text that would become a tag has other characters.
+            Self::Srt => out.push(match (c, after) {
+                ('<', Some(next)) if next.is_ascii_alphabetic() || next == '/' => '‹',
+                ('{', Some('\\')) => '(',
+                _ => c,
+            }),
             Self::Alternative => match c {
                 // Code goes before brackets, and nothing hides its marks.
                 '`' => out.push_str("&#96;"),
@@ -134,10 +139,10 @@ impl Escape {
                 _ => out.push(c),
             },
             Self::Html(entities) => entities.write(out, c, after),
-            Self::Attribute(quote) => match c {
+            Self::Attribute(quote, entities) => match c {
                 '"' if *quote != Some('\'') => out.push_str("&quot;"),
                 '\'' if *quote == Some('\'') => out.push_str("&#39;"),
-                _ => Entities::default().write(out, c, after),
+                _ => entities.write(out, c, after),
             },
             Self::Markdown(rules) => {
                 if rules.escapes(last, c, after) {
@@ -150,14 +155,21 @@ impl Escape {
 }
 
 impl Entities {
+    /// The way in which `source`, a block of the document, writes them: as they are, if it has no
+    /// reference to a sign that the document writes in two ways.
+    pub(crate) fn of_block(&self, source: &str) -> Self {
+        let is_bare = |c: &char| !self.names.get(c).is_some_and(|name| source.contains(&**name));
+        Self { bare: self.bare.iter().copied().filter(is_bare).collect(), ..self.clone() }
+    }
+
     fn write(&self, out: &mut String, c: char, after: Option<char>) {
-        if let Some(name) = self.names.get(&c) {
+        if let Some(name) = self.names.get(&c).filter(|_| !self.bare.contains(&c)) {
             return out.push_str(name);
         }
         // After a bare character, a letter would make it a tag or a reference.
         let harmless = after.is_none_or(|c| !c.is_ascii_alphanumeric() && !"/!?#".contains(c));
         match c {
-            '<' | '&' if self.bare.contains(&c) && harmless && after.is_some() => out.push(c),
+            '<' | '&' if self.bare.contains(&c) && harmless => out.push(c),
             '>' if self.bare.contains(&c) => out.push(c),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -199,21 +211,12 @@ pub(crate) fn by_number(c: char) -> String {
     c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-/// SubRip has no escapes: text that would become a tag is written with other characters.
-fn write_srt(out: &mut String, c: char, after: Option<char>) {
-    match c {
-        '<' if after.is_some_and(|c| c.is_ascii_alphabetic() || c == '/') => out.push('‹'),
-        '{' if after == Some('\\') => out.push('('),
-        _ => out.push(c),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn html(entities: Entities, text: &str) -> String {
-        written(&Escape::Html(Arc::new(entities)), text)
+        written(&Escape::Html(entities), text)
     }
 
     fn written(escape: &Escape, text: &str) -> String {
@@ -234,7 +237,8 @@ mod tests {
 
     #[test]
     fn html_writes_characters_as_the_document_does() {
-        let entities = Entities { names: [('é', "&eacute;".into())].into(), bare: vec!['&', '<'] };
+        let names = Arc::new([('é', "&eacute;".into())].into());
+        let entities = Entities { names, bare: vec!['&', '<'] };
         assert_eq!(html(entities, "é & <b a < b"), "&eacute; & &lt;b a < b");
     }
 

@@ -11,7 +11,7 @@ use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::format::{TAG, tagged};
 use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
-use crate::words::{Span, overlaps, regex};
+use crate::words::{Span, regex};
 
 /// Messages in messages deeper than this stay unchanged.
 pub(crate) const DEEPEST: usize = 8;
@@ -21,9 +21,6 @@ pub(crate) const DEEPEST: usize = 8;
 static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [r"''|'[{}][^']*(?:''[^']*)*'", r"''|#|'[{}#|][^']*(?:''[^']*)*'?"].map(regex)
 });
-
-/// Adds a part of a text.
-type Add<'a> = &'a dyn Fn(&mut Builder, &str);
 
 /// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
 pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
@@ -53,6 +50,12 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
     all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
 }
 
+/// `text` with `x` in place of each character of `parts`.
+pub(crate) fn masked(text: &str, parts: &[Span]) -> String {
+    let mask = |part: &Span| (part.clone(), "x".repeat(part.len()));
+    changed(text, &parts.iter().map(mask).collect::<Vec<_>>())
+}
+
 /// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a
 /// number if one is known; else a text around messages.
 pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
@@ -61,31 +64,31 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     // The spaces around an element are one to the model, which cannot tell on whose side it stood.
     let space = if TAG.is_match(text) { Space::Collapse } else { Space::Keep };
     let (mut builder, mut at) = (Builder::new(space), 0);
-    let plain = |builder: &mut Builder, text: &str| builder.text(&text.replace("''", "'"));
-    let kept = |builder: &mut Builder, raw: &str| {
-        builder.atom(sample.filter(|_| raw == "#").unwrap_or(raw), raw);
-    };
-    let tag = |builder: &mut Builder, raw: &str| tagged(raw, builder, Builder::text);
-    let message = |builder: &mut Builder, raw: &str| builder.text(raw);
     let braces = parts(text).into_iter().map(|part| part.range);
     let braces = braces.filter(|range| text[range.clone()].starts_with('{'));
     let around = if is_arm { Vec::new() } else { messages(text) };
-    let all = KEPT[usize::from(is_arm)].find_iter(text).map(|found| found.range());
-    let all = all.filter(|range| &text[range.clone()] != "''" && !overlaps(&around, range));
-    let add: [Add<'_>; 3] = [&kept, &tag, &message];
-    let mut spans: Vec<_> = all.map(|range| (range, add[0])).collect();
-    spans.extend(TAG.find_iter(text).map(|found| (found.range(), add[1])));
-    spans.extend(braces.map(|range| (range, add[2])));
-    spans.sort_by_key(|(range, _)| range.start);
-    for (range, add) in spans {
+    // An apostrophe in a message quotes nothing behind it.
+    let masked = masked(text, &around);
+    let kept = KEPT[usize::from(is_arm)].find_iter(&masked).map(|found| found.range());
+    let kept = kept.filter(|range| &text[range.clone()] != "''");
+    let tags = TAG.find_iter(text).map(|found| found.range());
+    let mut spans: Vec<Span> = kept.chain(tags).chain(braces).collect();
+    spans.sort_by_key(|range| range.start);
+    for range in spans {
         if range.start < at {
             continue;
         }
-        plain(&mut builder, &text[at..range.start]);
+        builder.text(&text[at..range.start].replace("''", "'"));
         at = range.end;
-        add(&mut builder, &text[range]);
+        match &text[range] {
+            "#" => builder.atom(sample.unwrap_or("#"), "#"),
+            raw if raw.starts_with(['#', '\'']) => builder.atom(raw, raw),
+            // A message may have tags in it.
+            raw if raw.starts_with('{') && !raw.starts_with("{\\") => builder.text(raw),
+            raw => tagged(raw, &mut builder, Builder::text),
+        }
     }
-    plain(&mut builder, &text[at..]);
+    builder.text(&text[at..].replace("''", "'"));
     builder.finish(Escape::Message { doubles: text.contains("''"), is_arm })
 }
 

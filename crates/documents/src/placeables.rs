@@ -2,7 +2,7 @@
 //! numbers. They are found as the atoms of a block, taken out of sentences, and put back into their
 //! translations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use burnformer_glossary::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, changed, invented, parts,
@@ -13,15 +13,16 @@ use crate::alignment::{Alignment, Pair};
 use crate::block::{Atom, AtomText, Block, State};
 use crate::words::{Span, has_letters, moved};
 
-/// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Parts that
-/// a border of markup cuts are left out; returns the messages of ICU among them.
+/// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Of a part
+/// that a border of markup cuts, those of its pieces are added: a sign before a tag does not belong
+/// to a placeholder behind it. Returns the messages of ICU that are cut.
 pub(crate) fn find_atoms(
     text: &str,
     borders: &BTreeSet<usize>,
     atoms: &mut Vec<Atom>,
 ) -> Vec<Span> {
-    let (known, mut messages) = (atoms.len(), Vec::new());
-    for Part { mut range, kind } in parts(text) {
+    let (known, mut messages, mut todo) = (atoms.len(), Vec::new(), VecDeque::from(parts(text)));
+    while let Some(Part { mut range, kind }) = todo.pop_front() {
         let known = |range: &Span| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
             atoms[..known].get(next).filter(|atom| atom.range.start < range.end)
@@ -32,12 +33,19 @@ pub(crate) fn find_atoms(
         {
             range.start = end;
         }
-        let taken = known(&range).is_some();
-        let cut = borders.range(range.clone()).any(|&border| border > range.start);
-        if cut && !arms(&text[range.clone()]).is_empty() {
-            messages.push(range);
-        } else if !taken && !cut {
-            atoms.push(Atom::new(range, None, kind));
+        let mut inside = borders.range(range.start + 1..range.end).copied().peekable();
+        match inside.peek() {
+            Some(_) if !arms(&text[range.clone()]).is_empty() => messages.push(range),
+            Some(_) if kind != PartKind::Number => {
+                for end in inside.chain([range.end]) {
+                    let pieces = parts(&text[range.start..end]).into_iter();
+                    let moved = |it: Part| Part { range: moved(&it.range, 0, range.start), ..it };
+                    todo.extend(pieces.map(moved));
+                    range.start = end;
+                }
+            }
+            None if known(&range).is_none() => atoms.push(Atom::new(range, None, kind)),
+            _ => {}
         }
     }
     atoms.sort_by_key(|atom| atom.range.start);
@@ -108,7 +116,17 @@ pub(crate) fn restore(
 /// `done`, a translation of `source`, with its amounts as its language writes them.
 pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Writing>) -> AtomText {
     let changes = writing.map(|writing| writing.changes(source, &done.translated.text));
-    let changes = changes.unwrap_or_default();
+    let atoms = done.atoms.iter_mut().map(|(_, range)| range);
+    change(&mut done.translated, atoms, &changes.unwrap_or_default());
+    done
+}
+
+/// Makes `changes` in `translated`, with whose words its links and `others` move.
+pub(crate) fn change<'a>(
+    translated: &'a mut Translated,
+    others: impl Iterator<Item = &'a mut Span>,
+    changes: &[(Span, String)],
+) {
     let moved = |at: usize| {
         let before = changes.iter().take_while(|(range, _)| range.start < at);
         before.fold(at, |moved, (range, new)| {
@@ -116,12 +134,10 @@ pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Wri
             moved - old + if at < range.end { old.min(new) } else { new }
         })
     };
-    let targets = done.translated.links.iter_mut().map(|link| &mut link.target);
-    for range in targets.chain(done.atoms.iter_mut().map(|(_, range)| range)) {
+    for range in translated.links.iter_mut().map(|link| &mut link.target).chain(others) {
         *range = moved(range.start)..moved(range.end);
     }
-    done.translated.text = changed(&done.translated.text, &changes);
-    done
+    translated.text = changed(&translated.text, changes);
 }
 
 /// Links between the words of the two texts in their order.

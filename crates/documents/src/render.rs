@@ -37,7 +37,6 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         last: None,
         owes_space: false,
         has_space: false,
-        is_verbatim: false,
     };
     let order = |all: &mut Vec<usize>| {
         all.sort_by_key(|&node| (layout.spans[node].start, layout.spans[node].end, node));
@@ -132,8 +131,6 @@ struct Writer<'a> {
     owes_space: bool,
     /// If true, the last point replaces the space that follows.
     has_space: bool,
-    /// If true, an atom is written.
-    is_verbatim: bool,
 }
 
 impl Writer<'_> {
@@ -229,21 +226,19 @@ impl Writer<'_> {
             if span.end > range.end {
                 break;
             }
-            self.characters(at..span.start);
+            self.characters(at..span.start, false);
             at = span.end;
             let Atom { node, written, .. } = &self.block.atoms[*atom];
             if let Some(written) = written {
                 self.message(written);
             } else if node.is_none() {
-                self.is_verbatim = true;
-                self.characters(span.clone());
-                self.is_verbatim = false;
+                self.characters(span.clone(), true);
             } else if self.last.is_none_or(char::is_whitespace) {
                 let rest = &self.layout.alignment.target[at..range.end];
                 at = range.end - rest.trim_start().len();
             }
         }
-        self.characters(at..range.end);
+        self.characters(at..range.end, false);
     }
 
     /// Writes a message of ICU with other arms than in the translation.
@@ -266,7 +261,8 @@ impl Writer<'_> {
         self.last = Some(c);
     }
 
-    fn characters(&mut self, range: Span) {
+    /// Writes `range` of the translation, which is an atom if it `is_verbatim`.
+    fn characters(&mut self, range: Span, is_verbatim: bool) {
         let (target, mut at_start_of_line) = (&self.layout.alignment.target, false);
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
@@ -285,7 +281,7 @@ impl Writer<'_> {
             // Markup of Markdown can be escaped by the character before it.
             let end =
                 if matches!(self.escape, Escape::Markdown(_)) { range.end } else { target.len() };
-            self.character(c, target[at + c.len_utf8()..end].chars().next(), self.is_verbatim);
+            self.character(c, target[at + c.len_utf8()..end].chars().next(), is_verbatim);
         }
     }
 

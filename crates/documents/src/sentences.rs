@@ -7,11 +7,11 @@ use burnformer_glossary::Writing;
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
 use crate::escape::ATTRIBUTE;
-use crate::placeables::{locate, reduced, restore, tidied, with_amounts, without_atoms};
+use crate::placeables::{change, locate, reduced, restore, tidied, with_amounts, without_atoms};
 use crate::projection::project;
 use crate::render::Layout;
 use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
-use crate::{Link, PendingSentence, Translated};
+use crate::{PendingSentence, Translated};
 
 /// The translations of pending sentences, in their order.
 pub(crate) type Next<'a> = &'a mut dyn FnMut() -> Option<Translated>;
@@ -130,8 +130,7 @@ fn is_edge(text: &str, at: usize) -> bool {
 }
 
 /// A translation without characters that break lines, and without white space at its ends.
-pub(crate) fn clean(translated: Translated) -> Translated {
-    let Translated { text, mut links } = translated;
+pub(crate) fn clean(mut translated: Translated) -> Translated {
     // Each is replaced by white space of the same number of bytes, which keeps links right.
     let replaced = |c: char| match c {
         '\u{85}' => '\u{a0}',
@@ -142,45 +141,38 @@ pub(crate) fn clean(translated: Translated) -> Translated {
         c if c.is_control() => '\u{a0}',
         c => c,
     };
-    let text: String = text.chars().map(replaced).collect();
-    let start = text.len() - text.trim_start().len();
-    for link in &mut links {
-        let Span { start: from, end } = link.target;
-        link.target = from.saturating_sub(start)..end.saturating_sub(start);
-    }
-    Translated { text: text.trim().into(), links }
+    translated.text = translated.text.chars().map(replaced).collect();
+    let start = translated.text.len() - translated.text.trim_start().len();
+    change(&mut translated, std::iter::empty(), &[(0..start, String::new())]);
+    translated.text.truncate(translated.text.trim_end().len());
+    translated
 }
 
 /// A cell, a title or a clause that does not end with a full stop gets none: models end whatever
 /// they translate with one. If it ends with a comma or a colon, so does its translation. Thai and
 /// Lao have no full stop.
-fn with_stop_of(source: &str, translated: Translated) -> Translated {
+fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
-    let Translated { mut text, mut links } = translated;
-    let body = text.trim_end_matches(closes);
+    let body = translated.text.trim_end_matches(closes);
     let stop = body.chars().next_back().filter(|c| matches!(c, '.' | '。' | '।'));
     let last = source.trim_end_matches(closes).chars().next_back();
     let ends_open = |&c: &char| {
         mark(c) == Mark::Separator || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
     };
     let (Some(stop), Some(last)) = (stop, last.filter(ends_open)) else {
-        return Translated { text, links };
+        return translated;
     };
     let at = body.len() - stop.len_utf8();
     let word = body[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
-    // An ellipsis, or an abbreviation: "e.g.".
-    if word.is_empty() || word.contains(stop) {
-        return Translated { text, links };
+    // An ellipsis, or an abbreviation: "e.g.", or one that the source has.
+    if word.is_empty() || word.contains(stop) || source.contains(&body[at - word.len()..]) {
+        return translated;
     }
     let instead = Some(last).filter(|&c| mark(c) == Mark::Separator);
     let instead = instead.map(String::from).unwrap_or_default();
-    let (old, new) = (at + stop.len_utf8(), at + instead.len());
-    text.replace_range(at..old, &instead);
-    let moved = |offset: usize| if offset < old { offset.min(new) } else { offset - old + new };
-    for Link { target, .. } in &mut links {
-        *target = moved(target.start)..moved(target.end);
-    }
-    Translated { text, links }
+    let end = body.len();
+    change(&mut translated, std::iter::empty(), &[(at..end, instead)]);
+    translated
 }
 
 /// The layout of all parts of the block.
@@ -191,7 +183,7 @@ pub(crate) fn layout(block: &Block) -> Layout {
         let kept = kept(block, range);
         let done = if let State::Done(done) = state { done } else { &kept };
         let target = &done.translated.text;
-        alignment.gap(&gap(block, end..range.start, &alignment.target, target));
+        alignment.target += &gap(block, end..range.start, &alignment.target, target);
         let offset = alignment.target.len();
         atoms.extend(done.atoms.iter().map(|(atom, at)| (*atom, moved(at, 0, offset))));
         let mut source_atoms: Vec<Span> =
@@ -208,7 +200,7 @@ pub(crate) fn layout(block: &Block) -> Layout {
         });
         end = range.end;
     }
-    alignment.gap(&block.text[end..]);
+    alignment.target += &block.text[end..];
     let spans = project(block, &alignment, &atoms);
     Layout { alignment, spans, atoms }
 }

@@ -38,13 +38,23 @@ pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
     all
 }
 
+/// Returns whether `word` is an abbreviation of single letters (`e.g`) without its last stop.
+fn is_short(word: &str) -> bool {
+    word.contains('.') && word.split('.').all(|part| part.chars().count() == 1 && has_letters(part))
+}
+
 fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
     for (offset, token) in text[range.clone()].split_word_bound_indices() {
         if token.chars().all(char::is_whitespace) {
             continue;
         }
         let start = range.start + offset;
-        all.push(Token { range: start..start + token.len(), is_word: has_words(token) });
+        let range = start..start + token.len();
+        let is_short = |it: &&mut Token| it.range.end == start && is_short(&text[it.range.clone()]);
+        match all.last_mut().filter(|_| token == ".").filter(is_short) {
+            Some(last) => last.range.end += 1,
+            None => all.push(Token { range, is_word: has_words(token) }),
+        }
     }
 }
 

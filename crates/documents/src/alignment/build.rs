@@ -10,11 +10,6 @@ use crate::words::{Span, Token, moved, tokens};
 type Vote = (usize, usize);
 
 impl Alignment {
-    /// Appends text between two sentences.
-    pub(crate) fn gap(&mut self, text: &str) {
-        self.target.push_str(text);
-    }
-
     /// Appends a translated sentence.
     pub(crate) fn sentence(&mut self, pair: &Pair<'_>) {
         let first = self.pieces.len();

@@ -13,7 +13,7 @@ use crate::words::{Mark, Span, mark, within};
 /// The alignment of a text with its translation, sentence by sentence.
 #[derive(Debug, Default)]
 pub(crate) struct Alignment {
-    /// The translation.
+    /// The translation. Text between two sentences is added to it.
     pub(crate) target: String,
     /// Words of the source, cut at borders of markup; sorted.
     pub(crate) pieces: Vec<WordPart>,
@@ -102,7 +102,8 @@ impl Alignment {
             return (target + (at - end)).min(self.target.len());
         };
         if at <= range.start {
-            return target.start.saturating_sub(range.start - at).max(self.end_before(next));
+            let end_before = next.checked_sub(1).map_or(0, |last| self.sentences[last].1.end);
+            return target.start.saturating_sub(range.start - at).max(end_before);
         }
         if at == range.end {
             return target.end;
@@ -142,10 +143,6 @@ impl Alignment {
     pub(crate) fn is_in_sentence(&self, at: usize) -> bool {
         let next = self.sentences.partition_point(|(source, _)| source.end <= at);
         self.sentences.get(next).is_some_and(|(source, _)| source.start < at)
-    }
-
-    fn end_before(&self, sentence: usize) -> usize {
-        sentence.checked_sub(1).map_or(0, |last| self.sentences[last].1.end)
     }
 
     /// The end of the translation of the last aligned piece of `pieces`, with the marks between it

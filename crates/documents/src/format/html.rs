@@ -4,8 +4,6 @@ pub(super) mod attributes;
 mod lexer;
 mod tags;
 
-use std::sync::Arc;
-
 use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::pieces::{Piece, Pieces};
@@ -32,7 +30,7 @@ pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
 /// The pieces of a text, and the values of its attributes that readers see.
 fn read(text: &str) -> (Vec<Piece>, Vec<Span>) {
     let lexed = lex(text);
-    let entities = Arc::new(lexer::entities(&lexed.masked, &lexed.tokens));
+    let entities = lexer::entities(lexed.shown());
     let (pieces, regions, texts) = (Pieces::default(), Vec::new(), Vec::new());
     let mut parser = Parser { text, lexed: &lexed, entities, pieces, regions, texts };
     let mut index = 0;
@@ -89,7 +87,7 @@ pub(super) fn divides(raw: &str) -> bool {
 struct Parser<'a> {
     text: &'a str,
     lexed: &'a LexedText,
-    entities: Arc<Entities>,
+    entities: Entities,
     pieces: Pieces,
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
     regions: Vec<(usize, bool)>,
@@ -117,11 +115,11 @@ impl Parser<'_> {
             TokenKind::Start { .. } => return self.start(index),
             TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
             TokenKind::End { name } => {
-                self.builder(range.start).close(name, &text[range.clone()], None)
+                self.pieces.builder(range.start).close(name, &text[range.clone()], None)
             }
             TokenKind::Text => self.add_text(range.clone()),
             TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
-            TokenKind::Other => self.builder(range.start).point(&text[range.clone()]),
+            TokenKind::Other => self.pieces.builder(range.start).point(&text[range.clone()]),
         }
         index + 1
     }
@@ -141,20 +139,25 @@ impl Parser<'_> {
         }
         if let Some(end) = partner.filter(|&end| name == "sup" && self.is_note(index, end)) {
             let raw = &text[range.start..self.lexed.tokens[end].range.end];
-            self.builder(range.start).point(raw);
+            self.pieces.builder(range.start).point(raw);
             return end + 1;
         }
-        let raw = &text[range.clone()];
+        // XML may close an element that is one tag.
+        let closes =
+            |it: &Token| matches!(&it.kind, TokenKind::End { name: other } if other == name);
+        let is_closed = self.lexed.tokens.get(index + 1).is_some_and(closes);
+        let last = index + usize::from(role == Role::Void && is_closed);
+        let raw = &text[range.start..self.lexed.tokens[last].range.end];
         match role {
             Role::Block | Role::Preformatted => self.finish_block(range.start),
-            _ if name == "br" && self.is_repeated(index) => self.finish_block(range.start),
-            _ if name == "br" => self.builder(range.start).break_point(raw),
+            _ if name == "br" && self.is_repeated(index..last) => self.finish_block(range.start),
+            _ if name == "br" => self.pieces.builder(range.start).break_point(raw),
             _ if role == Role::Void || *self_closing && partner.is_none() => {
-                self.builder(range.start).point(raw);
+                self.pieces.builder(range.start).point(raw);
             }
-            _ => self.builder(range.start).open(name, raw),
+            _ => self.pieces.builder(range.start).open(name, raw),
         }
-        index + 1
+        last + 1
     }
 
     /// Returns whether the comment or instruction `range` is alone on its lines, and no sentence
@@ -174,16 +177,17 @@ impl Parser<'_> {
                     && after.trim_start().starts_with(char::is_lowercase))
     }
 
-    /// Returns whether there is another line break beside `index`. Two of them divide paragraphs.
-    fn is_repeated(&self, index: usize) -> bool {
+    /// Returns whether there is another line break beside the one whose first and last token are
+    /// given. Two of them divide paragraphs.
+    fn is_repeated(&self, of: Span) -> bool {
         let tokens = &self.lexed.tokens;
-        let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. }, .. }) if name == "br");
+        let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }) if name == "br");
         let is_space = |token: &&Token| {
             matches!(token.kind, TokenKind::Text)
                 && self.text[token.range.clone()].trim().is_empty()
         };
-        is_break(tokens[index + 1..].iter().find(|token| !is_space(token)))
-            || is_break(tokens[..index].iter().rev().find(|token| !is_space(token)))
+        is_break(tokens[of.end + 1..].iter().find(|token| !is_space(token)))
+            || is_break(tokens[..of.start].iter().rev().find(|token| !is_space(token)))
     }
 
     /// The last token of the element that begins at `index` and stays unchanged. Elements within a
@@ -215,7 +219,7 @@ impl Parser<'_> {
             Role::Hidden => String::new(),
             _ => content(self.text, &self.lexed.tokens[index..=end]),
         };
-        self.builder(start).atom(&content, raw);
+        self.pieces.builder(start).atom(&content, raw);
         end + 1
     }
 
@@ -242,12 +246,8 @@ impl Parser<'_> {
         plain_text(&self.text[at..range.end], builder);
     }
 
-    fn builder(&mut self, start: usize) -> &mut Builder {
-        self.pieces.builder(start)
-    }
-
     fn finish_block(&mut self, end: usize) {
-        let escape = Escape::Html(Arc::clone(&self.entities));
+        let escape = Escape::Html(self.entities.clone());
         self.pieces.finish_block(end, |builder| builder.finish(escape));
     }
 }

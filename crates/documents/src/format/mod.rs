@@ -186,14 +186,18 @@ pub struct UnknownFormat(String);
 /// `source` is the block in the document.
 pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
-    let text = || render(block, layout, &block.escape, &breaks).text;
+    let escape = match &block.escape {
+        Escape::Html(entities) => Escape::Html(entities.of_block(source)),
+        other => other.clone(),
+    };
+    let text = || render(block, layout, &escape, &breaks).text;
     let newline = &block.lines.newline;
     match &block.escape {
         Escape::Markdown(rules) => {
             markdown::finish(block, layout, rules, &breaks).unwrap_or_else(|| source.into())
         }
         Escape::Html(_) if !newline.is_empty() => markdown::html_lines(&text(), source, newline),
-        Escape::Attribute(None) => format!("\"{}\"", text()),
+        Escape::Attribute(None, _) => format!("\"{}\"", text()),
         _ => text(),
     }
 }

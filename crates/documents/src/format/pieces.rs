@@ -46,13 +46,14 @@ impl Pieces {
         }
     }
 
-    /// Adds `pieces`, into which `range` of the document was divided.
-    pub(super) fn insert(&mut self, range: Span, pieces: Vec<Piece>) {
+    /// Adds `pieces`, into which `range` of the document was divided; `newline` is between lines.
+    pub(super) fn insert(&mut self, range: Span, pieces: Vec<Piece>, newline: &str) {
         self.all.push(Piece::Verbatim(self.written..range.start));
         self.all.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Verbatim(part) => Piece::Verbatim(moved(&part, 0, range.start)),
             Piece::Block(mut block) => {
                 block.source = moved(&block.source, 0, range.start);
+                block.lines.newline = newline.into();
                 Piece::Block(block)
             }
         }));

@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
-use self::paragraph::{Paragraph, paragraphs, written};
+use self::paragraph::{Paragraph, Writer, paragraphs};
 use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 use crate::words::regex;
@@ -112,7 +112,8 @@ impl Office {
         };
         let write = |part: &Part| {
             let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
-            written(&part.xml, &part.paragraphs, &lines)
+            let Part { xml, paragraphs, .. } = part;
+            Writer { xml, paragraphs, translated: &lines }.range(0..xml.len())
         };
         let texts: Vec<String> = self.parts.iter().map(write).collect();
         if self.parts.iter().zip(&texts).all(|(part, text)| part.xml == *text) {

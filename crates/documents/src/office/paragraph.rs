@@ -255,20 +255,16 @@ impl Draft {
     }
 }
 
-/// `xml` with `translated` in the positions of its paragraphs.
-pub(super) fn written(xml: &str, paragraphs: &[Paragraph], translated: &[&str]) -> String {
-    Writer { xml, paragraphs, translated }.range(0..xml.len())
-}
-
-struct Writer<'a> {
-    xml: &'a str,
-    paragraphs: &'a [Paragraph],
-    translated: &'a [&'a str],
+/// Writes XML with the translations of its paragraphs.
+pub(super) struct Writer<'a> {
+    pub(super) xml: &'a str,
+    pub(super) paragraphs: &'a [Paragraph],
+    pub(super) translated: &'a [&'a str],
 }
 
 impl Writer<'_> {
     /// The bytes of `range` with the paragraphs in them.
-    fn range(&self, range: Span) -> String {
+    pub(super) fn range(&self, range: Span) -> String {
         let (mut out, mut at) = (String::new(), range.start);
         let first = self.paragraphs.partition_point(|known| known.start < range.start);
         let within = self.paragraphs[first..].iter().zip(&self.translated[first..]);

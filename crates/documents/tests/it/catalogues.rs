@@ -413,3 +413,24 @@ fn numbered_tags_are_tags() {
         }
     }
 }
+
+/// Okapi writes characters that XML has not as U+FFF0 and an escape.
+#[test]
+fn escapes_of_xliff_stay_whole() {
+    let unit = |text: &str, target: &str| {
+        format!(
+            "<xliff version=\"1.2\"><file><body><trans-unit id=\"a\"><source>{text}</source>{target}</trans-unit></body></file></xliff>"
+        )
+    };
+    for escape in ["\u{fff0}\\n", "\u{fff0}\\0", "\u{fff0}\\b", "\u{fff0}\\t"] {
+        for [left, right] in [["", ""], [" ", ""], ["", " "], [" ", " "]] {
+            let text = format!("the house{left}{escape}{right}stands there{escape}");
+            let source = unit(&text, "");
+            assert_eq!(translate(&source, Format::Xliff, &identity), source);
+            let target =
+                text.replace("the house", "THE HOUSE").replace("stands there", "STANDS THERE");
+            let target = format!("<target state=\"needs-review-translation\">{target}</target>");
+            assert_eq!(translate(&source, Format::Xliff, &upper), unit(&text, &target));
+        }
+    }
+}

@@ -198,7 +198,77 @@ fn a_translation_cannot_bring_markup_in() {
 fn characters_are_written_as_the_document_writes_them() {
     let model =
         |_: &PendingSentence| Translated { text: "é < ü & \u{a0}".into(), links: Vec::new() };
-    assert_eq!(html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model), "<p>&eacute; < ü &amp;</p>");
+    assert_eq!(html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model), "<p>&eacute; < ü &</p>");
+}
+
+/// A document may write a sign in two ways; each block and each attribute keeps its own.
+#[test]
+fn ampersands_are_written_as_in_their_block() {
+    let ways = ["the & x", "the &amp; x", "the &", "&amp; the", "&amp; the &amp; x"];
+    for [one, other, next] in ways.iter().flat_map(|one| {
+        let pairs = ways.iter().flat_map(|other| ways.map(|next| [*other, next]));
+        pairs.map(|[other, next]| [*one, other, next]).collect::<Vec<_>>()
+    }) {
+        let page = format!("<p>{one} <img alt='{other}'> x</p>\n<b title=\"{next}\">{other}</b>");
+        let expected = page.replace("the", "THE").replace('x', "X");
+        assert_eq!(html(&page, &upper), expected);
+        let json = |text: &str| format!("{{\"a\": {}}}", serde_json::to_string(text).unwrap());
+        assert_eq!(translate(&json(&page), Format::Json, &upper), json(&expected));
+    }
+}
+
+/// Files of XML have an end tag for elements that are one tag.
+#[test]
+fn an_end_tag_of_an_element_without_content_stays_behind_its_start() {
+    let links = [("Haus", "house"), ("alt", "old")];
+    for tag in ["br", "img src='x'", "wbr", "input value='x'", "br class='y'"] {
+        let element = format!("<{tag}></{}>", tag.split(' ').next().unwrap());
+        for [left, right] in [["", ""], [" ", ""], ["", " "], [" ", " "]] {
+            let page = format!("<p>Haus{left}{element}{right}alt</p>");
+            assert_eq!(html(&page, &identity), page);
+            let expected = page.replace("Haus", "HAUS").replace("alt", "ALT");
+            assert_eq!(html(&page, &upper), expected);
+            if !(left.is_empty() && right.is_empty()) {
+                let moved = by_table(&page, &[("Haus alt", "old house", &links)]);
+                assert!(moved.contains(&element), "{moved}");
+            }
+        }
+    }
+    let page = "<p>One<br></br><br></br>two <b>three<br></br></b>four</p>";
+    assert_eq!(html(page, &identity), page);
+    let document = Document::parse(page, Format::Html, None, &|_| true);
+    let texts: Vec<String> = document.pending().into_iter().map(|sentence| sentence.text).collect();
+    assert_eq!(texts, ["One", "two three four"]);
+}
+
+/// `#{x}` is a placeholder of Ruby, and `#<b>{x}</b>` is not.
+#[test]
+fn a_sign_before_a_tag_is_no_part_of_the_placeholder_behind_it() {
+    for sign in ["#", "$", "%", "100%", "a$"] {
+        for placeholder in ["{user_name}", "{0}", "{n, number}", "{{x}}"] {
+            for page in [
+                format!("see {sign}<b>{placeholder}</b> now"),
+                format!("see <b>it {sign}</b>{placeholder} now"),
+                format!("see <i>{sign}</i>{placeholder}, <b>it</b>"),
+            ] {
+                let found = html(&page, &upper);
+                assert!(found.contains(placeholder), "{page} -> {found}");
+                assert!(found.contains("SEE") && found.contains("IT") == page.contains("it"));
+                assert_eq!(html(&page, &identity), page);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_stop_of_an_abbreviation_is_in_its_element() {
+    for short in ["e.g.", "z.B.", "U.S."] {
+        let page = format!("<p><b>{short} Ann</b> came</p>");
+        let links = [("came", "came"), ("Ann", "Ann"), (short, short)];
+        let sentences = [format!("{short} Ann came"), format!("came Ann {short} x")];
+        let found = by_table(&page, &[(&sentences[0], &sentences[1], &links)]);
+        assert_eq!(found, format!("<p>came <b>Ann {short}</b> x</p>"));
+    }
 }
 
 #[test]

@@ -40,6 +40,32 @@ fn arms_are_translated_and_syntax_stays() {
     }
 }
 
+/// A quoted text in a message that programs may read or not.
+#[test]
+fn apostrophes_around_braces_keep_their_places() {
+    for quoted in ["'{a b}''{'", "''{name}''", "'{a}''{b}'", "'{name}'", "'{''}'{x}", "l''{x}"] {
+        for text in [
+            format!("the {quoted}"),
+            format!("the {quoted} house"),
+            format!("{quoted}, the house"),
+            format!("the house is {quoted}. the"),
+            format!("{{n, plural, other {{# the}}}} the {quoted}"),
+            format!("{{n, plural, other {{the '#'}}}}{quoted}"),
+            format!("{{n, select, other {{it''s the {quoted}}}}} {quoted}"),
+        ] {
+            let model = |sentence: &PendingSentence| unlinked(upper(sentence));
+            let expected =
+                ["the", "house", "is", "it", "''s"].iter().fold(text.clone(), |all, word| {
+                    all.replace(&format!("{word} "), &format!("{} ", word.to_uppercase()))
+                });
+            let found = translate(&text, Format::Text, &model);
+            assert_eq!(found.to_lowercase(), expected.to_lowercase());
+            assert!(found.contains(quoted), "{text} -> {found}");
+            assert_eq!(translate(&text, Format::Text, &identity), text);
+        }
+    }
+}
+
 /// Random messages with quoted text and tags, and what they become in capitals: formatjs
 /// (`@formatjs/icu-messageformat-parser`) finds the same arguments, arms and tags in both, and the
 /// same text but for its case.

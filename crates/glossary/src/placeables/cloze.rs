@@ -116,6 +116,12 @@ impl<'a> Cloze<'a> {
             filled.text.push_str(&translation[at..position]);
             at = position;
             let [before, after] = around(self.source, range);
+            // A sign that touched the part does so again; the space is on its other side.
+            let is_sign = |c: Option<char>| c.is_some_and(|c| !is_letter(c));
+            let last = filled.text.trim_end();
+            if is_sign(before) && is_alike(before, last.chars().next_back()) {
+                filled.text.truncate(last.len());
+            }
             let edges = [before, self.source[range.clone()].chars().next()];
             if needs_space(edges, filled.text.chars().next_back(), false) {
                 filled.text.push(' ');
@@ -126,7 +132,7 @@ impl<'a> Cloze<'a> {
             let rest = translation[at..].trim_start();
             let next = rest.chars().next();
             // The space between two words that had the part between them.
-            if before.is_some_and(is_in_word) && is_alike(after, next) {
+            if (before.is_some_and(is_in_word) || is_sign(after)) && is_alike(after, next) {
                 at = translation.len() - rest.len();
             }
             let edges = [after, self.source[range.clone()].chars().next_back()];

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::lexer::decode;
+use super::lexer::{decode, entities};
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
@@ -53,7 +53,8 @@ pub(super) fn block(page: &str, range: Span) -> Option<Block> {
     let quote = page[..range.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
     let mut builder = Builder::new(Space::Keep);
     builder.text(&decode(source));
-    Some(builder.finish(Escape::Attribute(quote)))
+    let entities = entities([source].into_iter()).of_block(source);
+    Some(builder.finish(Escape::Attribute(quote, entities)))
 }
 
 /// Returns whether a value that readers see is neither a name nor code.

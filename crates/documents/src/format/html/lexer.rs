@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter;
 use std::sync::LazyLock;
 
-use burnformer_glossary::changed;
 use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, Tokenizer};
 use regex::Regex;
 
-use super::tags::{self, Role, role};
+use super::tags::{Role, is, role};
 use crate::escape::Entities;
-use crate::message::messages;
+use crate::message::{masked, messages};
 use crate::words::{Span, is_within, regex};
 
 /// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
@@ -70,7 +69,7 @@ pub(super) struct LexedText {
 
 pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
-    let masked = masked(text, &templates);
+    let masked = numbered(&masked(text, &templates));
     let (text, mut emitter) = (masked.as_str(), DefaultEmitter::<usize>::new_with_span());
     emitter.naively_switch_states(true);
     let (mut tokens, mut end) = (Vec::new(), 0);
@@ -123,12 +122,11 @@ fn templates(text: &str) -> Vec<Span> {
     all
 }
 
-fn masked(text: &str, parts: &[Span]) -> String {
-    let mask = |part: &Span| (part.clone(), "x".repeat(part.len()));
-    let masked = changed(text, &parts.iter().map(mask).collect::<Vec<_>>());
+/// `text` with letters in the names of tags that are numbers.
+fn numbered(text: &str) -> String {
     let letter = |c: char| c.to_digit(10).map_or(c, |digit| char::from(LETTERS[digit as usize]));
     let named = |tag: &regex::Captures<'_>| tag[0].chars().map(letter).collect::<String>();
-    NUMBERED.replace_all(&masked, named).into_owned()
+    NUMBERED.replace_all(text, named).into_owned()
 }
 
 fn convert(token: html5gum::Token<usize>) -> Option<Token> {
@@ -220,13 +218,23 @@ impl LexedText {
         self.blocks[(index + 1).min(end)] < self.blocks[end]
     }
 
+    /// The texts of elements that show theirs.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &str> {
+        let is_hidden = |token: &Token| matches!(&token.kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
+        let before = iter::once(None).chain(self.tokens.iter().map(Some));
+        let texts = before.zip(&self.tokens).filter(move |(before, token)| {
+            matches!(token.kind, TokenKind::Text) && !before.is_some_and(is_hidden)
+        });
+        texts.map(|(_, token)| &self.masked[token.range.clone()])
+    }
+
     pub(super) fn has_translated(&self, index: usize, end: usize) -> bool {
         self.translated[(index + 1).min(end)] < self.translated[end]
     }
 
     /// Returns whether the element of start tag `index` ends where the next block begins.
     pub(super) fn closes_itself(&self, index: usize) -> bool {
-        matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if tags::closes_itself(name))
+        matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if is("closes itself", name))
     }
 
     /// The next token after `index` that divides text; the number of tokens if there is none.
@@ -242,7 +250,7 @@ fn partners(tokens: &[Token]) -> Vec<Option<usize>> {
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, token) in tokens.iter().enumerate() {
         match &token.kind {
-            TokenKind::Start { name, .. } if !tags::is_empty(name) => {
+            TokenKind::Start { name, .. } if !(is("void", name) || is("empty", name)) => {
                 open.entry(name).or_default().push(index);
             }
             TokenKind::End { name } => {
@@ -274,17 +282,10 @@ fn decode_reference(raw: &str) -> String {
 
 /// Finds how the document writes special characters: by a reference such as `&nbsp;` if it never
 /// contains the character itself.
-pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
+pub(super) fn entities<'a>(texts: impl Iterator<Item = &'a str>) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();
     let mut bare = BTreeSet::new();
-    let shown = |pair: &[Token]| {
-        let hidden =
-            matches!(&pair[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
-        matches!(pair[1].kind, TokenKind::Text) && !hidden
-    };
-    let first = tokens.first().filter(|token| matches!(token.kind, TokenKind::Text));
-    let others = tokens.windows(2).filter(|pair| shown(pair)).map(|pair| &pair[1]);
-    for raw in first.into_iter().chain(others).map(|token| &text[token.range.clone()]) {
+    for raw in texts {
         let mut at = 0;
         for found in REFERENCE.find_iter(raw) {
             bare.extend(raw[at..found.start()].chars());
@@ -302,7 +303,7 @@ pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
     }
     names.retain(|c, _| matches!(c, '<' | '&') || !bare.contains(c));
     let bare = ['<', '>', '&'].into_iter().filter(|c| bare.contains(c)).collect();
-    Entities { names, bare }
+    Entities { names: names.into(), bare }
 }
 
 #[cfg(test)]

@@ -38,7 +38,9 @@ static KINDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     lines.map(|(kind, names)| (kind, names.split(' ').collect())).collect()
 });
 
-fn is(kind: &str, name: &str) -> bool {
+/// Returns whether elements called `name`, in lower case, are of `kind`: a role, `empty` (one tag),
+/// or `closes itself` (the next block ends them).
+pub(super) fn is(kind: &str, name: &str) -> bool {
     KINDS.get(kind).is_some_and(|names| names.contains(&name))
 }
 
@@ -52,14 +54,4 @@ pub(super) fn role(name: &str) -> Role {
         _ if is("hidden", name) => Role::Hidden,
         _ => Role::Inline,
     }
-}
-
-/// Returns whether the end tag of `name` may be left out, because the next block ends the element.
-pub(super) fn closes_itself(name: &str) -> bool {
-    is("closes itself", name)
-}
-
-/// Returns whether the element is one tag only.
-pub(super) fn is_empty(name: &str) -> bool {
-    is("void", name) || is("empty", name)
 }

@@ -329,13 +329,8 @@ impl<'a> Parser<'a> {
     fn finish_html(&mut self) {
         if let Some(HtmlBlock { start, text, marks }) = self.html.take() {
             let text = text.trim_end();
-            let mut pieces = html::parse(text);
-            pieces.iter_mut().for_each(|piece| {
-                if let Piece::Block(block) = piece {
-                    block.lines.newline = format!("\n{marks}");
-                }
-            });
-            self.pieces.insert(start..start + text.len(), pieces);
+            let range = start..start + text.len();
+            self.pieces.insert(range, html::parse(text), &format!("\n{marks}"));
         }
     }
 

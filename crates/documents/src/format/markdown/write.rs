@@ -125,7 +125,7 @@ fn with_newline(block: &Block, newline: &str) -> Block {
 /// The markup and the text of a block as it was read.
 fn outline(block: &Block) -> String {
     let mut alignment = Alignment::default();
-    alignment.gap(&block.text);
+    alignment.target += &block.text;
     let spans = block.nodes.iter().map(|node| node.range.clone()).collect();
     let atoms = block.atoms.iter().map(|atom| atom.range.clone()).enumerate().collect();
     render(block, &Layout { alignment, spans, atoms }, &Escape::Plain, &[]).outline
