@@ -408,6 +408,15 @@ const PIECES: &[&str] = &[
     "&#xfdd0;0",
     "Dr. ",
     "U.S. ",
+    "e.g. ",
+    "{n, plural, other {# a}} b ",
+    "{n, plural, other {a}}'{' ",
+    "'{a b}''{' ",
+    "#<b>{a}</b> ",
+    "<br></br>",
+    "a<br></br>b ",
+    "a & b</p><p>&amp; c",
+    "\u{fff0}\\n ",
 ];
 
 /// The beginnings of documents.

@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     while start < text.len() {
         let mut end = line_end(text, start);
         while let Some(message) = messages.next_if(|message| message.start < end) {
-            end = end.max(line_end(text, message.end - 1));
+            end = if message.end > end { line_end(text, message.end - 1) } else { end };
         }
         let words = start + PREFIX.find(&text[start..end]).map_or(0, |prefix| prefix.end());
         let mut at = words;
