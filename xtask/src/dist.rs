@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::licences;
 use crate::shell::{USAGE, copy, finished, say, succeeds, write};
 use crate::wheel::{self, Build};
 
@@ -44,8 +43,7 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
     for text in TEXTS {
         copy(&workspace.join(text), &folder.join(text))?;
     }
-    let dependencies = what.dependencies("burnformer")?;
-    write(&folder.join("THIRD-PARTY.txt"), licences::texts(&dependencies).as_bytes())?;
+    write(&folder.join("THIRD-PARTY.txt"), what.licences("burnformer")?.as_bytes())?;
     let archive = format!("{name}.tar.gz");
     let owner = ["--owner=0", "--group=0", "--sort=name"];
     succeeds(Command::new("tar").args(owner).args(["-czf", &archive, &name]).current_dir(&dist))?;

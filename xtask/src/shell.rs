@@ -79,9 +79,8 @@ pub fn succeeds(command: &mut Command) -> Result<(), String> {
 /// Writes a file into a folder that may not exist yet.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    folder
-        .and_then(|()| fs::write(path, bytes))
-        .map_err(|cause| format!("{}: {cause}", path.display()))
+    let written = folder.and_then(|()| fs::write(path, bytes));
+    written.map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
 /// Copies a file.

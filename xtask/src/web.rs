@@ -26,9 +26,8 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
 fn build(workspace: &Path) -> Result<(), String> {
     succeeds(node(workspace).arg("build.mjs").arg(TARGET))?;
     let features = ["--features", "gpu", "--target", TARGET].map(String::from);
-    let dependencies = licences::dependencies("burnformer-web", &features)?;
     let texts = workspace.join("target/npm/THIRD-PARTY.txt");
-    write(&texts, licences::texts(&dependencies).as_bytes())
+    write(&texts, licences::texts("burnformer-web", &features)?.as_bytes())
 }
 
 fn test(workspace: &Path) -> Result<(), String> {

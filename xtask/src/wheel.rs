@@ -46,10 +46,10 @@ impl Build {
     }
 
     /// The licences of everything that is compiled into `package`.
-    pub fn dependencies(&self, package: &str) -> Result<Vec<licences::Dependency>, String> {
+    pub fn licences(&self, package: &str) -> Result<String, String> {
         let target = self.target.iter().flat_map(|target| ["--target".into(), target.clone()]);
         let arguments: Vec<String> = self.features.iter().cloned().chain(target).collect();
-        licences::dependencies(package, &arguments)
+        licences::texts(package, &arguments)
     }
 }
 
@@ -74,7 +74,7 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
     let wheels = folder.join("dist");
     let texts = workspace.join("crates/python/licences/THIRD-PARTY.txt");
-    write(&texts, licences::texts(&what.dependencies("burnformer-python")?).as_bytes())?;
+    write(&texts, what.licences("burnformer-python")?.as_bytes())?;
     for text in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
         copy(&workspace.join(text), &texts.with_file_name(text))?;
     }

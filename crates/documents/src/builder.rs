@@ -10,7 +10,7 @@ use crate::block::{Atom, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::words::single_spaced;
 
-/// Stands before the escape of a character that XML has not, in XLIFF as Okapi writes it.
+/// Precedes the escape of a character that XML cannot contain, in XLIFF as Okapi writes it.
 const ESCAPE: char = '\u{fff0}';
 
 /// The treatment of runs of white space.

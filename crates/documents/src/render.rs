@@ -261,7 +261,7 @@ impl Writer<'_> {
         self.last = Some(c);
     }
 
-    /// Writes `range` of the translation, which is an atom if it `is_verbatim`.
+    /// Writes `range` of the translation; `is_verbatim` for an atom.
     fn characters(&mut self, range: Span, is_verbatim: bool) {
         let (target, mut at_start_of_line) = (&self.layout.alignment.target, false);
         for (offset, c) in target[range.clone()].char_indices() {

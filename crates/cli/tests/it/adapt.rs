@@ -139,7 +139,21 @@ fn impossible_values_are_refused_and_leave_nothing() {
         refused(&arguments, code, &[needle]);
         assert!(!out.exists(), "{value}");
     }
-    // The other direction, to translate by and to learn from, in every format.
+    // The other direction, of words that tell no language.
+    let text = fs::read_to_string(&memory).unwrap();
+    let turned = text.replace("msgid", "x").replace("msgstr", "msgid").replace("x \"", "msgstr \"");
+    let turned: String = turned
+        .split_inclusive("\n\n")
+        .map(|message| {
+            let lines: Vec<&str> = message.lines().collect();
+            format!("{}\n{}\n\n", lines[1], lines[0])
+        })
+        .collect();
+    fs::write(&memory, turned).unwrap();
+    let arguments = adapt(&memory, &out, &[]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    refused(&arguments, 1, &["from the model's target language", "other direction"]);
+    // The other direction of words that do, to translate by and to learn from, in every format.
     let pairs = [
         ["Good morning, how are you today?", "Guten Morgen, wie geht es dir heute?"],
         ["The house is old and very big.", "Das Haus ist alt und sehr groß."],

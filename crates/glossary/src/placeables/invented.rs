@@ -51,7 +51,8 @@ fn placeholders(text: &str) -> Vec<Span> {
         signs.chain(doubles.filter(is_double)).filter(|it| !it.is_empty() && !overlaps(&all, it));
     found.extend(loose.collect::<Vec<_>>());
     found.sort_by_key(|range| range.start);
-    found.dedup();
+    // Signs may share a character.
+    found.dedup_by(|next, kept| next.start < kept.end);
     found
 }
 

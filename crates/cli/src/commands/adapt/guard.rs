@@ -18,6 +18,10 @@ const LIKELY: f64 = 0.05;
 /// The least score of translations of a general text by what the model wrote before. Models that
 /// had lost 1.1 and 1.7 BLEU by people's translations had 72.9 and 71.5.
 const LEAST_AGREEMENT: f64 = 65.0;
+/// The pairs that are translated in the other direction, and the score, as a multiple of the other,
+/// by which it is the right one.
+const MOST_TURNED: usize = 60;
+const FAR_BETTER: f64 = 2.0;
 
 /// The scores before and after.
 pub(super) struct Comparison {
@@ -126,6 +130,27 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
          least; take more general text for each pair of the memory (--mix 6), fewer updates, or name text with --general",
         result.system,
         result.baseline
+    );
+    Ok(())
+}
+
+/// Checks the direction of the memory by translating both sides of some pairs with the model: the
+/// words of its languages may be unknown. `found` are the translations of the sources.
+///
+/// # Errors
+/// Returns an error if the other side is translated much better.
+pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String]) -> Result<()> {
+    let held = &held[..held.len().min(MOST_TURNED)];
+    let sides = [0, 1].map(|side| held.iter().map(|pair| &*pair[side]).collect::<Vec<_>>());
+    let turned = translations(model, &sides[1])?;
+    let chrf = |found: &[String], side: usize| {
+        Chrf::default().evaluate(&as_strs(found), &References::new(&sides[side..=side]))
+    };
+    let (as_it_is, turned) = (chrf(&found[..held.len()], 1)?.value, chrf(&turned, 0)?.value);
+    ensure!(
+        turned < FAR_BETTER * as_it_is.max(10.0),
+        "the memory seems to go from the model's target language into its source language: chrF is {turned:.0} that \
+         way and {as_it_is:.0} this way; change its columns or files round, or name a model of the other direction"
     );
     Ok(())
 }

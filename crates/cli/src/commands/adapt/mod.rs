@@ -16,7 +16,7 @@ use burnformer_infer::Translator;
 
 pub use self::args::Args;
 use self::general::General;
-use self::guard::{Comparison, Reference, check, sources, translations};
+use self::guard::{Comparison, Reference, check, check_direction, sources, translations};
 use self::learn::learn;
 use self::memory::Memory;
 use self::start::Start;
@@ -36,6 +36,7 @@ pub fn run(args: Args) -> Result<()> {
     let memory = Memory::read(&args.memory, languages, role)?;
     note(&memory);
     let before = translations(&old, &sources(&memory.held))?;
+    check_direction(&old, &memory.held, &before)?;
     let card = start.begin(&args, &memory)?;
     let base = match start.card {
         Some(_) => Translator::load(&start.base, &Device::flex())?,

@@ -1,7 +1,7 @@
 //! Each grammar in sentences, and the same signs in prose.
 
 use super::found;
-use crate::{arms, lost};
+use crate::{arms, changed, invented, lost};
 
 /// Placeholders of one grammar on each line, as their documentation has them.
 const GRAMMARS: [&str; 45] = [
@@ -183,5 +183,28 @@ fn a_placeholder_within_itself_is_noticed() {
         ("{'a': {1}} and }", "{'a': {1}} und }"),
     ] {
         assert_eq!(lost(source, &[], translation), None, "{translation}");
+    }
+}
+
+/// Random signs: the edits are in order and apart, whatever signs share a character.
+#[test]
+fn edits_of_random_signs_do_not_overlap() {
+    let pieces = [
+        "{", "}", "%", "(", "[", "<", ">", "]", "*", "|", "$", "t", "\\", "s", " ", "ä", "<b>",
+        "%s",
+    ];
+    let mut state = 11u64;
+    let mut draw = |most: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    for _ in 0..100_000 {
+        let [source, translation] =
+            [0, 0].map(|_| (0..draw(9)).map(|_| pieces[draw(pieces.len())]).collect::<String>());
+        let edits = invented(&source, &translation, &[]);
+        let are_apart = edits.windows(2).all(|two| two[0].0.end <= two[1].0.start);
+        assert!(are_apart, "{source:?} {translation:?}: {edits:?}");
+        changed(&translation, &edits);
     }
 }
