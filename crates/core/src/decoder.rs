@@ -1,7 +1,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{Precision, RandomKey};
 
 use crate::context::Context;
 use crate::cost::Cost;
@@ -12,7 +12,6 @@ use crate::linear::Linear;
 use crate::mask::{look_ahead_mask, row_ids, window_mask};
 use crate::multi_head::KeyValues;
 use crate::norm::LayerNorm;
-use crate::precision::Precision;
 use crate::seq2seq::Seq2SeqCache;
 use crate::window::Window;
 

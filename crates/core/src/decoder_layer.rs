@@ -1,7 +1,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{KvCache, RandomKey};
+use burnformer_kernels::{KvCache, Precision, RandomKey};
 
 use crate::attention::AttentionBias;
 use crate::context::{AttentionKind, Context};
@@ -13,7 +13,6 @@ use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
 use crate::norm::{LayerNorm, ResidualNorm};
-use crate::precision::Precision;
 use crate::ssru::{Ssru, SsruState};
 
 /// The sub-layers of a [`DecoderLayer`], and the norm and dropout of their residual connections.

@@ -1,7 +1,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{Precision, RandomKey};
 
 use crate::attention::AttentionBias;
 use crate::context::Context;
@@ -11,7 +11,6 @@ use crate::init;
 use crate::linear::Linear;
 use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionConfig};
 use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
-use crate::precision::Precision;
 use crate::window::Window;
 
 /// The encoded source, to which the decoder attends.

@@ -66,7 +66,6 @@ mod multi_head;
 mod norm;
 mod parameters;
 mod position;
-mod precision;
 mod presets;
 mod seq2seq;
 mod shared_embeddings;
@@ -86,7 +85,7 @@ pub mod allocator {
     pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
 }
 
-pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, RandomKey};
+pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, Precision, RandomKey};
 
 pub use attention::{Attended, AttentionBias, scaled_dot_product_attention};
 pub use config::{
@@ -113,7 +112,6 @@ pub use parameters::{
     named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
 pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, rotate, sinusoid};
-pub use precision::Precision;
 pub use seq2seq::{
     AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
 };

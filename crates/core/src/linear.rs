@@ -1,12 +1,11 @@
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
+use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, Precision, RandomKey, linear_with};
 
 use crate::cost::Cost;
 use crate::init;
 use crate::mask::token_ids;
-use crate::precision::Precision;
 
 /// The sizes of a [`Linear`] map.
 #[derive(Config, Debug)]
@@ -198,7 +197,7 @@ impl Product {
         assert!(features == input, "x has {features} features, the map takes {input}");
         self.fast(weight)
             .and_then(|packed| packed.linear(&x, bias.clone(), epilogue))
-            .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))
+            .unwrap_or_else(|| linear_with(x, weight.val(), bias, epilogue, self.precision))
     }
 
     /// Packs a copy of `weight`, `[out, in]`, if the device has products for packed weights.

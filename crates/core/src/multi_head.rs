@@ -2,7 +2,8 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{
-    AttentionInputs, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
+    AttentionInputs, KvCache, Precision, RandomKey, attention, merge_heads, split_heads,
+    step_attention,
 };
 
 use crate::attention::{AttentionBias, scaled_dot_product_attention};
@@ -13,7 +14,6 @@ use crate::init;
 use crate::linear::{Linear, LinearConfig};
 use crate::norm::{LayerNorm, LayerNormConfig};
 use crate::position::rotate;
-use crate::precision::Precision;
 use crate::window::window_attention;
 
 /// The sizes of a [`MultiHeadAttention`] layer.

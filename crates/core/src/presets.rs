@@ -3,6 +3,8 @@
 //!
 //! The second half builds the configurations of the model's parts, and computes their cost.
 
+use burnformer_kernels::Precision;
+
 use crate::config::TransformerConfig;
 use crate::conventions::Conventions;
 use crate::cost::Cost;
@@ -13,7 +15,6 @@ use crate::feed_forward::{Activation, PositionWiseFeedForwardConfig};
 use crate::multi_head::{MultiHeadAttentionConfig, head};
 use crate::norm::{NormKind, NormPosition};
 use crate::position::{PositionalEncodingConfig, Positions};
-use crate::precision::Precision;
 use crate::shared_embeddings::{EmbeddingSharing, SharedEmbeddingsConfig};
 
 impl TransformerConfig {

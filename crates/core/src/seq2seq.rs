@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::ComputeType;
+use burnformer_kernels::{ComputeType, Precision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,7 +20,6 @@ use crate::context::Mode;
 use crate::cost::Cost;
 use crate::linear::Linear;
 use crate::parameters::{Change, Look, Parameters};
-use crate::precision::Precision;
 
 /// A model of any architecture. Its [`Parameters`] have any number of dimensions.
 pub type Model = Box<dyn Seq2Seq>;

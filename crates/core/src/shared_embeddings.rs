@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::{ComputeType, Epilogue, RandomKey, embedding};
+use burnformer_kernels::{ComputeType, Epilogue, Precision, RandomKey, embedding};
 use serde::{Deserialize, Serialize};
 
 use crate::conventions::{EmbeddingScale, OutputBias};
@@ -11,7 +11,6 @@ use crate::cost::Cost;
 use crate::init;
 use crate::linear::{Linear, Product};
 use crate::parameters::NamedAs;
-use crate::precision::Precision;
 
 /// The sharing of one matrix among the two embeddings and the output projection (paper §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

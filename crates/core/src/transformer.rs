@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::{ComputeType, RandomKey};
+use burnformer_kernels::{ComputeType, Precision, RandomKey};
 
 use crate::attention::AttentionBias;
 use crate::config::{ConfigError, TransformerConfig};
@@ -16,7 +16,6 @@ use crate::encoder::{EncodedSource, Encoder};
 use crate::linear::Linear;
 use crate::mask::{end_mask, padding_mask};
 use crate::position::PositionalEncoding;
-use crate::precision::Precision;
 use crate::seq2seq::{
     AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
 };
@@ -82,7 +81,7 @@ impl Transformer {
         context: impl Into<Context<'a>>,
     ) -> EncodedSource {
         let padding = self.hidden(&source);
-        self.encode_vectors(self.embeddings.source(source), padding, context.into())
+        self.encode_embedded(self.embeddings.source(source), Some(padding), context)
     }
 
     /// Decodes whole targets: `[batch, target_len]` ids → states `[batch, target_len, d_model]`.
@@ -107,16 +106,19 @@ impl Transformer {
     /// - `x`: `[batch, source_len, d_model]`; a [`Linear`](crate::Linear) layer before it changes
     ///   the width
     /// - `padding`: `[batch, 1, 1, source_len]`, `true` hides; `None` hides nothing
-    pub fn encode_embedded(
+    pub fn encode_embedded<'a>(
         &self,
         x: Tensor<3>,
         padding: Option<Tensor<4, Bool>>,
-        mode: Mode,
+        context: impl Into<Context<'a>>,
     ) -> EncodedSource {
-        let [batch, len, _] = x.dims();
+        let (context, [batch, len, _]) = (context.into(), x.dims());
         let none = || Tensor::<1, Int>::zeros([batch * len], &x.device());
         let padding = padding.unwrap_or_else(|| none().equal_elem(1).reshape([batch, 1, 1, len]));
-        self.encode_vectors(x, padding, mode.into())
+        let x = self.source_position.forward(x, 0);
+        let x = self.dropout.forward(x, context.mode.fold(0));
+        let bias = AttentionBias::Mask(padding.clone());
+        EncodedSource { states: self.encoder.forward(x, &bias, context.fold(1)), padding }
     }
 
     /// Decodes vectors that are not embeddings of token ids, after those in `cache`
@@ -125,25 +127,21 @@ impl Transformer {
     ///
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
-    pub fn decode_embedded(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
-        self.decode_vectors(x, cache, mode.into())
+    pub fn decode_embedded<'a>(
+        &self,
+        x: Tensor<3>,
+        cache: &mut DecoderCache,
+        context: impl Into<Context<'a>>,
+    ) -> Tensor<3> {
+        let context = context.into();
+        let x = self.target_position.forward(x, cache.len());
+        let x = self.dropout.forward(x, context.mode.fold(2));
+        self.decoder.forward(x, cache, &DecoderBias::default(), context.fold(3))
     }
 
     /// The linear maps of both stacks.
     fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.encoder.linears_mut().chain(self.decoder.linears_mut())
-    }
-
-    fn encode_vectors(
-        &self,
-        x: Tensor<3>,
-        padding: Tensor<4, Bool>,
-        context: Context<'_>,
-    ) -> EncodedSource {
-        let x = self.source_position.forward(x, 0);
-        let x = self.dropout.forward(x, context.mode.fold(0));
-        let bias = AttentionBias::Mask(padding.clone());
-        EncodedSource { states: self.encoder.forward(x, &bias, context.fold(1)), padding }
     }
 
     /// The mask of the source ids that attention does not see.
@@ -165,18 +163,7 @@ impl Transformer {
         if self.decoder_start == DecoderStart::Zero && cache.is_empty() {
             embedded = with_first_zero(embedded);
         }
-        self.decode_vectors(embedded, cache, context)
-    }
-
-    fn decode_vectors(
-        &self,
-        x: Tensor<3>,
-        cache: &mut DecoderCache,
-        context: Context<'_>,
-    ) -> Tensor<3> {
-        let x = self.target_position.forward(x, cache.len());
-        let x = self.dropout.forward(x, context.mode.fold(2));
-        self.decoder.forward(x, cache, &DecoderBias::default(), context.fold(3))
+        self.decode_embedded(embedded, cache, context)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use burnformer_core::Precision;
-use burnformer_kernels::is_fused_on;
+use burnformer_kernels::{Epilogue, is_fused_on, linear_with};
 
 /// The time for which a product is repeated.
 const TIMED: Duration = Duration::from_millis(300);
@@ -46,7 +46,7 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     // As in a model, the input of each product is the result of the previous one. The host reads
     // one number of the last result, because devices compute asynchronously.
     let product = |x: Tensor<2>| match rounds_itself {
-        true => precision.linear(x, b.clone(), None),
+        true => linear_with(x, b.clone(), None, Epilogue::None, precision),
         false => x.matmul(b.clone()),
     };
     let four = || {

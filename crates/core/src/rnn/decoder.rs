@@ -23,19 +23,6 @@ pub struct RnnDecoder {
     pub readout: Linear,
 }
 
-/// The encoded source, to which the decoder attends.
-#[derive(Clone, Debug)]
-pub struct RnnMemory {
-    /// The encoder states of both directions, `[batch, source_len, 2·d_hidden]`.
-    pub annotations: Tensor<3>,
-    /// The keys of attention, `[batch, source_len, d_attention]`.
-    pub keys: Tensor<3>,
-    /// The decoder's first state, `[batch, d_hidden]`.
-    pub initial: Tensor<2>,
-    /// The padding of the source, `[batch, source_len]`; `true` where the source is padding.
-    pub padding: Tensor<2, Bool>,
-}
-
 /// The state that decoding keeps between steps: one recurrent state per row, and the encoded source
 /// once per sentence.
 ///
@@ -44,7 +31,12 @@ pub struct RnnMemory {
 pub struct RnnCache {
     /// The recurrent states, `[rows, d_hidden]`.
     state: Tensor<2>,
-    memory: RnnMemory,
+    /// The encoder states of both directions, `[batch, source_len, 2·d_hidden]`.
+    annotations: Tensor<3>,
+    /// The keys of attention, `[batch, source_len, d_attention]`.
+    keys: Tensor<3>,
+    /// The padding of the source, `[batch, source_len]`; `true` where the source is padding.
+    padding: Tensor<2, Bool>,
 }
 
 impl Seq2SeqCache for RnnCache {
@@ -54,13 +46,9 @@ impl Seq2SeqCache for RnnCache {
 
     fn select_sentences(&mut self, sentences: &[usize]) {
         let picked = row_ids(sentences, &self.state.device());
-        let RnnMemory { annotations, keys, initial, padding } = self.memory.clone();
-        self.memory = RnnMemory {
-            annotations: annotations.select(0, picked.clone()),
-            keys: keys.select(0, picked.clone()),
-            initial: initial.select(0, picked.clone()),
-            padding: padding.select(0, picked),
-        };
+        self.annotations = self.annotations.clone().select(0, picked.clone());
+        self.keys = self.keys.clone().select(0, picked.clone());
+        self.padding = self.padding.clone().select(0, picked);
     }
 }
 
@@ -77,23 +65,13 @@ impl RnnDecoder {
         }
     }
 
-    /// Computes the parts of the encoded source that decoding needs, from the encoder states of
-    /// both directions (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true`
-    /// hides).
-    pub fn remember(
-        &self,
-        [forward, backward]: [Tensor<3>; 2],
-        padding: Tensor<2, Bool>,
-    ) -> RnnMemory {
-        let initial = self.initial.forward(at(&backward, 0)).tanh();
+    /// A cache before the first target position, from the encoder states of both directions
+    /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
+    pub fn start(&self, [forward, backward]: [Tensor<3>; 2], padding: Tensor<2, Bool>) -> RnnCache {
+        let state = self.initial.forward(at(&backward, 0)).tanh();
         let annotations = Tensor::cat(vec![forward, backward], 2);
-        let keys = self.attention.keys(annotations.clone());
-        RnnMemory { annotations, keys, initial, padding }
-    }
-
-    /// A cache for decoding from `memory`, before the first target position.
-    pub fn start(&self, memory: RnnMemory) -> RnnCache {
-        RnnCache { state: memory.initial.clone(), memory }
+        let keys = self.attention.key.forward(annotations.clone());
+        RnnCache { state, annotations, keys, padding }
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past
@@ -116,8 +94,8 @@ impl RnnDecoder {
         let [gates, all] = weight.dims();
         let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
         let of_context = by_rows(weight.slice([0..gates, d_model..all]));
-        let inputs = self.cell.precision.linear(x, of_embedding, Some(self.cell.bias_ih.val()));
-        let RnnCache { state, memory: RnnMemory { annotations, keys, padding, .. } } = cache;
+        let inputs = self.cell.inputs(x, of_embedding);
+        let RnnCache { state, annotations, keys, padding } = cache;
         let [_, source_len, features] = annotations.dims();
         let next = self.cell.recurrence();
         let step = |index| {
@@ -134,8 +112,8 @@ impl RnnDecoder {
 
     /// The attention weights at each of the embedded positions `x` (`[batch, len, d_model]`),
     /// `[batch, 1, len, source_len]`.
-    pub(super) fn attention_weights(&self, x: Tensor<3>, memory: RnnMemory) -> Tensor<4> {
-        self.run(x, &mut self.start(memory)).1.unsqueeze_dim(1)
+    pub(super) fn attention_weights(&self, x: Tensor<3>, mut cache: RnnCache) -> Tensor<4> {
+        self.run(x, &mut cache).1.unsqueeze_dim(1)
     }
 
     pub(super) fn pack(&mut self, compute: ComputeType) {
@@ -173,12 +151,6 @@ impl AdditiveAttention {
             key: Linear::new(config.annotation(), d_attention, key.fold(1), device),
             energy: Linear::without_bias(d_attention, 1, key.fold(2), device),
         }
-    }
-
-    /// Computes K·annotation + b of every position, once per sentence: `[batch, len, 2·d_hidden]` →
-    /// `[batch, len, d_attention]`.
-    pub fn keys(&self, annotations: Tensor<3>) -> Tensor<3> {
-        self.key.forward(annotations)
     }
 
     /// The weights with which decoder states attend to source positions. The rows of a sentence are

@@ -2,6 +2,7 @@ use crate::{Precision, RandomKey, init};
 use burn::module::{Module, Param};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
+use burnformer_kernels::{Epilogue, linear_with};
 
 /// The direction in which a unit reads a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Gru {
         let ([batch, len, _], [_, width]) = (x.dims(), self.weight_hh.dims());
         let mut state = Tensor::zeros([batch, width], &x.device());
         let next = self.recurrence();
-        let inputs = self.precision.linear(x, self.weight_ih.val(), Some(self.bias_ih.val()));
+        let inputs = self.inputs(x, self.weight_ih.val());
         let step = |step| {
             let index = if direction == Direction::Forward { step } else { len - 1 - step };
             let still = padding.clone().slice([0..batch, index..index + 1]).expand([batch, width]);
@@ -70,6 +71,12 @@ impl Gru {
             states.reverse();
         }
         Tensor::stack(states, 1)
+    }
+
+    /// The projected inputs W·x + b, in the precision of the unit. `weight` holds the columns of W
+    /// for `x`.
+    pub(super) fn inputs(&self, x: Tensor<3>, weight: Tensor<2>) -> Tensor<3> {
+        linear_with(x, weight, Some(self.bias_ih.val()), Epilogue::None, self.precision)
     }
 
     /// The step of the unit, from x = W·input + b, `[rows, 3·width]`, and the state h,

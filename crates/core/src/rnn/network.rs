@@ -10,7 +10,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 
 use crate::rnn::RnnConfig;
-use crate::rnn::decoder::{RnnCache, RnnDecoder, RnnMemory};
+use crate::rnn::decoder::{RnnCache, RnnDecoder};
 use crate::rnn::gru::{Direction, Gru};
 
 /// The bidirectional encoder. The annotation of a position depends on the positions before and
@@ -71,11 +71,11 @@ impl Rnn {
         }
     }
 
-    /// Encodes the source ids, `[batch, source_len]`.
-    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> RnnMemory {
+    /// Encodes the source ids, `[batch, source_len]`, for decoding from them.
+    fn start_decoding(&self, source: Tensor<2, Int>, mode: Mode) -> RnnCache {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
         let x = self.dropout.forward(self.embeddings.source(source), mode.fold(0));
-        self.decoder.remember(self.encoder.forward(x, padding.clone()), padding)
+        self.decoder.start(self.encoder.forward(x, padding.clone()), padding)
     }
 
     fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
@@ -87,8 +87,7 @@ impl Rnn {
 
 impl Seq2Seq for Rnn {
     fn states(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
-        let mut cache = self.decoder.start(self.encode(source, mode));
-        self.decode_cached(target, &mut cache, mode)
+        self.decode_cached(target, &mut self.start_decoding(source, mode), mode)
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {
@@ -96,7 +95,7 @@ impl Seq2Seq for Rnn {
     }
 
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {
-        Box::new(self.decoder.start(self.encode(source, Mode::Inference)))
+        Box::new(self.start_decoding(source, Mode::Inference))
     }
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
@@ -109,8 +108,8 @@ impl Seq2Seq for Rnn {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let memory = self.encode(source, Mode::Inference);
-        let cross = self.decoder.attention_weights(self.embeddings.target(target_input), memory);
+        let cache = self.start_decoding(source, Mode::Inference);
+        let cross = self.decoder.attention_weights(self.embeddings.target(target_input), cache);
         AttentionMaps { cross: vec![cross], ..AttentionMaps::default() }
     }
 

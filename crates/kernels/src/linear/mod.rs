@@ -14,8 +14,9 @@ use burn::tensor::{Device, Tensor};
 use crate::op::Target;
 #[cfg(feature = "cpu")]
 use crate::op::apply;
+use crate::precision::Precision;
 
-pub use settings::{ComputeType, Epilogue, ProductType};
+pub use settings::{ComputeType, Epilogue};
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
@@ -33,7 +34,7 @@ pub fn linear<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    linear_with(x, weight, bias, Epilogue::None, ProductType::Float32)
+    linear_with(x, weight, bias, Epilogue::None, Precision::Float32)
 }
 
 /// Returns whether [`linear_with`] takes less time in bfloat16 than in float32 on `device`. This
@@ -51,11 +52,11 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
 /// `epilogue(x·Wᵀ + b)` of float32 tensors: with a ReLU the first half of the feed-forward network
 /// (paper §3.3).
 ///
-/// Fused: bias and epilogue are part of the product. In bfloat16 the factors of the product are
-/// rounded as they are rearranged, sums and result are float32, and in the backward pass the
-/// gradient of the output is rounded for the two products there. This is faster if
-/// [`is_bfloat16_fast_on`] is true; on other processors it gives the same bits, but is slower than
-/// float32.
+/// Fused in float32 and bfloat16: bias and epilogue are part of the product. In bfloat16 the
+/// factors of the product are rounded as they are rearranged, sums and result are float32, and in
+/// the backward pass the gradient of the output is rounded for the two products there. This is
+/// faster if [`is_bfloat16_fast_on`] is true; on other processors it gives the same bits, but is
+/// slower than float32.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -68,18 +69,22 @@ pub fn linear_with<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
-    precision: ProductType,
+    precision: Precision,
 ) -> Tensor<D> {
     check(&x, &weight, bias.as_ref());
     let target = match &bias {
         Some(bias) => Target::of(&[&x, &weight, bias]),
         None => Target::of(&[&x, &weight]),
     };
-    match target {
+    match (target, precision) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => {
+        (Target::Cpu, Precision::Float32 | Precision::BFloat16) => {
             let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
-            apply(op::Linear { epilogue, precision }, [x.into(), weight.into(), bias.into()])
+            let product = match precision {
+                Precision::Float32 => cpu::ProductType::Float32,
+                _ => cpu::ProductType::BFloat16,
+            };
+            apply(op::Linear { epilogue, product }, [x.into(), weight.into(), bias.into()])
         }
         _ => reference::linear_with(x, weight, bias, epilogue, precision),
     }

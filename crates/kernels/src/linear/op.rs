@@ -3,8 +3,8 @@
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Shape;
 
-use super::cpu::{Sizes, through_relu};
-use super::settings::{Epilogue, ProductType};
+use super::cpu::{ProductType, Sizes, through_relu};
+use super::settings::Epilogue;
 use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
 use crate::op::{FusedOp, Keep};
 
@@ -12,13 +12,13 @@ use crate::op::{FusedOp, Keep};
 #[derive(Debug)]
 pub(super) struct Linear {
     pub epilogue: Epilogue,
-    pub precision: ProductType,
+    pub product: ProductType,
 }
 
 /// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
-    precision: ProductType,
+    product: ProductType,
     x: FlexTensor,
     weight: FlexTensor,
     rectified: Option<FlexTensor>,
@@ -29,10 +29,10 @@ impl FusedOp<3> for Linear {
 
     fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
         let [x, weight, bias] = inputs.map(contiguous);
-        let mut saved = Saved { precision: self.precision, x, weight, rectified: None };
+        let mut saved = Saved { product: self.product, x, weight, rectified: None };
         let sizes = saved.sizes();
         let (x, weight, bias) = (floats(&saved.x), floats(&saved.weight), floats(&bias));
-        let out = self.precision.forward(sizes, x, weight, bias, self.epilogue);
+        let out = self.product.forward(sizes, x, weight, bias, self.epilogue);
         let output = tensor(out, saved.output_shape());
         saved.rectified = (self.epilogue == Epilogue::Relu).then(|| output.clone());
         (output, saved)
@@ -40,7 +40,7 @@ impl FusedOp<3> for Linear {
 
     fn backward(saved: Saved, grad: FlexTensor, wanted: [bool; 3]) -> [Option<FlexTensor>; 3] {
         let [wants_x, wants_weight, wants_bias] = wanted;
-        let Saved { precision, x, weight, rectified } = &saved;
+        let Saved { product, x, weight, rectified } = &saved;
         let sizes = saved.sizes();
         let (grad, sums) = match rectified {
             None => {
@@ -57,8 +57,8 @@ impl FusedOp<3> for Linear {
             }
         };
         let grad = floats(&grad);
-        let dx = wants_x.then(|| precision.grad_of_input(sizes, grad, floats(weight)));
-        let dweight = wants_weight.then(|| precision.grad_of_weight(sizes, grad, floats(x)));
+        let dx = wants_x.then(|| product.grad_of_input(sizes, grad, floats(weight)));
+        let dweight = wants_weight.then(|| product.grad_of_weight(sizes, grad, floats(x)));
         [
             dx.map(|dx| tensor(dx, x.layout().shape().clone())),
             dweight.map(|dweight| tensor(dweight, [sizes.output, sizes.input])),

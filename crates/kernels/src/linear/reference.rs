@@ -1,6 +1,7 @@
-use burn::tensor::{FloatDType, Tensor, activation::relu};
+use burn::tensor::{Tensor, activation::relu};
 
-use super::settings::{Epilogue, ProductType};
+use super::settings::Epilogue;
+use crate::precision::Precision;
 use crate::to_f32::to_f32;
 
 /// The reference of [`linear`](crate::linear) in plain tensor arithmetic.
@@ -27,12 +28,12 @@ pub fn linear_with<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
-    precision: ProductType,
+    precision: Precision,
 ) -> Tensor<D> {
-    let sum = match precision {
-        ProductType::Float32 => linear(x, weight, bias),
-        ProductType::BFloat16 => {
-            let product = linear(x.cast(FloatDType::BF16), weight.cast(FloatDType::BF16), None);
+    let sum = match precision.half() {
+        None => linear(x, weight, bias),
+        Some(dtype) => {
+            let product = linear(x.cast(dtype), weight.cast(dtype), None);
             match (to_f32(product), bias) {
                 (product, None) => product,
                 (product, Some(bias)) => product + bias.unsqueeze(),

@@ -41,12 +41,3 @@ pub enum Epilogue {
     /// ReLU: the larger of 0 and each number. NaN stays NaN, and −0 stays −0.
     Relu,
 }
-
-/// The type in which the factors of a product are multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProductType {
-    /// Float32, the type of the tensors.
-    Float32,
-    /// Bfloat16, to which they are rounded.
-    BFloat16,
-}

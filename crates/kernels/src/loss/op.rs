@@ -21,21 +21,16 @@ impl FusedOp<1> for CrossEntropy {
         let logits = contiguous(logits);
         let [_, vocab] = dims(&logits);
         let rows = self.rows(floats(&logits), vocab);
-        let [smoothed, _] = Self::sums(&rows);
-        (tensor(vec![smoothed], [1]), Saved { logits, rows, loss: self })
+        (tensor(Self::sums(&rows).to_vec(), [2]), Saved { logits, rows, loss: self })
     }
 
     fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
         let Saved { logits, rows, loss } = saved;
+        // The second sum, of the plain loss, passes no gradient on.
         let (scale, [_, vocab]) = (floats(&contiguous(grad))[0], dims(&logits));
         let gradient = overwrite(logits, |out, source| {
             loss.gradient(out, source, &rows, vocab, scale);
         });
         [Some(gradient)]
-    }
-
-    fn aside(saved: &Saved) -> Vec<FlexTensor> {
-        let [_, nll] = Self::sums(&saved.rows);
-        vec![tensor(vec![nll], [1])]
     }
 }

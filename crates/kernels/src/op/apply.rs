@@ -11,7 +11,7 @@ use burn::backend::autodiff::checkpoint::strategy::{
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
-use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor, Flex};
+use burn::backend::{Autodiff, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
 use super::operand::Operand;
@@ -25,20 +25,10 @@ pub fn apply<O: FusedOp<N>, const N: usize, const D: usize>(
     op: O,
     inputs: [Operand; N],
 ) -> Tensor<D> {
-    apply_with_aside(op, inputs).0
-}
-
-/// The output of `op` for `inputs`, and its [further results](FusedOp::aside), whose rank is known
-/// at run time only.
-pub fn apply_with_aside<O: FusedOp<N>, const N: usize, const D: usize>(
-    op: O,
-    inputs: [Operand; N],
-) -> (Tensor<D>, Vec<Tensor<1>>) {
     match inputs.iter().find_map(Operand::strategy) {
         None => {
-            let (output, saved) = op.forward(inputs.map(Operand::plain), Keep::Nothing);
-            let aside = O::aside(&saved).into_iter().map(Tensor::from_primitive::<Flex>);
-            (Tensor::from_primitive::<Flex>(output), aside.collect())
+            let (output, _) = op.forward(inputs.map(Operand::plain), Keep::Nothing);
+            Tensor::from_primitive::<Flex>(output)
         }
         Some(GradientCheckpointingStrategy::Balanced) => {
             track::<O, BalancedCheckpointing, N, D>(op, inputs)
@@ -47,10 +37,7 @@ pub fn apply_with_aside<O: FusedOp<N>, const N: usize, const D: usize>(
     }
 }
 
-fn track<O, C, const N: usize, const D: usize>(
-    op: O,
-    inputs: [Operand; N],
-) -> (Tensor<D>, Vec<Tensor<1>>)
+fn track<O, C, const N: usize, const D: usize>(op: O, inputs: [Operand; N]) -> Tensor<D>
 where
     O: FusedOp<N>,
     C: CheckpointStrategy,
@@ -60,23 +47,14 @@ where
     let nodes = inputs.each_ref().map(|input| input.node());
     let prepared = BackwardOf::<O>(PhantomData).prepare::<C>(nodes).compute_bound().stateful();
     let inputs = inputs.map(|input| input.into_primitive());
-    let (output, aside) = match prepared {
+    let output = match prepared {
         OpsKind::Tracked(prepared) => {
             let (output, saved) = op.forward(inputs, Keep::ForBackward);
-            let aside = O::aside(&saved);
-            (prepared.finish(saved, output), aside)
+            prepared.finish(saved, output)
         }
-        OpsKind::UnTracked(prepared) => {
-            let (output, saved) = op.forward(inputs, Keep::Nothing);
-            (prepared.finish(output), O::aside(&saved))
-        }
+        OpsKind::UnTracked(prepared) => prepared.finish(op.forward(inputs, Keep::Nothing).0),
     };
-    let constant = |x: FlexTensor| {
-        let x = Autodiff::<Flex, C>::from_inner(x);
-        Tensor::from_primitive::<Autodiff<Flex, C>>(x)
-    };
-    let output = Tensor::from_primitive::<Autodiff<Flex, C>>(output);
-    (output, aside.into_iter().map(constant).collect())
+    Tensor::from_primitive::<Autodiff<Flex, C>>(output)
 }
 
 /// The backward pass of an operation, as Burn's autodiff calls it.
@@ -144,10 +122,4 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// [`apply`](super::apply) panics if a gradient that is wanted is `None`.
     fn backward(saved: Self::Saved, grad: FlexTensor, wanted: [bool; N])
     -> [Option<FlexTensor>; N];
-
-    /// Further results, through which no gradient flows.
-    /// [`apply_with_aside`](super::apply_with_aside) returns them.
-    fn aside(_saved: &Self::Saved) -> Vec<FlexTensor> {
-        Vec::new()
-    }
 }

@@ -61,7 +61,7 @@ mod operand;
 mod target;
 
 #[cfg(feature = "cpu")]
-pub use apply::{FusedOp, Keep, apply, apply_with_aside};
+pub use apply::{FusedOp, Keep, apply};
 #[cfg(feature = "cpu")]
 pub use operand::Operand;
 pub use target::{HasTarget, Target};

@@ -4,7 +4,7 @@ use crate::common::{
     Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
 };
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, Epilogue, ProductType, RandomKey, reference};
+use burnformer_kernels::{self as kernels, Epilogue, Precision, RandomKey, reference};
 use proptest::prelude::*;
 
 type Linear = fn(Tensor<3>, Tensor<2>, Option<Tensor<1>>) -> Tensor<3>;
@@ -51,19 +51,19 @@ fn mapped_from(
 }
 
 fn rectified(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    kernels::linear_with(x, weight, bias, Epilogue::Relu, ProductType::Float32)
+    kernels::linear_with(x, weight, bias, Epilogue::Relu, Precision::Float32)
 }
 
 fn rectified_reference(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    reference::linear_with(x, weight, bias, Epilogue::Relu, ProductType::Float32)
+    reference::linear_with(x, weight, bias, Epilogue::Relu, Precision::Float32)
 }
 
 fn bfloat16(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    kernels::linear_with(x, weight, bias, Epilogue::None, ProductType::BFloat16)
+    kernels::linear_with(x, weight, bias, Epilogue::None, Precision::BFloat16)
 }
 
 fn bfloat16_relu(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    kernels::linear_with(x, weight, bias, Epilogue::Relu, ProductType::BFloat16)
+    kernels::linear_with(x, weight, bias, Epilogue::Relu, Precision::BFloat16)
 }
 
 fn embedded([batch, len, width]: [usize; 3], vocab: usize) -> Vec<Vec<f32>> {
@@ -147,7 +147,7 @@ fn products_in_bfloat16_are_those_of_rounded_factors() {
 #[test]
 fn the_map_in_bfloat16_is_near_its_reference() {
     let rounded = |x, weight, bias| {
-        reference::linear_with(x, weight, bias, Epilogue::Relu, ProductType::BFloat16)
+        reference::linear_with(x, weight, bias, Epilogue::Relu, Precision::BFloat16)
     };
     let actual = mapped_from(bfloat16_relu, [2, 9, 33], 21, true, as_bfloat16);
     let expected = mapped_from(rounded, [2, 9, 33], 21, true, as_bfloat16);

@@ -3,9 +3,9 @@
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::cpu::{contiguous, floats, tensor};
-use burnformer_kernels::op::{FusedOp, Keep, Target, apply, apply_with_aside};
+use burnformer_kernels::op::{FusedOp, Keep, Target, apply};
 
-/// x·y, element by element, which checks what it is told; aside it gives x.
+/// x·y, element by element, which checks what it is told.
 #[derive(Debug)]
 struct Product {
     keep: Keep,
@@ -36,10 +36,6 @@ impl FusedOp<2> for Product {
         assert_eq!(wanted, expected);
         let grad = contiguous(grad);
         [wanted[0].then(|| product(&y, &grad)), wanted[1].then(|| product(&x, &grad))]
-    }
-
-    fn aside(([x, _], _): &Saved) -> Vec<FlexTensor> {
-        vec![x.clone()]
     }
 }
 
@@ -84,20 +80,6 @@ fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
         let op = Product { keep: Keep::Nothing, wanted: [false, false] };
         let output: Tensor<2> = apply(op, [full(3.0, &device).into(), full(4.0, &device).into()]);
         assert_eq!((values(output.clone()), output.device()), (vec![12.0; 6], device));
-    }
-}
-
-#[test]
-fn the_second_output_is_a_constant() {
-    for device in [device(), device().gradient_checkpointing()] {
-        let (x, y) = (full(3.0, &device).require_grad(), full(4.0, &device));
-        let op = Product { keep: Keep::ForBackward, wanted: [true, false] };
-        let (output, mut aside): (Tensor<2>, _) =
-            apply_with_aside(op, [x.clone().into(), y.into()]);
-        let aside = aside.remove(0).reshape([2, 3]);
-        assert!(aside.device().is_autodiff());
-        let gradients = (output + aside * 100.0).sum().backward();
-        assert_eq!(values(x.grad(&gradients).expect("wanted")), [4.0; 6]);
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::common::{assert_close, values};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
-    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, ProductType, RandomKey,
-    attention, linear_with, step_attention,
+    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, Precision, RandomKey, attention,
+    linear_with, step_attention,
 };
 use proptest::prelude::*;
 
@@ -32,8 +32,8 @@ proptest! {
         let rounded = PackedWeight::new(&weight, ComputeType::BFloat16).expect("as above");
         let rounded = rounded.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
         let product = |kind| linear_with(x.clone(), weight.clone(), bias.clone(), epilogue, kind);
-        prop_assert_eq!(bits(rounded), bits(product(ProductType::BFloat16)));
-        let expected = product(ProductType::Float32);
+        prop_assert_eq!(bits(rounded), bits(product(Precision::BFloat16)));
+        let expected = product(Precision::Float32);
         assert_close(&[values(actual)], &[values(expected)]);
     }
 

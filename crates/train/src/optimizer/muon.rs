@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use burn::tensor::Tensor;
 use burnformer_core::Precision;
-use burnformer_kernels::{Epilogue, ProductType, is_bfloat16_fast_on, linear, linear_with};
+use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with};
 
 /// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al.
 /// chose them: singular values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five
@@ -75,7 +75,7 @@ fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: its rounding error is below the distance
     // from an orthogonal matrix that the iterations leave.
     let product = |a: Tensor<2>, b: Tensor<2>| match in_half {
-        true => linear_with(a, b, None, Epilogue::None, ProductType::BFloat16),
+        true => linear_with(a, b, None, Epilogue::None, Precision::BFloat16),
         false => linear(a, b, None),
     };
     let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);

@@ -3,7 +3,7 @@
 use super::panels::Panels;
 use super::product::Lhs;
 use super::{bfloat16, float32};
-use crate::linear::settings::{Epilogue, ProductType};
+use crate::linear::settings::Epilogue;
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,15 @@ pub(in crate::linear) struct Sizes {
     pub input: usize,
     /// The number of features in an output row.
     pub output: usize,
+}
+
+/// The type in which the factors of a product are multiplied.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::linear) enum ProductType {
+    /// Float32, the type of the tensors.
+    Float32,
+    /// Bfloat16, to which they are rounded.
+    BFloat16,
 }
 
 impl ProductType {

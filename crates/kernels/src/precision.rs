@@ -1,6 +1,4 @@
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
-use burnformer_kernels::{self as kernels, Epilogue, to_f32};
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// backward pass. Gradients of weights are therefore float32.
 #[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[display("{}", self.name())]
-#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32 bits with a significand of 24 bits: nothing is rounded.
@@ -52,57 +50,17 @@ impl Precision {
     }
 
     /// The type, if it has 16 bits.
-    fn half(self) -> Option<FloatDType> {
+    pub(crate) fn half(self) -> Option<FloatDType> {
         (self != Self::Float32).then(|| self.dtype())
     }
 
     /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these
     /// products stay in float32, in which they are faster as part of the fused attention.
-    pub(crate) fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+    pub fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
-            Some(FloatDType::BF16) if kernels::is_fused_on(&x.device()) => x,
+            Some(FloatDType::BF16) if crate::is_fused_on(&x.device()) => x,
             Some(dtype) => x.cast(dtype),
             None => x,
-        }
-    }
-
-    /// Computes `x·Wᵀ + b` with the matrix product in this type.
-    ///
-    /// # Shapes
-    /// `x`: `[.., in]`, `weight`: `[out, in]`, `bias`: `[out]` → float32 `[.., out]`
-    pub fn linear<const D: usize>(
-        self,
-        x: Tensor<D>,
-        weight: Tensor<2>,
-        bias: Option<Tensor<1>>,
-    ) -> Tensor<D> {
-        self.product(x, weight, bias, Epilogue::None)
-    }
-
-    /// Computes `epilogue(x·Wᵀ + b)`, see [`linear`](Self::linear).
-    pub(crate) fn product<const D: usize>(
-        self,
-        x: Tensor<D>,
-        weight: Tensor<2>,
-        bias: Option<Tensor<1>>,
-        epilogue: Epilogue,
-    ) -> Tensor<D> {
-        match (self, epilogue) {
-            (Self::Float32, _) => {
-                kernels::linear_with(x, weight, bias, epilogue, kernels::ProductType::Float32)
-            }
-            (Self::BFloat16, _) => {
-                kernels::linear_with(x, weight, bias, epilogue, kernels::ProductType::BFloat16)
-            }
-            (Self::Float16, Epilogue::Relu) => relu(self.linear(x, weight, bias)),
-            (Self::Float16, Epilogue::None) => {
-                let product = kernels::linear(self.narrowed(x), self.narrowed(weight), None);
-                let product = to_f32(product);
-                match bias {
-                    None => product,
-                    Some(bias) => product + bias.unsqueeze(),
-                }
-            }
         }
     }
 }
