@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use burnformer::device::DeviceName;
-use burnformer_core::{RandomKey, TransformerConfig};
-use rand::RngExt;
+use burnformer_core::TransformerConfig;
 
 /// The options of where to compute.
 #[derive(clap::Args)]
@@ -63,12 +62,4 @@ impl Shape {
             ..TransformerConfig::base(vocab)
         }
     }
-}
-
-/// `count` tokens that are not special. They are a function of `index`.
-pub fn random_pieces(index: u64, count: usize, vocab: usize) -> Vec<u32> {
-    const SPECIAL: u32 = 4;
-    let pieces = SPECIAL..(vocab as u32).max(SPECIAL + 1);
-    let mut rng = RandomKey::new(1).fold(index).rng();
-    (0..count).map(|_| rng.random_range(pieces.clone())).collect()
 }

@@ -18,7 +18,7 @@ use burnformer_train::{
 use serde_json::{Value, json};
 
 use crate::compare::{Comparison, PeerArgs, thread_count};
-use crate::options::{Common, Shape, random_pieces};
+use crate::options::{Common, Shape};
 use crate::record::{FRAMEWORK, peak_memory_bytes};
 
 /// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do
@@ -34,9 +34,6 @@ pub struct Args {
     /// Largest number of tokens per side in a batch, padding included
     #[arg(long, default_value_t = 4096)]
     budget: usize,
-    /// Use random sentences of this many tokens instead of text
-    #[arg(long, value_name = "TOKENS", conflicts_with_all = ["train", "against"])]
-    len: Option<usize>,
     /// Number of updates to time
     #[arg(long, default_value_t = 30)]
     updates: u64,
@@ -142,21 +139,10 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     }))
 }
 
-type Batches = Box<dyn Iterator<Item = Result<Batch>>>;
-
-/// The shuffled batches of the text, or one random batch again and again, and the size of the
-/// vocabulary.
-fn batches(args: &Args) -> Result<(Batches, usize)> {
-    let (budget, multiple, vocab) = (args.budget, args.multiple, args.shape.vocab);
-    if let Some(len) = args.len {
-        let ids = |index| random_pieces(index, len.max(2) - 1, vocab);
-        let count = (budget / len.max(1)).max(1) as u64;
-        let rows: Vec<_> = (0..count).map(|row| (ids(2 * row), ids(2 * row + 1))).collect();
-        let batch = Batch::new((0..count as u32).collect(), &rows);
-        return Ok((Box::new(std::iter::repeat_with(move || Ok(batch.clone()))), vocab));
-    }
+/// The shuffled batches of the text, and the size of the vocabulary.
+fn batches(args: &Args) -> Result<(impl Iterator<Item = Result<Batch>> + use<>, usize)> {
     let mut config = TrainConfig::default();
-    config.tokenizer.train.vocab_size = vocab;
+    config.tokenizer.train.vocab_size = args.shape.vocab;
     config.data.train.clone_from(&args.train);
     embedded::fill(&mut config.data);
     // Preparing validation and test text takes time that is not measured.
@@ -164,9 +150,10 @@ fn batches(args: &Args) -> Result<(Batches, usize)> {
     let cache = cache_folder(&config);
     let (texts, _read): (Texts, _) = texts::of_command(&mut config.data, Path::new("."), &cache)?;
     let corpora = Corpora::prepare(&config, texts, &mut |_| ())?;
+    let (budget, multiple) = (args.budget, args.multiple);
     let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
     let batches = sampler.stream(sampler.start())?;
     let vocab = corpora.tokenizers.target.vocab_size();
-    Ok((Box::new(batches.map(|planned| Ok(planned?.batch))), vocab))
+    Ok((batches.map(|planned| Ok(planned?.batch)), vocab))
 }

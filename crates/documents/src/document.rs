@@ -1,18 +1,18 @@
 //! A document that is parsed, translated in at most two rounds, and written.
 
-use burnformer_glossary::Writing;
+use burnformer_glossary::{Writing, apply_edits};
 use burnformer_text::is_invisible;
 
 use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
-use crate::format::{Attribute, Format, Piece, finish_block};
+use crate::format::{Attribute, Format, finish_block};
 use crate::message;
 use crate::placeables::find_atoms;
 use crate::plurals::Categories;
 use crate::sentences::{Next, accept, clean, layout, sentences};
 use crate::split::split;
-use crate::words::{Mark, has_letters, mark, overlaps};
+use crate::words::{Mark, Span, has_letters, mark, overlaps};
 use crate::{PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -29,7 +29,8 @@ pub struct Document {
     /// Without its byte-order mark.
     source: String,
     byte_order_mark: bool,
-    pieces: Vec<Piece>,
+    /// The texts to translate. All bytes between them stay unchanged.
+    blocks: Vec<Block>,
     /// Texts in tags and images, for which [`ATTRIBUTE`] stands in the source.
     attributes: Vec<Attribute>,
     /// The messages of a catalogue that are translated, as documents.
@@ -81,8 +82,8 @@ impl Document {
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
-        let (source, attributes, pieces) = format.parse(&text);
-        Self { source, pieces, attributes, messages, format, ..Self::default() }
+        let (source, attributes, blocks) = format.parse(&text);
+        Self { source, blocks, attributes, messages, format, ..Self::default() }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
@@ -116,8 +117,7 @@ impl Document {
             if let Some(text) = translation(source) {
                 // gettext asks for the line breaks of the source at both ends.
                 let source = source.replacen(source.trim(), text.trim(), 1);
-                let pieces = vec![Piece::Verbatim(0..source.len())];
-                *message = Self { pieces, source, is_answer: true, ..Self::default() };
+                *message = Self { source, is_answer: true, ..Self::default() };
                 slot.accept();
             }
         }
@@ -126,19 +126,11 @@ impl Document {
 
     /// The blocks that are not those of its messages.
     fn text_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        let blocks = self.pieces.iter_mut().filter_map(|piece| match piece {
-            Piece::Block(block) => Some(&mut **block),
-            Piece::Verbatim(_) => None,
-        });
-        self.attributes.iter_mut().map(|(_, block)| block).chain(blocks)
+        self.attributes.iter_mut().map(|(_, block)| block).chain(&mut self.blocks)
     }
 
     fn text_blocks(&self) -> impl Iterator<Item = &Block> {
-        let blocks = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Block(block) => Some(&**block),
-            Piece::Verbatim(_) => None,
-        });
-        self.attributes.iter().map(|(_, block)| block).chain(blocks)
+        self.attributes.iter().map(|(_, block)| block).chain(&self.blocks)
     }
 
     /// Returns whether every sentence is its own translation.
@@ -178,13 +170,10 @@ impl Document {
     /// The translated document. Sentences that are still pending stay unchanged.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
-        let write = |piece: &Piece| match piece {
-            Piece::Verbatim(range) => self.source[range.clone()].to_string(),
-            Piece::Block(block) => written(block, &self.source[block.source.clone()]),
+        let out = match self.messages.is_empty() {
+            true => self.written_blocks(),
+            false => self.written_catalogue(),
         };
-        let mut parts: Vec<String> = self.pieces.iter().map(write).collect();
-        self.keep_shape(&mut parts);
-        let out = if self.messages.is_empty() { parts.concat() } else { self.written_catalogue() };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
             Some(written(block, source))
@@ -210,23 +199,26 @@ impl Document {
         catalogue::write(&self.source, written.collect())
     }
 
-    /// Puts the source back where a translation would make other blocks of the document: a line
-    /// directly behind a table or a definition can become a part of it.
-    fn keep_shape(&self, parts: &mut [String]) {
+    /// The document with the translations of its blocks. Puts the source back where a translation
+    /// would make other blocks of the document: a line directly behind a table or a definition can
+    /// become a part of it.
+    fn written_blocks(&self) -> String {
+        let text = |range: &Span| &self.source[range.clone()];
+        let write = |block: &Block| (block.source.clone(), written(block, text(&block.source)));
+        let mut parts: Vec<(Span, String)> = self.blocks.iter().map(write).collect();
         for _ in 0..MOST_REPAIRS {
-            let Err(at) = self.format.has_shape_of(&self.source, &parts.concat()) else { return };
-            let ends = parts.iter().scan(0, |end, part| {
-                *end += part.len();
+            let out = apply_edits(&self.source, &parts);
+            let Err(at) = self.format.has_shape_of(&self.source, &out) else { return out };
+            let ends = parts.iter().scan((0, 0), |(last, end), (range, part)| {
+                *end += range.start - *last + part.len();
+                *last = range.end;
                 Some(*end)
             });
-            let index = ends.take_while(|&end| end <= at).count();
-            let near = index.saturating_sub(2)..parts.len().min(index + 2);
-            for (piece, part) in self.pieces[near.clone()].iter().zip(&mut parts[near]) {
-                if let Piece::Block(block) = piece {
-                    *part = self.source[block.source.clone()].into();
-                }
-            }
+            let next = ends.take_while(|&end| end <= at).count();
+            let near = next.saturating_sub(1)..parts.len().min(next + 1);
+            parts[near].iter_mut().for_each(|(range, part)| *part = text(range).into());
         }
+        apply_edits(&self.source, &parts)
     }
 }
 

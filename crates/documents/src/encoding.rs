@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::sync::LazyLock;
 
-use burnformer_glossary::changed;
+use burnformer_glossary::apply_edits;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
@@ -149,7 +149,7 @@ impl Charset {
         match name {
             _ if lacking.is_empty() => return self.encoded(&text).into_owned(),
             Some(name) if self.format == Format::Po => {
-                return changed(&text, &[(name, "UTF-8".into())]).into_bytes();
+                return apply_edits(&text, &[(name, "UTF-8".into())]).into_bytes();
             }
             _ if is_xml || self.format == Format::Properties => {}
             _ => return ["\u{feff}", &text].concat().into_bytes(),

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::{arms, changed, parts};
+use burnformer_glossary::{apply_edits, arms, parts};
 use regex::Regex;
 
 use crate::block::{Atom, Block};
@@ -53,7 +53,7 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
 /// `text` with `x` in place of each character of `parts`.
 pub(crate) fn masked(text: &str, parts: &[Span]) -> String {
     let mask = |part: &Span| (part.clone(), "x".repeat(part.len()));
-    changed(text, &parts.iter().map(mask).collect::<Vec<_>>())
+    apply_edits(text, &parts.iter().map(mask).collect::<Vec<_>>())
 }
 
 /// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a
@@ -97,7 +97,7 @@ impl Atom {
     pub(crate) fn written(&self, write: impl Fn(&Block, &str) -> String) -> Option<String> {
         let text = &*self.message;
         let arm = |(range, arm): &(_, _)| (Span::clone(range), write(arm, &text[range.clone()]));
-        let out = changed(text, &self.arms.iter().map(arm).collect::<Vec<_>>());
+        let out = apply_edits(text, &self.arms.iter().map(arm).collect::<Vec<_>>());
         (out != text).then_some(out)
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use burnformer_glossary::{
-    Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, changed, invented, parts,
+    Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms, parts,
 };
 
 use crate::Translated;
@@ -56,7 +56,7 @@ pub(crate) fn find_atoms(
 /// as the source, and no other placeholder; sorted by these.
 pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
     let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
-    if !invented(source, translation, block.escape.signs()).is_empty() {
+    if !added_placeholders(source, translation, block.escape.signs()).is_empty() {
         return None;
     }
     if atoms.is_empty() {
@@ -75,12 +75,12 @@ pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<V
 /// `translated` without the placeholders that `source`, a text of `block`, lacks; `source` if
 /// nothing else is left.
 pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Translated {
-    let changes = invented(source, &translated.text, block.escape.signs());
+    let changes = added_placeholders(source, &translated.text, block.escape.signs());
     // Signs of the source that are no parts are prose.
-    if changes.is_empty() || !invented("", source, &[]).is_empty() {
+    if changes.is_empty() || !added_placeholders("", source, &[]).is_empty() {
         return translated;
     }
-    let text = changed(&translated.text, &changes);
+    let text = apply_edits(&translated.text, &changes);
     let text = if text.trim().is_empty() { source.into() } else { text };
     Translated { text, links: Vec::new() }
 }
@@ -137,7 +137,7 @@ pub(crate) fn change<'a>(
     for range in translated.links.iter_mut().map(|link| &mut link.target).chain(others) {
         *range = moved(range.start)..moved(range.end);
     }
-    translated.text = changed(&translated.text, changes);
+    translated.text = apply_edits(&translated.text, changes);
 }
 
 /// Links between the words of the two texts in their order.

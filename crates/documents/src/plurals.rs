@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use burnformer_glossary::{PartKind, arms, changed, parts};
+use burnformer_glossary::{PartKind, apply_edits, arms, parts};
 use burnformer_text::find_language;
 
 use crate::words::Span;
@@ -137,7 +137,7 @@ pub(crate) fn adapted(text: &str, plurals: &[Plural], target: &Categories) -> St
     let changes = plurals.iter().filter_map(|plural| plural.changes(text, target));
     let mut all: Vec<_> = changes.flatten().collect();
     all.sort_by_key(|(range, _)| (range.start, range.end));
-    changed(text, &all)
+    apply_edits(text, &all)
 }
 
 /// Returns whether the text of an arm lacks the number, or something else, that the `other` shows.

@@ -79,13 +79,8 @@ pub(crate) fn moved(range: &Span, from: usize, to: usize) -> Span {
 /// The part of `range` without white space at its ends; empty at its start if there is nothing
 /// else.
 pub(crate) fn trim(text: &str, range: Span) -> Span {
-    let slice = &text[range.clone()];
-    let trimmed = slice.trim();
-    if trimmed.is_empty() {
-        return range.start..range.start;
-    }
-    let start = range.start + (slice.len() - slice.trim_start().len());
-    start..start + trimmed.len()
+    let end = range.start + text[range.clone()].trim_end().len();
+    end - text[range.start..end].trim_start().len()..end
 }
 
 /// `text` with one space for each run of white space, and none at its ends.

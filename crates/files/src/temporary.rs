@@ -1,7 +1,7 @@
 //! Temporary files in folders that several processes write.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -144,10 +144,9 @@ pub fn remove_leftovers(folder: &Path) {
     let leftovers = files_named(folder, PREFIX.as_ref(), SUFFIX);
     let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) else { return };
     let Some(lock) = lock_file(folder) else { return };
-    match lock.try_lock() {
-        // No living process has a temporary file here, because it would hold the lock.
-        Ok(()) => leftovers.iter().for_each(|path| drop(fs::remove_file(path))),
-        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+    // Then no living process has a temporary file here, because it would hold the lock.
+    if lock.try_lock().is_ok() {
+        leftovers.iter().for_each(|path| drop(fs::remove_file(path)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Glossaries, and how their entries are found in a sentence.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -148,16 +149,12 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
 
 /// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in the given
 /// order.
-pub fn longest(mut wanted: Vec<Term>) -> Vec<Term> {
-    if wanted.len() > MOST_TERMS {
-        let mut lengths: Vec<_> = wanted.iter().map(|term| term.source.chars().count()).collect();
-        let mut order: Vec<usize> = (0..wanted.len()).collect();
-        order.sort_by_key(|&index| std::cmp::Reverse(lengths[index]));
-        order[MOST_TERMS..].iter().for_each(|&index| lengths[index] = 0);
-        let mut lengths = lengths.into_iter();
-        wanted.retain(|_| lengths.next() != Some(0));
-    }
-    wanted
+pub fn longest(wanted: Vec<Term>) -> Vec<Term> {
+    let mut numbered: Vec<(usize, Term)> = wanted.into_iter().enumerate().collect();
+    numbered.sort_by_cached_key(|(_, term)| Reverse(term.source.chars().count()));
+    numbered.truncate(MOST_TERMS);
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, term)| term).collect()
 }
 
 #[cfg(test)]

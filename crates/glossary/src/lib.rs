@@ -38,8 +38,8 @@ pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
 pub use memory::{MemoryMatch, TranslationMemory};
 pub use placeables::{
-    Cloze, FilledCloze, Link, Part, PartKind, Writing, arms, blank, changed, invented, lost,
-    may_have_parts, parts, positions,
+    Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms,
+    blank, may_have_parts, missing_placeables, parts, positions,
 };
 pub use words::{Mark, Span, is_in_word, is_unspaced, mark, overlaps, past};
 

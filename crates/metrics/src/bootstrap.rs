@@ -31,17 +31,28 @@ pub fn resampled(
     bootstrap: Bootstrap,
     score: impl Fn(&[f64]) -> f64,
 ) -> Result<Vec<f64>> {
-    if bootstrap.samples == 0 {
-        return Err(MetricError::NoSamples);
-    }
-    if statistics.is_empty() {
-        return Err(MetricError::EmptyCorpus);
-    }
+    check(statistics, statistics, bootstrap)?;
     let segments = u32::try_from(statistics.len()).expect("a corpus has fewer than 2^32 lines");
     let mut rng = NumpyRng::new(bootstrap.seed);
     let mut draw =
         || score(&statistics.sum_of((0..segments).map(|_| rng.below(segments) as usize)));
     Ok((0..bootstrap.samples).map(|_| draw()).collect())
+}
+
+/// Checks that two systems have the same lines, at least one, and that there are resamples.
+pub(crate) fn check(
+    baseline: &Statistics,
+    system: &Statistics,
+    bootstrap: Bootstrap,
+) -> Result<()> {
+    match (baseline.len(), system.len()) {
+        (baseline, system) if baseline != system => {
+            Err(MetricError::UnequalSystems { baseline, system })
+        }
+        (0, _) => Err(MetricError::EmptyCorpus),
+        _ if bootstrap.samples == 0 => Err(MetricError::NoSamples),
+        _ => Ok(()),
+    }
 }
 
 /// Computes the mean and the 95 % confidence interval of resampled scores. The interval is half the

@@ -12,15 +12,13 @@ pub(crate) type Counts<'a> = FxHashMap<&'a [u32], u64>;
 pub(crate) struct Interner<'a>(FxHashMap<&'a str, u32>);
 
 impl<'a> Interner<'a> {
-    /// The number of a word.
-    pub(crate) fn id(&mut self, word: &'a str) -> u32 {
-        let next = self.0.len() as u32;
-        *self.0.entry(word).or_insert(next)
-    }
-
     /// The numbers of words.
     pub(crate) fn ids(&mut self, words: impl Iterator<Item = &'a str>) -> Vec<u32> {
-        words.map(|word| self.id(word)).collect()
+        let id = |word| {
+            let next = self.0.len() as u32;
+            *self.0.entry(word).or_insert(next)
+        };
+        words.map(id).collect()
     }
 }
 

@@ -45,6 +45,13 @@ impl NumpyRng {
         word as u32
     }
 
+    /// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words,
+    /// lowest first.
+    pub(crate) fn bits(mut self) -> impl Iterator<Item = bool> {
+        std::iter::repeat_with(move || self.next_u32())
+            .flat_map(|word| (0..32).map(move |bit| word >> bit & 1 == 1))
+    }
+
     /// A random whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers`
     /// compute it for bounds up to 2^32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
@@ -59,31 +66,6 @@ impl NumpyRng {
                 return (product >> 32) as u32;
             }
         }
-    }
-}
-
-/// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest
-/// first.
-#[derive(Debug, Clone)]
-pub(crate) struct NumpyBits {
-    rng: NumpyRng,
-    word: u32,
-    left: u32,
-}
-
-impl NumpyBits {
-    pub(crate) fn new(rng: NumpyRng) -> Self {
-        Self { rng, word: 0, left: 0 }
-    }
-
-    pub(crate) fn next(&mut self) -> bool {
-        if self.left == 0 {
-            (self.word, self.left) = (self.rng.next_u32(), 32);
-        }
-        let bit = self.word & 1 == 1;
-        self.word >>= 1;
-        self.left -= 1;
-        bit
     }
 }
 
@@ -135,8 +117,8 @@ mod tests {
 
     #[test]
     fn bits_are_numpys() {
-        let mut bits = NumpyBits::new(NumpyRng::new(12345));
-        let drawn: String = (0..70).map(|_| if bits.next() { '1' } else { '0' }).collect();
+        let bits = NumpyRng::new(12345).bits();
+        let drawn: String = bits.take(70).map(|bit| if bit { '1' } else { '0' }).collect();
         assert_eq!(drawn, BITS);
     }
 

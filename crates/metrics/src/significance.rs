@@ -1,9 +1,9 @@
 //! Two paired significance tests, equal to sacreBLEU's. They tell whether a difference between two
 //! systems on the same lines is due to chance.
 
-use crate::bootstrap::{self, Bootstrap};
-use crate::numpy_rng::{NumpyBits, NumpyRng};
-use crate::{Confidence, Metric, MetricError, Result, Statistics};
+use crate::bootstrap::{self, Bootstrap, check};
+use crate::numpy_rng::NumpyRng;
+use crate::{Confidence, Metric, Result, Statistics};
 
 /// Default trials of [`approximate_randomization`]: 10,000 with seed 12345, as in sacreBLEU.
 pub const RANDOMIZATION: Bootstrap = Bootstrap { samples: 10_000, seed: 12345 };
@@ -68,7 +68,7 @@ pub fn approximate_randomization(
 ) -> Result<PairedResult> {
     check(baseline, system, trials)?;
     let (a, b) = (metric.value(&baseline.sum()), metric.value(&system.sum()));
-    let mut bits = NumpyBits::new(NumpyRng::new(trials.seed));
+    let mut bits = NumpyRng::new(trials.seed).bits();
     let differences = (0..trials.samples).map(|_| {
         let [one, other] = swapped(baseline, system, &mut bits);
         (metric.value(&one) - metric.value(&other)).abs()
@@ -83,22 +83,15 @@ pub fn approximate_randomization(
     })
 }
 
-fn check(baseline: &Statistics, system: &Statistics, samples: Bootstrap) -> Result<()> {
-    match (baseline.len(), system.len()) {
-        (baseline, system) if baseline != system => {
-            Err(MetricError::UnequalSystems { baseline, system })
-        }
-        (0, _) => Err(MetricError::EmptyCorpus),
-        _ if samples.samples == 0 => Err(MetricError::NoSamples),
-        _ => Ok(()),
-    }
-}
-
 /// The sums of two systems after exchanging random lines; each line is used once.
-fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> [Vec<f64>; 2] {
+fn swapped(
+    baseline: &Statistics,
+    system: &Statistics,
+    bits: &mut impl Iterator<Item = bool>,
+) -> [Vec<f64>; 2] {
     let mut sums = [baseline.sum_of([]), system.sum_of([])];
-    for segment in 0..baseline.len() {
-        let index = usize::from(!bits.next());
+    for (segment, stays) in (0..baseline.len()).zip(bits) {
+        let index = usize::from(!stays);
         baseline.add_row(segment, &mut sums[index]);
         system.add_row(segment, &mut sums[1 - index]);
     }
@@ -116,7 +109,7 @@ fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{References, Ter};
+    use crate::{MetricError, References, Ter};
 
     fn statistics(hypotheses: &[&str]) -> Statistics {
         let references = [vec!["a b c"; hypotheses.len()]];

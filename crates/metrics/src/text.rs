@@ -14,14 +14,7 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
 
 /// Python's `' '.join(line.split())`.
 pub(crate) fn squeeze(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for word in split(line) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    out
+    split(line).collect::<Vec<_>>().join(" ")
 }
 
 /// `str.rstrip()` of Python.

@@ -96,14 +96,7 @@ impl FromStr for BleuTokenizer {
 
 /// Puts a space between every two characters.
 fn spaced(line: &str) -> String {
-    let mut out = String::with_capacity(line.len() * 2);
-    for (i, c) in line.chars().enumerate() {
-        if i > 0 {
-            out.push(' ');
-        }
-        out.push(c);
-    }
-    out
+    line.chars().flat_map(|c| [' ', c]).skip(1).collect()
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl Text<'_> {
             let is_placeholder = id.and_then(|id| self.model.piece(id)) == Some(piece);
             self.text.push_str(if is_placeholder { &self.model.unknown_surface } else { piece });
         } else {
-            self.push_spaced(rest);
+            self.text.push_str(&rest.replace(SPACE, " "));
         }
         self.at_start &= !is_added_space && self.text.is_empty();
     }
@@ -88,15 +88,6 @@ impl Text<'_> {
             // If no text starts with a space, none of them is kept.
             Some(rest) => (rest, !normalizer.removes_extra_spaces),
             None => (piece, false),
-        }
-    }
-
-    fn push_spaced(&mut self, piece: &str) {
-        for (index, part) in piece.split(SPACE).enumerate() {
-            if index > 0 {
-                self.text.push(' ');
-            }
-            self.text.push_str(part);
         }
     }
 

@@ -21,4 +21,4 @@ pub use error::StudyError;
 pub use extrapolation::{extrapolation, extrapolation_table};
 pub use row::{Measure, Paper, Row, RowResult};
 pub use study::Study;
-pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
+pub use table3::{table3, table3_is_base, table3_table};

@@ -135,19 +135,11 @@ fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64
     Row { name: name.into(), change, config, lengths: Vec::new(), paper }
 }
 
-/// A change of BLEU from the base, and half the width of its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// The difference from the mean of the bases.
-    pub bleu: f64,
-    /// Half the width of the 95 % interval. It follows from the bootstrap intervals of both and, if
-    /// the base was trained from several seeds, from their spread.
-    pub interval: f64,
-}
-
-/// The change of BLEU from the base to row `name`. Returns `None` if it or the base is not done, or
-/// if it is the base.
-pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
+/// The difference of the BLEU of row `name` from the mean of the bases, and half the width of its
+/// 95 % interval, which follows from the bootstrap intervals of both and, if the base was trained
+/// from several seeds, from their spread. Returns `None` if the row or the base is not done, or if
+/// it is the base.
+fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
     let (bleu, interval) = measure(results.iter().find(|result| result.name == name)?)?;
     let bases: Vec<(f64, f64)> =
@@ -161,7 +153,7 @@ pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
     let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
     // One seed in the row, `count` in the mean.
     let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
-    Some(Change { bleu: bleu - mean, interval: interval.hypot(of_bases).hypot(seeds) })
+    Some((bleu - mean, interval.hypot(of_bases).hypot(seeds)))
 }
 
 /// The `results` of the finished `rows` as a Markdown table beside the paper's results.
@@ -175,8 +167,8 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
         let Some(measure) = result.measures.first() else { continue };
         let of_paper = paper.bleu - OF_BASE.1;
-        let here = table3_change(results, &row.name);
-        let here = here.map_or(String::new(), |here| verdict(of_paper, here.bleu, here.interval));
+        let here = difference(results, &row.name);
+        let here = here.map_or(String::new(), |(bleu, interval)| verdict(of_paper, bleu, interval));
         let (Row { name, change, .. }, updates) = (row, result.updates);
         let millions = result.parameters as f64 / 1e6;
         let (ppl, bleu, interval) = (measure.perplexity, measure.bleu, measure.interval);
@@ -304,14 +296,14 @@ mod tests {
         assert_eq!(rows[1].config.training.seed, rows[0].config.training.seed + 1);
         let results = [(0, 19.0), (1, 20.0), (2, 21.0), (3, 17.0)];
         let results = results.map(|(row, bleu)| result(&rows[row], bleu));
-        let change = table3_change(&results, &rows[3].name).unwrap();
+        let (bleu, interval) = difference(&results, &rows[3].name).unwrap();
         let expected = (2.0 + 1.96f64.powi(2) * (4.0 / 3.0)).sqrt();
-        assert_eq!(change.bleu, -3.0);
-        assert!((change.interval - expected).abs() < 1e-9, "{change:?} {expected}");
-        assert_eq!(table3_change(&results, "base-2"), None);
+        assert_eq!(bleu, -3.0);
+        assert!((interval - expected).abs() < 1e-9, "{interval} {expected}");
+        assert_eq!(difference(&results, "base-2"), None);
         let one_seed = [&results[1], &results[3]].map(Clone::clone);
-        let change = table3_change(&one_seed, &rows[3].name).unwrap();
-        assert!((change.interval - 2f64.sqrt()).abs() < 1e-9, "{change:?}");
+        let (_, interval) = difference(&one_seed, &rows[3].name).unwrap();
+        assert!((interval - 2f64.sqrt()).abs() < 1e-9, "{interval}");
         assert!(table3_table(&rows, &results).contains("-3.0, the paper's way"));
     }
 }

@@ -19,7 +19,7 @@ impl Alignment {
         self.sentences.push((pair.range.clone(), offset..self.target.len()));
         let units = tokens(pair.target, 0..pair.target.len(), pair.whole.1);
         let votes = match pair.links.is_empty() {
-            true => even_votes(&self.words_from(first), &units),
+            true => self.even_votes(first, &units),
             false => self.votes(first, pair, &units),
         };
         for (unit, votes) in units.into_iter().zip(votes) {
@@ -76,6 +76,23 @@ impl Alignment {
         Some((first + piece.clamp(low, high - 1), weight))
     }
 
+    /// Without links, words belong to those at the same position of the order, which begin at
+    /// piece `first`.
+    fn even_votes(&self, first: usize, units: &[Token]) -> Vec<Vec<Vote>> {
+        let mut words: Vec<usize> = (first..self.pieces.len()).collect();
+        words.dedup_by_key(|piece| self.pieces[*piece].word);
+        let count = units.iter().filter(|unit| unit.is_word).count();
+        let mut seen = 0;
+        let vote = |unit: &Token| {
+            if !unit.is_word || words.is_empty() {
+                return Vec::new();
+            }
+            seen += 1;
+            vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
+        };
+        units.iter().map(vote).collect()
+    }
+
     fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[Vote]) {
         let shifted = |range: Span| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
@@ -119,19 +136,4 @@ impl Alignment {
 
 fn overlap(a: &Span, b: &Span) -> usize {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
-}
-
-/// Without links, words belong to those at the same position of the order. `words` are their first
-/// pieces.
-fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<Vote>> {
-    let count = units.iter().filter(|unit| unit.is_word).count();
-    let mut seen = 0;
-    let vote = |unit: &Token| {
-        if !unit.is_word || words.is_empty() {
-            return Vec::new();
-        }
-        seen += 1;
-        vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
-    };
-    units.iter().map(vote).collect()
 }

@@ -78,14 +78,6 @@ impl Alignment {
         within(&self.pieces, |piece| &piece.range, range)
     }
 
-    /// The first piece of each word from piece `first` on.
-    fn words_from(&self, first: usize) -> Vec<usize> {
-        let begins = |&piece: &usize| {
-            piece == first || self.pieces[piece].word != self.pieces[piece - 1].word
-        };
-        (first..self.pieces.len()).filter(begins).collect()
-    }
-
     /// Units within `range` of the translation.
     pub(crate) fn units_in(&self, range: &Span) -> Span {
         within(&self.units, |unit| &unit.range, range)

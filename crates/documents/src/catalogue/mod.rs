@@ -15,7 +15,7 @@ mod yaml;
 
 use std::collections::HashSet;
 
-use burnformer_glossary::changed;
+use burnformer_glossary::apply_edits;
 
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Message, MessageState};
@@ -111,5 +111,5 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
     // The forms of one message have the same marks; insertions at one offset keep their order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     edits.dedup();
-    changed(text, &edits)
+    apply_edits(text, &edits)
 }

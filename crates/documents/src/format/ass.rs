@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::pieces::{Piece, Pieces};
+use super::blocks::Blocks;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
@@ -23,8 +23,8 @@ pub(super) fn is_known(line: &str) -> bool {
     line.starts_with("Dialogue:") || line.trim() == "[Script Info]"
 }
 
-pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let (mut pieces, mut at, mut fields) = (Pieces::default(), 0, FIELDS);
+pub(super) fn parse(text: &str) -> Vec<Block> {
+    let (mut blocks, mut at, mut fields) = (Blocks::default(), 0, FIELDS);
     for line in text.split_inclusive('\n') {
         let (start, end) = (at, at + line.trim_end().len());
         at += line.len();
@@ -34,16 +34,16 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
             ("Format", _) => fields = rest.split(',').count(),
             ("Dialogue", Some((comma, _))) => {
                 let start = start + kind.len() + comma + 2;
-                dialogue(text.get(start..end).unwrap_or_default(), start, &mut pieces);
+                dialogue(text.get(start..end).unwrap_or_default(), start, &mut blocks);
             }
             _ => {}
         }
     }
-    pieces.finish(text.len())
+    blocks.all
 }
 
 /// Adds the text of a dialogue, which begins at `start`.
-fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
+fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
     let (mut builder, mut breaks, mut at) = (Builder::new(Space::Keep), Vec::new(), 0);
     let newline = if text.contains("\\N") { "\\N" } else { "\\n" };
     let mut is_drawing = false;
@@ -70,5 +70,5 @@ fn dialogue(text: &str, start: usize, pieces: &mut Pieces) {
         }
     }
     let (lines, source) = (Lines { breaks, newline: newline.into() }, start..start + text.len());
-    pieces.add(Block { source, lines, ..builder.finish(Escape::Plain) });
+    blocks.add(Block { source, lines, ..builder.finish(Escape::Plain) });
 }

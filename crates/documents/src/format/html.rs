@@ -6,7 +6,7 @@ mod tags;
 
 use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
-use super::pieces::{Piece, Pieces};
+use super::blocks::Blocks;
 use crate::block::Block;
 use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
@@ -17,7 +17,7 @@ const LONGEST_CODE: usize = 1000;
 /// Most bytes of the mark of a note.
 const LONGEST_NOTE: usize = 12;
 
-pub(super) fn parse(text: &str) -> Vec<Piece> {
+pub(super) fn parse(text: &str) -> Vec<Block> {
     read(text).0
 }
 
@@ -27,18 +27,18 @@ pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
     read(page).1.into_iter().filter_map(block).collect()
 }
 
-/// The pieces of a text, and the values of its attributes that readers see.
-fn read(text: &str) -> (Vec<Piece>, Vec<Span>) {
+/// The blocks of a text, and the values of its attributes that readers see.
+fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
     let entities = lexer::entities(lexed.shown());
-    let (pieces, regions, texts) = (Pieces::default(), Vec::new(), Vec::new());
-    let mut parser = Parser { text, lexed: &lexed, entities, pieces, regions, texts };
+    let (blocks, regions, texts) = (Blocks::default(), Vec::new(), Vec::new());
+    let mut parser = Parser { text, lexed: &lexed, entities, blocks, regions, texts };
     let mut index = 0;
     while index < lexed.tokens.len() {
         index = parser.token(index);
     }
     parser.finish_block(text.len());
-    (parser.pieces.finish(text.len()), parser.texts)
+    (parser.blocks.all, parser.texts)
 }
 
 /// Tags as text, for inline HTML in other formats: its role in a block.
@@ -88,7 +88,7 @@ struct Parser<'a> {
     text: &'a str,
     lexed: &'a LexedText,
     entities: Entities,
-    pieces: Pieces,
+    blocks: Blocks,
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
     regions: Vec<(usize, bool)>,
     /// The values of attributes that readers see.
@@ -115,11 +115,11 @@ impl Parser<'_> {
             TokenKind::Start { .. } => return self.start(index),
             TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
             TokenKind::End { name } => {
-                self.pieces.builder(range.start).close(name, &text[range.clone()], None)
+                self.blocks.builder(range.start).close(name, &text[range.clone()], None)
             }
             TokenKind::Text => self.add_text(range.clone()),
             TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
-            TokenKind::Other => self.pieces.builder(range.start).point(&text[range.clone()]),
+            TokenKind::Other => self.blocks.builder(range.start).point(&text[range.clone()]),
         }
         index + 1
     }
@@ -139,7 +139,7 @@ impl Parser<'_> {
         }
         if let Some(end) = partner.filter(|&end| name == "sup" && self.is_note(index, end)) {
             let raw = &text[range.start..self.lexed.tokens[end].range.end];
-            self.pieces.builder(range.start).point(raw);
+            self.blocks.builder(range.start).point(raw);
             return end + 1;
         }
         // XML may close an element that is one tag.
@@ -151,11 +151,11 @@ impl Parser<'_> {
         match role {
             Role::Block | Role::Preformatted => self.finish_block(range.start),
             _ if name == "br" && self.is_repeated(index..last) => self.finish_block(range.start),
-            _ if name == "br" => self.pieces.builder(range.start).break_point(raw),
+            _ if name == "br" => self.blocks.builder(range.start).break_point(raw),
             _ if role == Role::Void || *self_closing && partner.is_none() => {
-                self.pieces.builder(range.start).point(raw);
+                self.blocks.builder(range.start).point(raw);
             }
-            _ => self.pieces.builder(range.start).open(name, raw),
+            _ => self.blocks.builder(range.start).open(name, raw),
         }
         last + 1
     }
@@ -219,7 +219,7 @@ impl Parser<'_> {
             Role::Hidden => String::new(),
             _ => content(self.text, &self.lexed.tokens[index..=end]),
         };
-        self.pieces.builder(start).atom(&content, raw);
+        self.blocks.builder(start).atom(&content, raw);
         end + 1
     }
 
@@ -235,7 +235,7 @@ impl Parser<'_> {
     fn add_text(&mut self, range: Span) {
         let templates = &self.lexed.templates;
         let inside = &templates[within(templates, |template| template, &range)];
-        let (builder, mut at) = (self.pieces.builder(range.start), range.start);
+        let (builder, mut at) = (self.blocks.builder(range.start), range.start);
         for template in inside {
             plain_text(&self.text[at..template.start], builder);
             let raw = &self.text[template.clone()];
@@ -248,7 +248,7 @@ impl Parser<'_> {
 
     fn finish_block(&mut self, end: usize) {
         let escape = Escape::Html(self.entities.clone());
-        self.pieces.finish_block(end, |builder| builder.finish(escape));
+        self.blocks.finish(end, |builder| builder.finish(escape));
     }
 }
 

@@ -1,18 +1,17 @@
-//! Formats: how a document becomes verbatim pieces and blocks.
+//! Formats: how a document is divided into blocks.
 
 mod ass;
+mod blocks;
 mod html;
 mod markdown;
-mod pieces;
 mod srt;
 mod text;
 
 use std::fmt;
 use std::str::FromStr;
 
-use burnformer_glossary::changed;
+use burnformer_glossary::apply_edits;
 
-pub(crate) use self::pieces::Piece;
 pub(crate) use self::srt::{TAG, tagged};
 
 use crate::block::Block;
@@ -137,8 +136,8 @@ impl Format {
         if self == Self::Markdown { markdown::has_shape_of(source, text) } else { Ok(()) }
     }
 
-    /// The pieces of `text`, in which marks stand for its attributes, and these as they are.
-    pub(crate) fn parse(self, text: &str) -> (String, Vec<Attribute>, Vec<Piece>) {
+    /// `text` with marks in place of its attributes, these as they are, and the blocks of it.
+    pub(crate) fn parse(self, text: &str) -> (String, Vec<Attribute>, Vec<Block>) {
         let texts = match self {
             _ if text.contains(ATTRIBUTE) => Vec::new(),
             Self::Html => html::texts(text),
@@ -150,16 +149,16 @@ impl Format {
         };
         let marks: Vec<_> = texts.iter().enumerate().map(mark).collect();
         let attributes = texts.into_iter().map(|(range, block)| (text[range].to_string(), block));
-        let (attributes, text) = (attributes.collect(), changed(text, &marks));
-        let pieces = match self {
+        let (attributes, text) = (attributes.collect(), apply_edits(text, &marks));
+        let blocks = match self {
             Self::Text => text::parse(&text),
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),
             Self::Srt => srt::parse(&text),
             Self::Ass => ass::parse(&text),
-            _ => vec![Piece::Verbatim(0..text.len())],
+            _ => Vec::new(),
         };
-        (text, attributes, pieces)
+        (text, attributes, blocks)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::pieces::{Piece, Pieces};
+use super::blocks::Blocks;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
@@ -28,7 +28,7 @@ pub(super) fn is_known(line: &str) -> bool {
     line.starts_with("WEBVTT") || TIMES.is_match(line)
 }
 
-pub(super) fn parse(text: &str) -> Vec<Piece> {
+pub(super) fn parse(text: &str) -> Vec<Block> {
     let lines: Vec<Span> = LINE.find_iter(text).map(|line| line.range()).collect();
     let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();
     let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         let number = text[lines[line].clone()].trim().bytes().all(|c| c.is_ascii_digit());
         !(is_blank(line) || is_time(line) || number && is_time(line + 1))
     };
-    let mut pieces = Pieces::default();
+    let mut blocks = Blocks::default();
     let (mut line, mut in_cue) = (0, false);
     while line < lines.len() {
         in_cue = is_time(line) || in_cue && !(webvtt && is_blank(line));
@@ -49,16 +49,16 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
             line += 1;
         }
         if first < line {
-            subtitle(text, &lines[first..line], &mut pieces);
+            subtitle(text, &lines[first..line], &mut blocks);
         } else {
             line += 1;
         }
     }
-    pieces.finish(text.len())
+    blocks.all
 }
 
 /// The lines of one subtitle. The words of each speaker of a dialogue are a block.
-fn subtitle(text: &str, lines: &[Span], pieces: &mut Pieces) {
+fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
@@ -72,7 +72,7 @@ fn subtitle(text: &str, lines: &[Span], pieces: &mut Pieces) {
     for lines in parts.filter(|part| !part.is_empty()) {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
-        pieces.add(Block { source: first..end, ..block(text, lines) });
+        blocks.add(Block { source: first..end, ..block(text, lines) });
     }
 }
 

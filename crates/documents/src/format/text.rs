@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::pieces::{Piece, Pieces};
+use super::blocks::Blocks;
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
@@ -16,8 +16,8 @@ use crate::words::{Span, is_within, overlaps, regex};
 static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
-pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let (mut pieces, mut start, all) = (Pieces::default(), 0, messages(text));
+pub(super) fn parse(text: &str) -> Vec<Block> {
+    let (mut blocks, mut start, all) = (Blocks::default(), 0, messages(text));
     let mut messages = all.iter().peekable();
     while start < text.len() {
         let mut end = line_end(text, start);
@@ -28,12 +28,12 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         let mut at = words;
         let tabs = text[words..end].match_indices('\t').map(|(tab, _)| words + tab + 1);
         for next in tabs.chain([end]).filter(|&next| !is_within(&all, next)) {
-            pieces.add(paragraph(text, at..next, &all));
+            blocks.add(paragraph(text, at..next, &all));
             at = next;
         }
         start = end;
     }
-    pieces.finish(text.len())
+    blocks.all
 }
 
 /// The end of the line in which the byte `at` is.

@@ -1,10 +1,10 @@
 //! Placeables: the parts of a sentence that its translation has to keep, which are addresses,
 //! placeholders, code, and the values of numbers.
 
+mod added;
 mod cloze;
 mod compare;
 mod glue;
-mod invented;
 mod number;
 mod parts;
 mod placeholders;
@@ -12,11 +12,11 @@ mod scan;
 mod words;
 mod writing;
 
+pub use added::added_placeholders;
 pub use cloze::{Cloze, FilledCloze, Link};
-pub use invented::invented;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
-pub use writing::{Writing, changed};
+pub use writing::{Writing, apply_edits};
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ use words::NumberWords;
 /// of its numbers, and has no other placeholder. If only numbers have changed, returns the numbers
 /// of `source` as terms, otherwise an empty list. Symbols may be lost, because words can replace
 /// them, but the further parts `others` may not.
-pub fn lost(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
-    if !invented(source, translation, &[]).is_empty() {
+pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
+    if !added_placeholders(source, translation, &[]).is_empty() {
         return Some(Vec::new());
     }
     if others.is_empty() && !may_have_parts(source) {
@@ -98,7 +98,7 @@ fn is_whole(text: &str, range: &Span) -> bool {
 pub fn blank(text: &str, ranges: &[Span]) -> String {
     let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
     spaces.sort_by_key(|(range, _)| range.start);
-    changed(text, &spaces)
+    apply_edits(text, &spaces)
 }
 
 #[cfg(test)]

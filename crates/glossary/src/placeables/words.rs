@@ -265,26 +265,25 @@ pub(super) enum Sign {
 /// The sign at the end of `before`, the text before a number.
 pub(super) fn sign(before: &str) -> Sign {
     let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
+    let begins = |c: char| c.is_whitespace() || "([{\"„“«‚'".contains(c);
     match before[rest.len()..].chars().count() {
         0 => {
             let near = rest.floor_char_boundary(rest.len().saturating_sub(24));
             let rest = rest[near..].trim_end().to_lowercase();
             let is_minus = MINUS.split(' ').any(|word| rest.ends_with(word));
             let is_plus = ["plus", "плюс"].iter().any(|word| rest.ends_with(word));
-            if is_minus {
-                Sign::Minus
-            } else if is_plus {
-                Sign::PlusWord
-            } else {
-                Sign::None
+            match (is_minus, is_plus) {
+                (true, _) => Sign::Minus,
+                (false, true) => Sign::PlusWord,
+                (false, false) => Sign::None,
             }
         }
-        1 if rest
-            .chars()
-            .next_back()
-            .is_none_or(|c| c.is_whitespace() || "([{\"„“«‚'".contains(c)) =>
-        {
-            if before.ends_with(['+', '＋']) { Sign::Plus } else { Sign::Minus }
+        1 if rest.is_empty() || rest.ends_with(begins) => {
+            if before.ends_with(['+', '＋']) {
+                Sign::Plus
+            } else {
+                Sign::Minus
+            }
         }
         _ => Sign::None,
     }

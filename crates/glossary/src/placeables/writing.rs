@@ -247,7 +247,7 @@ fn digits(groups: &[Group]) -> String {
 }
 
 /// Applies `changes` to `text`, except changes that overlap an earlier one.
-pub fn changed(text: &str, changes: &[(Span, String)]) -> String {
+pub fn apply_edits(text: &str, changes: &[(Span, String)]) -> String {
     let (mut all, mut at) = (String::new(), 0);
     for (range, new) in changes {
         if range.start < at {

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 use burnformer_glossary::{
-    Cloze, PartKind, Term, changed, invented, longest, lost, may_have_parts, parts,
+    Cloze, PartKind, Term, added_placeholders, apply_edits, longest, may_have_parts,
+    missing_placeables, parts,
 };
 use rayon::prelude::*;
 
@@ -84,7 +85,7 @@ impl Results<'_> {
                 let text = translator.text_of(hypothesis);
                 hypothesis.is_raised = is_raised;
                 let changes = writing.changes(&source, &text);
-                let text = (!changes.is_empty()).then(|| changed(&text, &changes));
+                let text = (!changes.is_empty()).then(|| apply_edits(&text, &changes));
                 if let Some(new) = text.and_then(|text| translator.scored(request, &text, options))
                 {
                     let score = if is_raised { hypothesis.score } else { new.score };
@@ -121,7 +122,7 @@ impl Results<'_> {
             let whole = |hypothesis: Hypothesis| {
                 let first = translator.text_of(&hypothesis);
                 let text = write(&sentence, first.clone());
-                match lost(&sentence.source, &sentence.symbols, &text) {
+                match missing_placeables(&sentence.source, &sentence.symbols, &text) {
                     None if text == first => Some(hypothesis),
                     None => translator.scored(request, &text, options),
                     Some(_) => None,
@@ -165,8 +166,8 @@ impl Translator {
         let all = if is_known { Vec::new() } else { parts(&source) };
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
-        let numbers = lost(&source, &symbols, &text)?;
-        let signs = invented(&source, &text, &[]).into_iter();
+        let numbers = missing_placeables(&source, &symbols, &text)?;
+        let signs = added_placeholders(&source, &text, &[]).into_iter();
         let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
         Some(Losses { index: 0, signs: signs.collect(), source, symbols, numbers })
     }
@@ -184,7 +185,7 @@ impl Translator {
         let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
         let text = gapped.fill(translation, &links).text;
-        changed(&text, &invented(&lost.source, &text, &[]))
+        apply_edits(&text, &added_placeholders(&lost.source, &text, &[]))
     }
 
     /// `text` as a translation of `request`.

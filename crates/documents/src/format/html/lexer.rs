@@ -61,9 +61,9 @@ pub(super) struct LexedText {
     pub(super) masked: String,
     /// For each start tag its end tag, and the other way round.
     pub(super) partner: Vec<Option<usize>>,
-    /// The number of tokens before each token that divide text into blocks.
+    /// The tokens that divide text into blocks, by their indices.
     blocks: Vec<usize>,
-    /// The number of tokens before each token that say `translate="yes"`.
+    /// The tokens that say `translate="yes"`, by their indices.
     translated: Vec<usize>,
 }
 
@@ -202,20 +202,16 @@ impl LexedText {
             |token: &Token| matches!(token.role(), Some(Role::Block | Role::Preformatted));
         let is_translated =
             |token: &Token| matches!(token.kind, TokenKind::Start { translate: Some(true), .. });
-        let counts = |test: &dyn Fn(&Token) -> bool| {
-            let add = |count: &mut usize, token: &Token| {
-                *count += usize::from(test(token));
-                Some(*count)
-            };
-            iter::once(0).chain(tokens.iter().scan(0, add)).collect()
+        let all = |test: fn(&Token) -> bool| {
+            (0..tokens.len()).filter(|&index| test(&tokens[index])).collect()
         };
-        let (blocks, translated) = (counts(&is_block), counts(&is_translated));
+        let (blocks, translated) = (all(is_block), all(is_translated));
         Self { partner: partners(&tokens), tokens, templates, masked, blocks, translated }
     }
 
     /// Returns whether a tag strictly between tokens `index` and `end` divides text.
     pub(super) fn has_blocks(&self, index: usize, end: usize) -> bool {
-        self.blocks[(index + 1).min(end)] < self.blocks[end]
+        self.next_block(index) < end
     }
 
     /// The texts of elements that show theirs.
@@ -229,7 +225,7 @@ impl LexedText {
     }
 
     pub(super) fn has_translated(&self, index: usize, end: usize) -> bool {
-        self.translated[(index + 1).min(end)] < self.translated[end]
+        next(&self.translated, index).is_some_and(|next| next < end)
     }
 
     /// Returns whether the element of start tag `index` ends where the next block begins.
@@ -239,9 +235,13 @@ impl LexedText {
 
     /// The next token after `index` that divides text; the number of tokens if there is none.
     pub(super) fn next_block(&self, index: usize) -> usize {
-        let before = self.blocks[index + 1];
-        self.blocks.partition_point(|&count| count <= before).saturating_sub(1).max(index + 1)
+        next(&self.blocks, index).unwrap_or(self.tokens.len())
     }
+}
+
+/// The first of `all`, which are sorted, that is above `index`.
+fn next(all: &[usize], index: usize) -> Option<usize> {
+    all.get(all.partition_point(|&it| it <= index)).copied()
 }
 
 /// For each start tag the end tag of the same name that closes it.

@@ -9,8 +9,8 @@ use super::kept;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::{Escape, Level, Markdown, Position, References};
+use crate::format::blocks::Blocks;
 use crate::format::html::{self, attributes::is_prose};
-use crate::format::pieces::{Piece, Pieces};
 use crate::words::{Span, has_letters};
 
 /// The Markdown that is read and written.
@@ -26,13 +26,13 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-pub(in crate::format) fn parse(text: &str) -> Vec<Piece> {
+pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
     let events = Events::new_ext(text, options());
     let labels = events.reference_definitions().iter().map(|(label, _)| folded(label)).collect();
     let marks = |c: char| c.is_whitespace() || c == '>';
     let notes = text.lines().any(|line| line.trim_start_matches(marks).starts_with("[^"));
-    let parser = Parser::new(text, Pieces::default(), Arc::new(References { labels, notes }));
-    parser.read(events.into_offset_iter())
+    let references = Arc::new(References { labels, notes });
+    Parser { text, references, ..Parser::default() }.read(events.into_offset_iter())
 }
 
 /// The alternative texts of the images in `text`, without those that name their definition.
@@ -79,9 +79,9 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
     }
 }
 
-/// The pieces of a block that is read again, with the definitions of its document. Blocks without
+/// The blocks of a text that is read again, with the definitions of its document. Blocks without
 /// letters are among them.
-pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece> {
+pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block> {
     let known = |link: BrokenLink<'_>| {
         let nowhere = || (CowStr::from(""), CowStr::from(""));
         references.labels.contains(&folded(&link.reference)).then(nowhere)
@@ -89,8 +89,9 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece>
     // These need no definitions.
     let notes = if references.notes { Options::ENABLE_OLD_FOOTNOTES } else { Options::empty() };
     let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
-    let pieces = Pieces { has_all_blocks: true, ..Pieces::default() };
-    Parser::new(text, pieces, Arc::clone(references)).read(events.into_offset_iter())
+    let (blocks, references) =
+        (Blocks { has_all: true, ..Blocks::default() }, Arc::clone(references));
+    Parser { text, blocks, references, ..Parser::default() }.read(events.into_offset_iter())
 }
 
 /// A label in one case.
@@ -107,6 +108,7 @@ pub(super) fn without_marks(raw: &str, newline: &str) -> String {
 }
 
 /// A block of HTML.
+#[derive(Default)]
 struct HtmlBlock {
     start: usize,
     /// The bytes of the block, with spaces instead of the marks of quotations.
@@ -116,10 +118,6 @@ struct HtmlBlock {
 }
 
 impl HtmlBlock {
-    fn new(start: usize) -> Self {
-        Self { start, text: String::new(), marks: String::new() }
-    }
-
     /// Adds `range` of `document`.
     fn add(&mut self, document: &str, range: Span) {
         let end = self.start + self.text.len();
@@ -135,7 +133,7 @@ impl HtmlBlock {
 #[derive(Default)]
 struct Parser<'a> {
     text: &'a str,
-    pieces: Pieces,
+    blocks: Blocks,
     references: Arc<References>,
     /// The end of the part that was read.
     end: usize,
@@ -154,11 +152,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, pieces: Pieces, references: Arc<References>) -> Self {
-        Self { text, pieces, references, ..Self::default() }
-    }
-
-    fn read(mut self, events: impl Iterator<Item = (Event<'a>, Span)>) -> Vec<Piece> {
+    fn read(mut self, events: impl Iterator<Item = (Event<'a>, Span)>) -> Vec<Block> {
         let events: Vec<_> = events.collect();
         let kept = kept::elements(&events);
         for (event, range) in events {
@@ -178,7 +172,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.finish_block();
-        self.pieces.finish(self.text.len())
+        self.blocks.all
     }
 
     fn event(&mut self, event: &Event<'_>, range: Span) {
@@ -197,7 +191,7 @@ impl<'a> Parser<'a> {
             }
             return;
         }
-        let is_open = self.pieces.block.as_ref().is_some_and(|(_, builder)| builder.is_open());
+        let is_open = self.blocks.open.as_ref().is_some_and(|(_, builder)| builder.is_open());
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
@@ -241,7 +235,9 @@ impl<'a> Parser<'a> {
         }
         match tag {
             Tag::CodeBlock(_) | Tag::MetadataBlock(_) => self.skipped = 1,
-            Tag::HtmlBlock => self.html = Some(HtmlBlock::new(range.start)),
+            Tag::HtmlBlock => {
+                self.html = Some(HtmlBlock { start: range.start, ..HtmlBlock::default() });
+            }
             Tag::Paragraph => {}
             _ => self.positions.push(match tag {
                 Tag::Item => Position::Item,
@@ -303,11 +299,11 @@ impl<'a> Parser<'a> {
     /// Adds `range` of the text to the block by `add`.
     fn inline(&mut self, range: Span, add: impl FnOnce(&mut Builder, &str)) {
         let raw = &self.text[range.clone()];
-        let end = self.end.max(self.pieces.written).min(range.start);
+        let end = self.end.min(range.start);
         let unread = &self.text[end..range.start];
         let escaped = unread.len() - unread.trim_end_matches('\\').len();
-        let (start, is_first) = (range.start - escaped % 2, self.pieces.block.is_none());
-        let builder = self.pieces.builder(start);
+        let (start, is_first) = (range.start - escaped % 2, self.blocks.open.is_none());
+        let builder = self.blocks.builder(start);
         if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
             // The next line may begin with marks of the quotation or the list around.
             if self.lines.breaks.is_empty() {
@@ -329,8 +325,8 @@ impl<'a> Parser<'a> {
     fn finish_html(&mut self) {
         if let Some(HtmlBlock { start, text, marks }) = self.html.take() {
             let text = text.trim_end();
-            let range = start..start + text.len();
-            self.pieces.insert(range, html::parse(text), &format!("\n{marks}"));
+            self.end = start + text.len();
+            self.blocks.insert(start, html::parse(text), &format!("\n{marks}"));
         }
     }
 
@@ -347,6 +343,6 @@ impl<'a> Parser<'a> {
         let position = self.positions.last().copied().unwrap_or(Position::Paragraph);
         let is_part = take(&mut self.is_part);
         let escape = Escape::Markdown(Markdown { level, position, is_part, references });
-        self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });
+        self.blocks.finish(self.end, |builder| Block { lines, ..builder.finish(escape) });
     }
 }

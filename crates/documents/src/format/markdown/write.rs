@@ -7,7 +7,6 @@ use super::read::{options, read_again, without_marks};
 use crate::alignment::Alignment;
 use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};
-use crate::format::pieces::Piece;
 use crate::render::{Layout, render};
 
 /// The translated block, escaped as little as possible: read again, it must be the same text with
@@ -58,14 +57,11 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     let (before, newline, after) = position.around();
     let written = render(&with_newline(block, newline), layout, escape, breaks);
     let page = format!("{before}{}{after}\n", written.text.trim_matches(is_space));
-    let pieces = read_again(&page, references);
-    let [Piece::Verbatim(start), Piece::Block(found), Piece::Verbatim(end)] = pieces.as_slice()
-    else {
-        return false;
-    };
+    let blocks = read_again(&page, references);
+    let [found] = blocks.as_slice() else { return false };
     let is_same = matches!(&found.escape, Escape::Markdown(found) if found.position == *position);
-    let around = page[start.clone()].trim_end() == before.trim_end()
-        && page[end.clone()].trim_end() == after;
+    let around = page[..found.source.start].trim_end() == before.trim_end()
+        && page[found.source.end..].trim_end() == after;
     let shown = |outline: &str| visible_but(outline, char::is_control).into_owned();
     is_same && around && shown(&outline(found)) == shown(&written.outline)
 }

@@ -57,16 +57,16 @@ fn paths_are_found_and_alternatives_are_not() {
 
 #[test]
 fn lost_parts_are_prescribed() {
-    let lost = |source, translation| {
-        let terms = lost(source, &[], translation)?;
+    let missing = |source, translation| {
+        let terms = missing_placeables(source, &[], translation)?;
         Some(terms.into_iter().map(|term| term.targets).collect::<Vec<_>>())
     };
-    assert_eq!(lost("Ein Haus.", "A house 7."), None);
-    assert_eq!(lost("{name} hat 1,5 Euro.", "{name} has 1.5 euros."), None);
+    assert_eq!(missing("Ein Haus.", "A house 7."), None);
+    assert_eq!(missing("{name} hat 1,5 Euro.", "{name} has 1.5 euros."), None);
     let wanted = vec![vec!["1,5".to_owned(), "1.5".to_owned()]];
-    assert_eq!(lost("{name} hat 1,5 Euro.", "{name} has 15 euros."), Some(wanted));
-    assert_eq!(lost("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."), Some(Vec::new()));
-    assert_eq!(lost("Lies www.beispiel.de.", "Read it."), Some(Vec::new()));
+    assert_eq!(missing("{name} hat 1,5 Euro.", "{name} has 15 euros."), Some(wanted));
+    assert_eq!(missing("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."), Some(Vec::new()));
+    assert_eq!(missing("Lies www.beispiel.de.", "Read it."), Some(Vec::new()));
 }
 
 /// Random strings of the pieces of parts: whatever the patterns find, its signs

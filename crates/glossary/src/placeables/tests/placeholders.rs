@@ -1,7 +1,7 @@
 //! Each grammar in sentences, and the same signs in prose.
 
 use super::found;
-use crate::{arms, changed, invented, lost};
+use crate::{added_placeholders, apply_edits, arms, missing_placeables};
 
 /// Placeholders of one grammar on each line, as their documentation has them.
 const GRAMMARS: [&str; 45] = [
@@ -165,12 +165,16 @@ fn a_placeholder_within_itself_is_noticed() {
     let mut missed = Vec::new();
     for part in forms.split(' ') {
         let source = format!("Delete {part} now");
-        assert_eq!(lost(&source, &[], &format!("Jetzt {part} löschen")), None, "{part}");
+        assert_eq!(
+            missing_placeables(&source, &[], &format!("Jetzt {part} löschen")),
+            None,
+            "{part}"
+        );
         for at in (1..part.len()).filter(|&at| part.is_char_boundary(at)) {
             let (begin, end) = part.split_at(at);
             for damaged in [format!("{begin}{part}{end}"), format!("{begin}{part}")] {
                 let translation = format!("Jetzt {damaged} löschen");
-                if lost(&source, &[], &translation).is_none() {
+                if missing_placeables(&source, &[], &translation).is_none() {
                     missed.push(damaged);
                 }
             }
@@ -182,7 +186,7 @@ fn a_placeholder_within_itself_is_noticed() {
         ("(%(count)s) file(s) \\(x", "(%(count)s) Datei(en) \\(x"),
         ("{'a': {1}} and }", "{'a': {1}} und }"),
     ] {
-        assert_eq!(lost(source, &[], translation), None, "{translation}");
+        assert_eq!(missing_placeables(source, &[], translation), None, "{translation}");
     }
 }
 
@@ -202,9 +206,9 @@ fn edits_of_random_signs_do_not_overlap() {
     for _ in 0..100_000 {
         let [source, translation] =
             [0, 0].map(|_| (0..draw(9)).map(|_| pieces[draw(pieces.len())]).collect::<String>());
-        let edits = invented(&source, &translation, &[]);
+        let edits = added_placeholders(&source, &translation, &[]);
         let are_apart = edits.windows(2).all(|two| two[0].0.end <= two[1].0.start);
         assert!(are_apart, "{source:?} {translation:?}: {edits:?}");
-        changed(&translation, &edits);
+        apply_edits(&translation, &edits);
     }
 }

@@ -1,10 +1,10 @@
 //! Numbers in the writing of another language, by CLDR as Python's babel knows it.
 
-use crate::{Writing, changed};
+use crate::{Writing, apply_edits};
 
 fn written(from: &str, into: &str, source: &str, translation: &str) -> String {
     let changes = Writing::between(from, into).map(|writing| writing.changes(source, translation));
-    changed(translation, &changes.unwrap_or_default())
+    apply_edits(translation, &changes.unwrap_or_default())
 }
 
 #[test]

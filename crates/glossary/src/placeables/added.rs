@@ -19,7 +19,7 @@ const FRAGMENTS: [&str; 13] =
 /// Returns the edits that remove from `translation` each placeholder that does not occur in
 /// `source` or occurs there less often: byte ranges, in order, with their new texts. A word after a
 /// sign is kept, and so are placeholders that begin with one of `others`.
-pub fn invented(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
+pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
     let original = if new.is_empty() { Vec::new() } else { placeholders(source) };

@@ -1,0 +1,43 @@
+//! The blocks of a document, in the order in which they are read.
+
+use crate::block::Block;
+use crate::builder::{Builder, Space};
+use crate::words::{has_letters, moved};
+
+/// The blocks of a document that was read so far. All bytes between them stay unchanged.
+#[derive(Default)]
+pub(super) struct Blocks {
+    pub(super) all: Vec<Block>,
+    /// The block that is being read, with its start.
+    pub(super) open: Option<(usize, Builder)>,
+    /// If true, blocks without letters are kept.
+    pub(super) has_all: bool,
+}
+
+impl Blocks {
+    /// The block that is being read; a new one begins at `start`.
+    pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
+        &mut self.open.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
+    }
+
+    /// Ends the block that is being read at `end`.
+    pub(super) fn finish(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
+        let Some((start, builder)) = self.open.take() else { return };
+        self.add(Block { source: start..end, ..finish(builder) });
+    }
+
+    /// Adds a `block` that is behind all others. One without letters stays unchanged.
+    pub(super) fn add(&mut self, block: Block) {
+        self.all.extend((self.has_all || has_letters(&block.text)).then_some(block));
+    }
+
+    /// Adds the `blocks` of a part of the document that begins at `start`; `newline` is between
+    /// lines.
+    pub(super) fn insert(&mut self, start: usize, blocks: Vec<Block>, newline: &str) {
+        self.all.extend(blocks.into_iter().map(|mut block| {
+            block.source = moved(&block.source, 0, start);
+            block.lines.newline = newline.into();
+            block
+        }));
+    }
+}
