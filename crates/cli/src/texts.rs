@@ -12,7 +12,7 @@ use burnformer_data::corpus::{
 };
 use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
-use burnformer_train::{TextName, Texts};
+use burnformer_train::{TextName, Texts, TrainError};
 
 use crate::embedded;
 use crate::output::unwritable;
@@ -147,16 +147,16 @@ impl ReadTexts {
         })
     }
 
-    /// Replaces the names of files in the cache by the names that the user gave, in the message of
-    /// `error`. Any path in an error of the other crates may contain such a name, so the text is
-    /// searched; names in the cache are random, so nothing else can match.
-    pub fn explain(&self, error: Error) -> Error {
-        let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
-        let message = error.to_string();
-        let explained = files.fold(message.clone(), |message, (file, text)| {
-            message.replace(&file.path().display().to_string(), &shown(&text.source.from))
-        });
-        if explained == message { error } else { Error::msg(explained) }
+    /// Gives the texts that `error` names the names that the user gave them, instead of those of
+    /// their copies in the cache.
+    pub fn explain(&self, mut error: TrainError) -> TrainError {
+        let TrainError::Data(cause) = &mut error else { return error };
+        for path in cause.texts_mut() {
+            if let Some(text) = self.0.iter().find(|text| text.path() == path) {
+                *path = shown(&text.source.from).into();
+            }
+        }
+        error
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
         data.valid.clear();
         let unnamed = Unnamed::take(&mut data).unwrap();
         let [to_a, to_b] =
-            [a, b.clone()].map(|path| move || File::options().write(true).open(path));
+            [a.clone(), b.clone()].map(|path| move || File::options().write(true).open(path));
         // Written line by line to both in turns: reading one to its end first would wait forever.
         let writer = thread::spawn(move || {
             let (mut a, mut b) = (to_a().unwrap(), to_b().unwrap());
@@ -281,8 +281,16 @@ mod tests {
             assert_eq!(fs::read_to_string(path).unwrap(), line.repeat(10_000));
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        let error = anyhow!("{}:7: wrong", texts.train[1].display());
-        assert_eq!(read.explain(error).to_string(), format!("{}:7: wrong", b.display()));
+        let error = |[shorter, longer]: [PathBuf; 2]| {
+            TrainError::from(DataError::LineCountMismatch {
+                shorter,
+                shorter_lines: 1,
+                longer,
+                longer_lines: 2,
+            })
+        };
+        let explained = read.explain(error([texts.train[1].clone(), texts.train[0].clone()]));
+        assert_eq!(explained.to_string(), error([b, a]).to_string());
         drop(read);
         let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"]);

@@ -267,6 +267,24 @@ impl DataError {
         if good { Ok(()) } else { Err(invalid()) }
     }
 
+    /// The paths of the texts that the error names. The user may know such a text by another name.
+    pub fn texts_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::NotFound(path)
+            | Self::Unreadable(path, _)
+            | Self::Empty(path)
+            | Self::Wide(path, _)
+            | Self::NotCompressed(path, _)
+            | Self::InvalidUtf8 { path, .. }
+            | Self::NotTwoColumns { path, .. }
+            | Self::LineTooLong { path, .. }
+            | Self::DamagedCompression { path, .. } => vec![path],
+            Self::LineCountMismatch { shorter, longer, .. } => vec![shorter, longer],
+            Self::TwoTables { first, second } => vec![first, second],
+            _ => vec![],
+        }
+    }
+
     /// The error for a failure of the trainer of tokenisers.
     pub(crate) fn training(error: impl ToString) -> Self {
         Self::TokenizerTraining(error.to_string())

@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use burnformer_study::{
-    Measure, Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_is_base,
-    table3_table,
+    Measure, Row, RowResult, Study, StudyError, extrapolation, extrapolation_table, table3,
+    table3_is_base, table3_table,
 };
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use serde_json::json;
@@ -173,7 +173,11 @@ fn train(
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
         let trained = signals.patiently(|interrupted| study.run(row, interrupted));
-        match trained.map_err(|error| read.explain(error.into()))? {
+        let named = |error| match error {
+            StudyError::Train(error) => read.explain(error).into(),
+            error => error,
+        };
+        match trained.map_err(named)? {
             None => return Err(signals.stopped().into()),
             Some(result) => {
                 note(summary(&result));

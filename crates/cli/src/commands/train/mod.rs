@@ -78,7 +78,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let workers = Workers { devices: &devices, ranks: ranks.clone() };
     let trainer = Trainer { workers, verbosity, signals: &signals };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
-    let corpora = corpora.map_err(|error| read.explain(error.into()))?;
+    let corpora = corpora.map_err(|error| read.explain(error))?;
     announce_text(&corpora);
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());

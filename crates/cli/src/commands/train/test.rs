@@ -20,7 +20,7 @@ type Pair = (String, String);
 ///
 /// # Errors
 /// Returns the errors of reading.
-pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> {
+pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>, TrainError> {
     if text.is_empty() {
         return Ok(vec![]);
     }
