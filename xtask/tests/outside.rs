@@ -176,6 +176,23 @@ fn a_host_with_another_version_of_burn_compiles_the_layers() {
     fs::remove_dir_all(host).unwrap();
 }
 
+#[test]
+#[ignore = "it compiles Burn anew"]
+fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependencies() {
+    let name = format!("burnformer-convolution-{}", std::process::id());
+    let (from, folder) = (root().join("examples/convolution"), std::env::temp_dir().join(name));
+    fs::create_dir_all(folder.join("src")).unwrap();
+    for file in ["src/main.rs", "src/model.rs"] {
+        fs::copy(from.join(file), folder.join(file)).unwrap();
+    }
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
+    let manifest = manifest.replace("../..", &root().display().to_string());
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    cargo_in(&folder, &["check", "--offline"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// The page whose dependencies the programs have.
 const PAGE: &str = "docs/guide/embedding.md";
 
@@ -183,6 +200,32 @@ const PAGE: &str = "docs/guide/embedding.md";
 /// need besides.
 fn of_the_page() -> [String; 3] {
     dependencies(PAGE).try_into().expect("the page has three blocks of dependencies")
+}
+
+// Other systems compile other crates.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_page_counts_the_crates_that_a_first_build_compiles() {
+    let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let counted = rows.filter_map(|(name, rest)| {
+        let count = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()?;
+        Some((name, count))
+    });
+    let counted: Vec<_> = counted.collect();
+    assert!(counted.len() > 4, "{counted:?}");
+    for (name, count) in counted {
+        let tree = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "-p", name])
+            .current_dir(root())
+            .output()
+            .expect("cargo starts");
+        let tree = String::from_utf8(tree.stdout).expect("text");
+        let package = |line: &str| line.split(" (").next().map(str::to_owned);
+        let packages: std::collections::BTreeSet<String> =
+            tree.lines().filter_map(package).collect();
+        assert_eq!(packages.len(), count, "{PAGE} counts the crates of {name}");
+    }
 }
 
 /// The dependencies of the layers among those of single crates.

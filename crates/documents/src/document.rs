@@ -37,7 +37,7 @@ pub struct Document {
     messages: Vec<(Slot, Document)>,
     format: Format,
     writing: Option<Writing>,
-    /// If true, a memory wrote it.
+    /// If true, its text is from a translation memory.
     is_answer: bool,
 }
 

@@ -148,9 +148,9 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
     translated
 }
 
-/// A cell, a title or a clause that does not end with a full stop gets none: models end whatever
-/// they translate with one. If it ends with a comma or a colon, so does its translation. Thai and
-/// Lao have no full stop.
+/// Removes the full stop that models add to a cell, a title or a clause whose source has none. If
+/// the source ends with a comma or a colon, so does its translation. Thai and Lao have no full
+/// stop.
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let body = translated.text.trim_end_matches(closes);

@@ -21,7 +21,7 @@
 //! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
 //! | sampling | [`Sampling`] |
 //! | what a model must do | [`StepModel`], [`Decoding`] |
-//! | a trained model of any registered architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
+//! | a trained model of any architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
 //! | terms that a translation has to contain | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::run::Corpora;
 use crate::update::Recipe;
 
-/// A validation may search again for one of this many sentences; the second search takes up to five
-/// times as long as the first.
+/// One sentence in this many may be searched again during a validation; the second search takes up
+/// to five times as long as the first.
 const SHARE: usize = 48;
 /// The number of sentences that are always searched for again, which takes a second.
 const FEW: usize = 16;

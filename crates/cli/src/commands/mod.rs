@@ -1,4 +1,4 @@
-//! The commands, one file per command.
+//! The commands, one file or folder per command.
 
 pub mod adapt;
 pub mod attention;

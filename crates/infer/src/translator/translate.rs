@@ -170,6 +170,9 @@ impl Translator {
         let all =
             search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
         let mut found = Results { translator: self, requests, options, all };
+        // Each step may replace hypotheses of the one before: a search is repeated before its
+        // unknown tokens are copied, parts are compared in texts with those copies, and amounts are
+        // rewritten in texts that have all of their parts. Equal texts are removed last.
         found.try_small_letters(small);
         found.leave_loops();
         self.copy_unknown(requests, &mut found.all);

@@ -25,7 +25,7 @@ pub(crate) struct TranslateRequest {
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// `text` (the default), `html`, `markdown` or `srt`.
+    /// The name of a format, such as `html` or `po`; `text` unless it is given.
     #[schema(example = "text", nullable = false)]
     pub format: Option<String>,
     /// The number of other translations wanted, 0 unless it is given.

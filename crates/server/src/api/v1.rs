@@ -28,7 +28,7 @@ pub(crate) struct DocumentsRequest {
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// `text` (the default), `html`, `markdown` or `srt`.
+    /// The name of a format, such as `html` or `po`; `text` unless it is given.
     pub format: Option<String>,
     /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
     #[serde(default, deserialize_with = "number")]

@@ -46,6 +46,7 @@ impl Learner {
         verbosity: Verbosity,
         workers: impl Into<Workers<'a>>,
     ) -> Result<Self> {
+        config.validate()?;
         let workers = workers.into();
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);

@@ -117,7 +117,7 @@ impl Learner {
                 _ => CheckpointKind::Final,
             })?;
             killable(true);
-            // A request that came before is not followed by a signal that would end the process.
+            // An earlier interrupt also stops the run here: no second signal will come.
             if reason == StopReason::Interrupted || interrupted.load(Ordering::SeqCst) {
                 break StopReason::Interrupted;
             }

@@ -75,8 +75,8 @@ pub(super) fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs:
 /// The limit of `config` that a run in `state` has reached.
 pub(super) fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
     let (t, patience) = (&config.training, config.validation.patience);
-    // Patience last: the validation at the end of a run, which comes after the other limits, may
-    // exhaust it too, and a process that makes that end again has to find the reason of the first.
+    // Patience comes last: the final validation can exhaust it, and a repeated end must report the
+    // first reason.
     let reached = [
         (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
         (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),

@@ -81,9 +81,9 @@ pub struct ScheduleSettings {
     /// above 0. The paper has 1. Lower it when training diverges, raise it for small models in
     /// short runs.
     pub factor: f64,
-    /// The number of updates over which the learning rate rises linearly to its peak, before it
-    /// falls with the square root of the update's number; at least 1, which means no warm-up. The
-    /// paper has 4,000; short runs need fewer, about a tenth of their updates.
+    /// The number of updates over which the learning rate rises linearly to its peak; at least 1,
+    /// which means no warm-up. The paper has 4,000; short runs need fewer, about a tenth of their
+    /// updates.
     pub warmup: u64,
     /// The course of the learning rate after the warm-up.
     pub shape: ScheduleShape,
@@ -109,9 +109,9 @@ impl Default for ScheduleSettings {
 }
 
 impl ScheduleSettings {
-    /// The rate of update `step`, counted from 1, for a model of width `d_model`, when the share
-    /// `progress` (from 0 to
-    /// 1) of the run was made before it; `progress` counts only where there is a cooldown.
+    /// The rate of update `step`, counted from 1, for a model of width `d_model`. `progress` is the
+    /// share of the run that was made before it, from 0 to 1; it counts only where there is a
+    /// cooldown.
     pub fn rate(&self, step: u64, d_model: usize, progress: f64) -> f64 {
         let step = match self.shape {
             ScheduleShape::InverseSqrt => step,

@@ -5,7 +5,7 @@
 //! | `texts`, `corpora`, `start_model` | the input of the run |
 //! | `dir`, `folder` | the folder, its lock, and how files and folders in it are replaced |
 //! | `state`, `log_interval` | the state of the run that a checkpoint contains |
-//! | `checkpoint`, `origin`, `best_model`, `average` | saved models and checkpoints, and their origin |
+//! | `checkpoint`, `origin`, `best_model` | saved models and checkpoints, and their origin |
 
 mod best_model;
 pub mod checkpoint;

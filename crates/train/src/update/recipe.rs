@@ -11,7 +11,7 @@ use crate::optimizer::gradients::FlatGradients;
 /// The settings of a run on which its loss and its updates depend.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// The random key of the run.
+    /// The seed of all random choices of the run.
     pub seed: u64,
     /// ε of label smoothing (paper §5.4).
     pub label_smoothing: f64,

@@ -152,7 +152,7 @@ impl Replica {
         let (jobs, asked) = channel::<Job>();
         let (answers, sums) = channel();
         let serve = move || {
-            // Ends with the run, which then asks no more, or no more listens.
+            // The thread ends when the run drops its end of either channel.
             for job in asked {
                 let sums = catch_unwind(AssertUnwindSafe(|| job.sums(&device, &first)));
                 if answers.send(sums).is_err() {

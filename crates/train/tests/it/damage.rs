@@ -147,6 +147,36 @@ impl Run {
 
 /// The checkpoints are damaged while the last model is validated.
 #[test]
+fn a_configuration_that_a_program_made_is_checked_before_anything_is_written() {
+    let mut run = Run::with(&[]);
+    let valid = run.config.clone();
+    type Change = fn(&mut TrainConfig);
+    let changes: [(&str, Change); 4] = [
+        ("training.accumulate", |config| config.training.accumulate = 0),
+        ("schedule.warmup", |config| config.schedule.warmup = 0),
+        ("the configuration", |config| config.training.seed = u64::MAX),
+        ("schedule.cooldown", |config| {
+            (config.schedule.cooldown, config.training.max_updates) = (0.5, 0);
+        }),
+    ];
+    for (key, change) in changes {
+        run.config = valid.clone();
+        change(&mut run.config);
+        let error = run.learner(&run.path("run"), RunMode::New).err().expect(key);
+        assert!(error.to_string().contains(key), "{key}: {error}");
+        assert!(!run.path("run").exists(), "{key}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStringExt;
+        run.config = valid;
+        run.config.data.train = vec![std::ffi::OsString::from_vec(b"\xff.tsv".to_vec()).into()];
+        let error = run.learner(&run.path("run"), RunMode::New).err().expect("a path");
+        assert!(error.to_string().contains("the configuration"), "{error}");
+    }
+}
+
+#[test]
 fn a_run_without_a_whole_checkpoint_ends_without_an_average() {
     let run = Run::with(&["validation.every=7", "checkpoints.average=2"]);
     let path = run.path("run");
