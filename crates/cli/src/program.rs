@@ -98,7 +98,7 @@ enum Command {
     Attention(commands::attention::Args),
     /// Draw the curves of runs, or write their numbers.
     Plot(commands::plot::Args),
-    /// Translate over HTTP: LibreTranslate's and DeepL's interfaces, one of our own, and a web page.
+    /// Translate over HTTP: LibreTranslate's, DeepL's and our own interface, and a web page.
     #[cfg(feature = "serve")]
     Serve(commands::serve::Args),
     /// List the devices of this build and this machine.

@@ -1,9 +1,9 @@
 //! Validations: the regular ones, which decide the model in `best/`, and a provisional one early in
 //! a run, so that a model is on disk before the first regular validation or checkpoint.
 //!
-//! The time of the provisional one depends on the clock. It therefore changes neither the state of the run nor
-//! `metrics.jsonl`, and the first regular validation replaces its model even if that model is
-//! better.
+//! The time of the provisional one depends on the clock. It therefore changes neither the state of
+//! the run nor `metrics.jsonl`, and the first regular validation replaces its model even if that
+//! model is better.
 
 use std::fs;
 
