@@ -72,42 +72,24 @@ fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
     Ok(all)
 }
 
-/// The points `(x, y)` of `kind`, in the order of x.
-fn points(
-    all: &[Measurement],
-    keep: impl Fn(&Measurement) -> bool,
-    at: impl Fn(&Measurement) -> (f64, f64),
-) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = all.iter().filter(|m| keep(m)).map(at).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
-}
-
-/// The largest length and the largest width.
-fn largest(all: &[Measurement]) -> (usize, usize) {
-    let most = |of: fn(&Measurement) -> usize| all.iter().map(of).max().unwrap_or(0);
-    (most(|m| m.n), most(|m| m.d))
-}
-
 /// Formats a row for each layer: the fitted exponents beside the orders of the paper, and figures
 /// at the largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
-    let (n, d) = largest(all);
+    let most = |of: fn(&Measurement) -> usize| all.iter().map(of).max().unwrap_or(0);
+    let (n, d) = (most(|m| m.n), most(|m| m.d));
     let mut text = format!(
         "| layer | paper's complexity | time ~ n^ (d {d}, n ≥ {fit_from}) | time ~ d^ (n {n}) | memory ~ n^ \
          | ms | MB | sequential steps | longest path |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     for kind in Kind::ALL {
-        let at_d = |m: &Measurement| m.kind == kind && m.d == d && m.n >= fit_from;
-        let at_n = |m: &Measurement| m.kind == kind && m.n == n;
-        let time_n = points(all, at_d, |m| (m.n as f64, m.seconds));
-        let time_d = points(all, at_n, |m| (m.d as f64, m.seconds));
-        let memory = points(all, at_d, |m| (m.n as f64, m.bytes as f64));
-        let Some(largest) = all.iter().find(|m| m.kind == kind && m.n == n && m.d == d) else {
-            continue;
-        };
+        let of_kind = || all.iter().filter(move |m| m.kind == kind);
+        let at_d = || of_kind().filter(move |m| m.d == d && m.n >= fit_from);
+        let at_n = || of_kind().filter(move |m| m.n == n);
+        let Some(largest) = at_n().find(|m| m.d == d) else { continue };
+        let time_n = fitted(at_d().map(|m| (m.n, m.seconds)));
+        let time_d = fitted(at_n().map(|m| (m.d, m.seconds)));
+        let memory = fitted(at_d().map(|m| (m.n, m.bytes as f64)));
         let ([order, steps, path], [paper_n, paper_d]) = kind.in_the_paper();
-        let [time_n, time_d, memory] = [time_n, time_d, memory].map(|all| shown(exponent(&all)));
         let (ms, mb) = (largest.seconds * 1e3, largest.bytes as f64 / 1e6);
         let (name, own_steps, own_path) = (kind.name(), largest.steps, largest.path);
         let _ = writeln!(
@@ -123,8 +105,10 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
     )
 }
 
-fn shown(exponent: Option<f64>) -> String {
-    exponent.map_or("–".to_string(), |exponent| format!("{exponent:.2}"))
+/// The exponent of the power law that fits `points` best.
+fn fitted(points: impl Iterator<Item = (usize, f64)>) -> String {
+    let points: Vec<(f64, f64)> = points.map(|(x, y)| (x as f64, y)).collect();
+    exponent(&points).map_or("–".to_string(), |exponent| format!("{exponent:.2}"))
 }
 
 #[cfg(test)]

@@ -107,11 +107,11 @@ impl Document {
     /// Translates the messages of a catalogue for which `translation` has a text, except for
     /// plurals. They are not pending then, and PO does not mark them as machine translations.
     pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
-        let groups: Vec<usize> = self.messages.iter().map(|(slot, _)| slot.group).collect();
-        let is_plural = |group| groups.iter().filter(|&&other| other == group).count() > 1;
-        for (slot, message) in &mut self.messages {
+        // The forms of a plural are messages of one group beside each other.
+        for group in self.messages.chunk_by_mut(|(one, _), (next, _)| one.group == next.group) {
+            let [(slot, message)] = group else { continue };
             let source = message.source.as_str();
-            if is_plural(slot.group) || slot.is_markup() || !message.attributes.is_empty() {
+            if slot.is_markup() || !message.attributes.is_empty() {
                 continue;
             }
             if let Some(text) = translation(source) {

@@ -16,10 +16,10 @@ use crate::vocabulary::Vocabulary;
 const DEEPEST: usize = 100;
 
 /// Segments the normalised `text` by byte-pair encoding.
-pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segment> {
+pub fn segment(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     let (mut start, mut symbols) = (0, Vec::with_capacity(text.len()));
     while start < text.len() {
-        let (len, is_frozen) = next_symbol(frozen, &text[start..]);
+        let (len, is_frozen) = next_symbol(&vocabulary.symbols, &text[start..]);
         let end = start + len;
         let node = vocabulary.ordinary.walk(ROOT, &text.as_bytes()[start..end]);
         symbols.push(Symbol { start, end, node, is_frozen });
@@ -77,11 +77,11 @@ pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
 }
 
 /// Segments `text` into characters and user-defined symbols.
-pub fn characters(vocabulary: &Vocabulary, symbols: &Trie, text: &str) -> Vec<Segment> {
+pub fn characters(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     let mut start = 0;
     let character = || {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
-        let end = start + next_symbol(symbols, rest).0;
+        let end = start + next_symbol(&vocabulary.symbols, rest).0;
         let id = id(vocabulary, &text[start..end]);
         Some(Segment { start: std::mem::replace(&mut start, end), end, id })
     };

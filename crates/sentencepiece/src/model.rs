@@ -40,8 +40,6 @@ pub struct SentencePiece {
     model_type: ModelType,
     /// The score of unknown text in a unigram model.
     unknown_score: f32,
-    /// The user-defined symbols.
-    symbols: Arc<Trie>,
     special: Special,
 }
 
@@ -81,11 +79,10 @@ impl SentencePiece {
         let trainer = model.trainer_spec.clone().unwrap_or_default();
         let model_type = model_type(&trainer)?;
         let vocabulary = Vocabulary::new(&model, model_type)?;
-        let symbols = Arc::new(vocabulary.symbols());
         let spec = model.normalizer_spec.unwrap_or_default();
         let map = charsmap(&spec, "normalizer_spec")?;
         let suffix = trainer.treat_whitespace_as_suffix;
-        let normalizer = Normalizer::new(&spec, map, symbols.clone(), suffix);
+        let normalizer = Normalizer::new(&spec, map, vocabulary.symbols.clone(), suffix);
         let spec = model.denormalizer_spec.unwrap_or_default();
         let denormalizer = charsmap(&spec, "denormalizer_spec")?
             .map(|map| Normalizer::new(&spec, Some(map), Arc::new(Trie::new(&[])), false));
@@ -97,7 +94,6 @@ impl SentencePiece {
             normalizer,
             denormalizer,
             model_type,
-            symbols,
         })
     }
 
@@ -223,9 +219,9 @@ impl SentencePiece {
     fn segment(&self, text: &str) -> Vec<Segment> {
         match self.model_type {
             ModelType::Unigram => unigram::segment(&self.vocabulary, self.unknown_score, text),
-            ModelType::Bpe => bpe::segment(&self.vocabulary, &self.symbols, text),
+            ModelType::Bpe => bpe::segment(&self.vocabulary, text),
             ModelType::Word => bpe::words(&self.vocabulary, text),
-            ModelType::Char => bpe::characters(&self.vocabulary, &self.symbols, text),
+            ModelType::Char => bpe::characters(&self.vocabulary, text),
         }
     }
 }

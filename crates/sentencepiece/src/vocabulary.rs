@@ -1,5 +1,7 @@
 //! The pieces of a model with their scores and types, and the lookup of ids by piece.
 
+use std::sync::Arc;
+
 use crate::error::{ModelProblem, PieceProblem};
 use crate::proto::{ModelProto, PieceProto};
 use crate::trie::Trie;
@@ -21,6 +23,8 @@ pub struct Vocabulary {
     types: Vec<PieceType>,
     /// The ids of the pieces into which text is segmented: normal, user-defined and unused ones.
     pub ordinary: Trie,
+    /// The user-defined symbols among them, which are never cut.
+    pub symbols: Arc<Trie>,
     /// The ids of the other pieces, in the order of their texts.
     reserved: Vec<u32>,
     /// The id of the piece of type UNKNOWN.
@@ -52,8 +56,10 @@ impl Vocabulary {
         });
         let ends = ends.collect();
         let scores = pieces.iter().map(|piece| piece.score).collect();
+        let is_symbol = |id: &u32| types[*id as usize] == PieceType::UserDefined;
+        let symbols = trie(pieces, ordinary.iter().copied().filter(is_symbol)).into();
         let ordinary = trie(pieces, ordinary.into_iter());
-        Ok(Self { texts, ends, scores, types, ordinary, reserved, unknown, bytes })
+        Ok(Self { texts, ends, scores, types, ordinary, symbols, reserved, unknown, bytes })
     }
 
     /// The number of pieces.
@@ -89,15 +95,6 @@ impl Vocabulary {
             Ok(index) => Some(self.reserved[index]),
             Err(_) => self.ordinary.get(text.as_bytes()),
         }
-    }
-
-    /// The user-defined symbols, which are never cut.
-    pub fn symbols(&self) -> Trie {
-        let is_symbol = |&id: &u32| self.kind(id) == PieceType::UserDefined;
-        let mut ids: Vec<u32> = (0..self.len() as u32).filter(is_symbol).collect();
-        let key = |id: u32| self.text(id).unwrap_or_default().as_bytes();
-        ids.sort_unstable_by_key(|&id| key(id));
-        Trie::new(&ids.into_iter().map(|id| (key(id), id)).collect::<Vec<_>>())
     }
 }
 

@@ -62,11 +62,7 @@ pub struct Trainer {
 impl Trainer {
     /// A trainer for tokens of `vocabularies`.
     pub fn new(vocabularies: Vocabularies) -> Self {
-        Self::with_limit(vocabularies, MOST_PAIRS)
-    }
-
-    fn with_limit(vocabularies: Vocabularies, most: usize) -> Self {
-        let (source, target) = (Bags::new(), Bags::new());
+        let (source, target, most) = (Bags::new(), Bags::new(), MOST_PAIRS);
         Self { vocabularies, source, target, stride: 1, most, offered: 0, unknown: None }
     }
 
@@ -221,7 +217,8 @@ mod tests {
 
     #[test]
     fn of_a_large_text_pairs_are_taken_from_all_of_it() {
-        let mut trainer = Trainer::with_limit(Vocabularies::of_sizes([100; 2]), 4);
+        let trainer = Trainer::new(Vocabularies::of_sizes([100; 2]));
+        let mut trainer = Trainer { most: 4, ..trainer };
         for id in 0..100 {
             trainer.add(&[id], &[id]);
         }

@@ -31,10 +31,10 @@ impl Study {
     /// Returns [`StudyError::File`] if the row was run with other settings, and the errors of
     /// training and decoding.
     pub fn run(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>> {
-        if let Some(result) = row.result(&self.folder)? {
-            return Ok(Some(result));
+        match row.result(&self.folder)? {
+            None => self.train(row, interrupted),
+            result => Ok(result),
         }
-        self.train(row, interrupted)
     }
 
     /// The results of those `rows` that are finished. All rows are checked before any is trained.

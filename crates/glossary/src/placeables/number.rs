@@ -3,7 +3,7 @@
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{Sign, is_afternoon, is_clock, month_beside, scale_word, sign, with_units};
+use super::words::{Sign, clock, month_beside, scale_word, sign, with_units};
 use crate::words::{Span, is_in_word};
 
 /// The largest number of letters beside a number that are looked at.
@@ -124,7 +124,7 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     let start = range.start - before.chars().next_back().filter(is_sign).map_or(0, char::len_utf8);
     let (letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
-    let is_name = letters && units.is_empty() && scale.is_empty() && !is_clock(after);
+    let is_name = letters && units.is_empty() && scale.is_empty() && clock(after).is_none();
     let is_house = |word: &str| word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len();
     let name = &text[word.clone()];
     if is_name && name.contains(|c: char| c.is_ascii_uppercase()) {
@@ -246,10 +246,10 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     };
     let is_time = rest.first().is_some_and(|minute| minute.separator == ':');
     let Some(hour) = hour.digits.parse().ok().filter(|&hour: &u32| hour <= 24) else { return };
-    if !is_time && !is_clock(after) {
+    if !is_time && clock(after).is_none() {
         return;
     }
-    let later = (is_afternoon(after) && hour < 12).then_some(hour + 12);
+    let later = (clock(after) == Some(true) && hour < 12).then_some(hour + 12);
     for hour in [Some(hour), later].into_iter().flatten() {
         values.push(format!("{hour}:{minute}"));
         values.extend((minute == "00").then(|| hour.to_string()));

@@ -289,20 +289,12 @@ pub(super) fn sign(before: &str) -> Sign {
     }
 }
 
-/// Returns whether a time of day stands before `after`.
-pub(super) fn is_clock(after: &str) -> bool {
-    clock(after).is_some()
-}
-
-/// Returns whether a time after noon, on a clock of twelve hours, stands before `after`.
-pub(super) fn is_afternoon(after: &str) -> bool {
-    clock(after).is_some_and(|index| index < AFTER_NOON)
-}
-
-fn clock(after: &str) -> Option<usize> {
+/// If a time of day stands before `after`, whether it is after noon on a clock of twelve hours.
+pub(super) fn clock(after: &str) -> Option<bool> {
     let near = after.chars().take(16).filter(|c| !matches!(c, ' ' | '.' | '\u{a0}' | '\u{202f}'));
     let near: String = near.flat_map(char::to_lowercase).collect();
-    CLOCKS.iter().position(|&word| begins(&near, word, 0))
+    let index = CLOCKS.iter().position(|&word| begins(&near, word, 0))?;
+    Some(index < AFTER_NOON)
 }
 
 fn first_word(text: &str) -> String {

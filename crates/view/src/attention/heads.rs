@@ -56,9 +56,8 @@ pub struct HeadHabit {
 /// Accumulates the habits of heads, sentence by sentence.
 #[derive(Clone, Debug, Default)]
 pub struct HeadHabits {
-    sums: Vec<HeadHabit>,
-    /// Number of queries behind each sum.
-    queries: Vec<f64>,
+    /// For each head, the sums over its queries, and their number.
+    sums: Vec<(HeadHabit, f64)>,
 }
 
 impl HeadHabits {
@@ -77,10 +76,11 @@ impl HeadHabits {
             for (layer, heads) in panel.layers.iter().enumerate() {
                 for (head, matrix) in heads.iter().enumerate() {
                     if index == self.sums.len() {
-                        self.sums.push(HeadHabit::zero(panel.kind, layer + 1, head + 1));
-                        self.queries.push(0.0);
+                        let zero = HeadHabit::zero(panel.kind, layer + 1, head + 1);
+                        self.sums.push((zero, 0.0));
                     }
-                    self.queries[index] += self.sums[index].add(matrix, &is_separator);
+                    let (sum, queries) = &mut self.sums[index];
+                    *queries += sum.add(matrix, &is_separator);
                     index += 1;
                 }
             }
@@ -89,7 +89,7 @@ impl HeadHabits {
 
     /// Returns the means over all sentences, sorted by kind, layer and head.
     pub fn means(&self) -> Vec<HeadHabit> {
-        self.sums.iter().zip(&self.queries).map(|(sum, &queries)| sum.over(queries)).collect()
+        self.sums.iter().map(|(sum, queries)| sum.over(*queries)).collect()
     }
 }
 
