@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::paper::{attention, tables};
-use crate::{Result, said};
+use crate::{Result, to_js};
 
 /// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
 const FIRST: usize = 4;
@@ -72,7 +72,7 @@ impl Lesson {
     /// Returns an error if a choice is missing, unknown or invalid.
     #[wasm_bindgen(constructor)]
     pub fn new(choices: &str) -> Result<Lesson, JsError> {
-        said(Self::begin(choices, Device::flex().autodiff()))
+        to_js(Self::begin(choices, Device::flex().autodiff()))
     }
 
     /// Makes `count` updates, at most 1,000, and returns the statistics of each in JSON.
@@ -81,7 +81,7 @@ impl Lesson {
     /// Returns an error if the graphics card is lost.
     pub async fn update(&mut self, count: usize) -> Result<String, JsError> {
         let first = self.step + 1;
-        let (rates, pending): (Vec<_>, Vec<_>) = (0..count.min(1000)).map(|_| self.send()).unzip();
+        let (rates, pending): (Vec<_>, Vec<_>) = (0..count.min(1000)).map(|_| self.step()).unzip();
         let read = self.updater.read_async(&pending).await?;
         let updates = (first..).zip(rates).zip(read).map(|((step, rate), read)| {
             let [loss, nll] = [read.loss, read.nll].map(|sum| sum / read.tokens as f64);
@@ -96,7 +96,7 @@ impl Lesson {
     /// # Errors
     /// Returns the errors of [`search`].
     pub fn judge(&self) -> Result<String, JsError> {
-        said(self.judged().map(|judged| judged.to_string()))
+        to_js(self.judged().map(|judged| judged.to_string()))
     }
 }
 
@@ -104,7 +104,7 @@ impl Lesson {
     fn begin(choices: &str, device: Device) -> Result<Self> {
         let choices: Choices = serde_json::from_str(choices)?;
         choices.check()?;
-        let model = choices.changed(choices.model.init(choices.seed, &device)?, &device);
+        let model = choices.ablated(choices.model.init(choices.seed, &device)?, &device);
         let Choices { seed, label_smoothing, .. } = choices;
         let recipe = Recipe { seed, label_smoothing, clip_norm: 0.0 };
         let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
@@ -119,7 +119,7 @@ impl Lesson {
     }
 
     /// Makes an update, and returns its learning rate and its statistics.
-    fn send(&mut self) -> (f64, PendingStatistics) {
+    fn step(&mut self) -> (f64, PendingStatistics) {
         self.step += 1;
         let rate = self.choices.schedule.rate(self.step, self.config.d_model(), 0.0);
         let batches = [self.choices.batch(self.step, self.choices.batch)];
@@ -181,7 +181,7 @@ impl Choices {
     }
 
     /// The model without the parts of the paper that are left out.
-    fn changed(&self, mut model: Transformer, device: &Device) -> Model {
+    fn ablated(&self, mut model: Transformer, device: &Device) -> Model {
         model.decoder.is_causal = self.mask;
         for layer in &mut model.encoder.layers {
             layer.self_attention.is_scaled = self.scale;

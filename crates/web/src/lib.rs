@@ -51,7 +51,7 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Converts the error of the result to an exception of JavaScript.
 #[cfg(feature = "translator")]
-fn said<T>(result: Result<T>) -> Result<T, JsError> {
+fn to_js<T>(result: Result<T>) -> Result<T, JsError> {
     result.map_err(|error| JsError::new(&error.to_string()))
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::options::searched;
-use crate::{Files, Result, said};
+use crate::{Files, Result, to_js};
 
 /// The largest number of tokens of either side: tables grow with the square of them.
 const LONGEST: usize = 60;
@@ -54,7 +54,7 @@ impl Paper {
     /// Returns the errors of [`Translator::load`], and an error if the model is not a Transformer.
     #[wasm_bindgen(constructor)]
     pub fn new(files: Files) -> Result<Paper, JsError> {
-        said(Self::load(&files.0))
+        to_js(Self::load(&files.0))
     }
 
     /// Translates `text` and returns the tables of the forward pass and of the search as JSON, for
@@ -64,7 +64,7 @@ impl Paper {
     /// Returns an error if the question has an unknown or invalid value, or if the sentence is
     /// empty or too long.
     pub fn see(&self, text: &str, question: &str) -> Result<String, JsError> {
-        said(self.answer(text, question).map(|seen| seen.to_string()))
+        to_js(self.answer(text, question).map(|seen| seen.to_string()))
     }
 }
 
@@ -93,7 +93,7 @@ impl Paper {
             return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
         }
         let requests = [Request::new([&ids[..], &[self.config.tokens().eos]].concat())];
-        let model = without(self.model.clone(), &off);
+        let model = ablated(self.model.clone(), &off);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = LIKELIEST.max(2 * settings.beam_size);
         let watched = Recorder { model: &neural, temperature, count, steps: Mutex::default() };
@@ -115,7 +115,7 @@ impl Paper {
 }
 
 /// The model with zeros in some columns of some parameters.
-fn without(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
+fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     model.map_parameters(&mut |name, param| {
         let (Some(ranges), columns) = (off.get(name), *param.shape().last().unwrap_or(&1)) else {
             return;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::options::Options;
-use crate::{Result, said};
+use crate::{Result, to_js};
 
 /// The file of a model directory with the shortlist that came with an imported model.
 const SHORTLIST: &str = "shortlist.safetensors";
@@ -54,7 +54,7 @@ impl Model {
     /// the shortlist is broken or made for another model.
     #[wasm_bindgen(constructor)]
     pub fn new(files: Files, compute: Option<String>) -> Result<Model, JsError> {
-        said(Self::load(&files.0, compute))
+        to_js(Self::load(&files.0, compute))
     }
 
     /// Returns the number of tokens of `text`, including `</s>`.
@@ -68,7 +68,7 @@ impl Model {
     /// # Errors
     /// Returns the errors of [`translate`](Self::translate).
     pub fn bounds(&self, options: &str) -> Result<String, JsError> {
-        let (options, _) = said(self.resolved(options))?;
+        let (options, _) = to_js(self.resolved(options))?;
         let bounds = (self.translator.longest_source(&options), options.languages.codes());
         Ok(json!(bounds).to_string())
     }
@@ -80,7 +80,7 @@ impl Model {
     /// Returns an error for an unknown option or a value out of range, and the errors of
     /// [`Translator::translate`].
     pub fn translate(&self, texts: Vec<String>, options: &str) -> Result<String, JsError> {
-        said(self.results(&texts, options))
+        to_js(self.results(&texts, options))
     }
 }
 

@@ -6,7 +6,7 @@ use burnformer_core::{Mode, token_ids};
 use wasm_bindgen::prelude::*;
 
 use super::{JUDGED, Lesson};
-use crate::{Result, said};
+use crate::{Result, to_js};
 
 #[wasm_bindgen]
 impl Lesson {
@@ -16,8 +16,8 @@ impl Lesson {
     /// # Errors
     /// Returns an error if there is no card, and the errors of [`new`](Self::new).
     pub async fn on_card(choices: String) -> Result<Lesson, JsError> {
-        let device = Device::wgpu_options().init_async().await;
-        said(device.map_err(Into::into).and_then(|device| Self::begin(&choices, device.autodiff())))
+        let device = Device::wgpu_options().init_async().await.map_err(Into::into);
+        to_js(device.and_then(|device| Self::begin(&choices, device.autodiff())))
     }
 
     /// Returns the logits for the sequences on which the model is evaluated.
