@@ -10,7 +10,7 @@ use burnformer::output::print;
 use burnformer::values::precision;
 use burnformer::{embedded, texts};
 use burnformer_core::{Model, ModelConfig, Precision};
-use burnformer_data::{Batch, BatchSampler, SamplerSettings};
+use burnformer_data::{Batch, BatchSampler, Rank, SamplerSettings};
 use burnformer_train::{
     Corpora, LossScale, Optimizer, OptimizerSettings, Recipe, Replicas, Texts, TrainConfig,
     Updater, cache_folder, noam,
@@ -153,7 +153,7 @@ fn batches(args: &Args) -> Result<(impl Iterator<Item = Result<Batch>> + use<>, 
     let (budget, multiple) = (args.budget, args.multiple);
     let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
-    let batches = sampler.stream(sampler.start())?;
+    let updates = sampler.updates(sampler.start(), 1, Rank::ALONE)?;
     let vocab = corpora.tokenizers.target.vocab_size();
-    Ok((batches.map(|planned| Ok(planned?.batch)), vocab))
+    Ok((updates.map(|update| Ok(update?.batches.remove(0))), vocab))
 }

@@ -50,8 +50,8 @@ pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
-    BatchSampler, BatchStream, EpochPlan, PlannedBatch, PlannedRows, PlannedUpdate, Rank,
-    SamplerSettings, SamplerState, UpdateStream,
+    BatchSampler, EpochPlan, PlannedRows, PlannedUpdate, Rank, SamplerSettings, SamplerState,
+    UpdateStream,
 };
 pub use tokenizer::{
     SpecialIds, Tokenizer, TokenizerFiles, TokenizerSettings, TokenizerSpecialIds, Tokenizers,

@@ -36,7 +36,7 @@ pub use config::{
     ConfigFileError, EarlyStoppingMetric, ExchangePrecision, RecoverySettings, TrainConfig,
 };
 pub use error::TrainError;
-pub use learner::{Learner, Outcome, Rehearsal, StopReason, follow};
+pub use learner::{Learner, Outcome, RunEstimate, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
 pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
@@ -46,7 +46,7 @@ pub use run::{
     copy_files, user_cache,
 };
 pub use update::{
-    Extent, LossScale, PendingStatistics, Ranks, Recipe, Replicas, UpdateStatistics, Updater,
+    LossScale, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize, UpdateStatistics, Updater,
     Workers, update_bytes,
 };
 pub use validation::{Validation, Validator};

@@ -30,7 +30,7 @@ use crate::error::{DataError, Result};
 use crate::hash::generator;
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows, SamplerSettings};
-pub use stream::{BatchStream, PlannedBatch, PlannedUpdate, Rank, UpdateStream};
+pub use stream::{PlannedUpdate, Rank, UpdateStream};
 
 /// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, EpochPlan, PlannedBatch, Rank, SamplerSettings, SamplerState, SpecialIds,
-    TokenizedCorpus,
+    Batch, BatchSampler, EpochPlan, PlannedUpdate, Rank, SamplerSettings, SamplerState, SpecialIds,
+    TokenizedCorpus, UpdateStream,
 };
 use proptest::prelude::*;
 
@@ -104,11 +104,10 @@ proptest! {
     #[test]
     fn resuming_at_any_batch_continues_exactly(at in 0usize..60) {
         let sampler = sampler(&varied(150), 120);
-        let mut whole = sampler.stream(sampler.start()).unwrap();
+        let mut whole = from(&sampler, sampler.start());
         let state = whole.by_ref().take(at).last().map_or(sampler.start(), |item| item.unwrap().next);
-        prop_assert_eq!(state, whole.state());
         let saved = serde_json::to_string(&state).unwrap();
-        let resumed = sampler.stream(serde_json::from_str::<SamplerState>(&saved).unwrap()).unwrap();
+        let resumed = from(&sampler, serde_json::from_str(&saved).unwrap());
         for (a, b) in whole.zip(resumed).take(40) {
             prop_assert_eq!(a.unwrap(), b.unwrap());
         }
@@ -182,11 +181,12 @@ fn the_order_for_validation_is_by_length_and_fixed() {
 fn epochs_follow_one_another_and_say_where_they_end() {
     let sampler = sampler(&varied(50), 100);
     let per_epoch = sampler.window(1, 0, 0).unwrap().len();
-    let stream = sampler.stream(sampler.start()).unwrap();
-    let items: Vec<_> = stream.take(per_epoch + 1).map(Result::unwrap).collect();
-    let ends = |index: usize| items[index].index + 1 == items[index].batches;
-    assert!(ends(per_epoch - 1) && !ends(per_epoch - 2));
-    assert_eq!((items[per_epoch].epoch, items[per_epoch].index), (1, 0));
+    assert_eq!(sampler.batches_in(1, 0).unwrap(), per_epoch as u64);
+    let items = taken(&sampler, sampler.start(), per_epoch + 1);
+    let next = |index: usize| (items[index].next.epoch, items[index].next.next_batch);
+    assert_eq!(next(per_epoch - 2), (0, per_epoch as u64 - 1));
+    assert_eq!([next(per_epoch - 1), next(per_epoch)], [(1, 0), (1, 1)]);
+    assert_eq!(items[per_epoch].from, items[per_epoch - 1].next);
 }
 
 /// A sampler that plans 3,000 pairs in windows of at most 1,000: three of four blocks each.
@@ -200,7 +200,10 @@ fn no_batch_of_a_window_has_more_columns_than_the_most() {
     let sampler = windowed();
     assert!(sampler.windows() > 1);
     let count = sampler.batches_in(sampler.start().seed, 0).unwrap() as usize;
-    let columns = |planned: &PlannedBatch| [planned.batch.source_len, planned.batch.target_len];
+    let columns = |update: &PlannedUpdate| {
+        let Batch { source_len, target_len, .. } = update.batches[0];
+        [source_len, target_len]
+    };
     let epoch = taken(&sampler, sampler.start(), count);
     let most = epoch.iter().map(columns).reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
     assert_eq!(most, Some(sampler.most_columns()));
@@ -232,10 +235,10 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
     let sampler = windowed();
     let count = sampler.batches_in(1, 0).unwrap() as usize + 60;
     let whole = taken(&sampler, sampler.start(), count);
-    assert_eq!(whole.last().unwrap().epoch, 1);
+    assert_eq!(whole.last().unwrap().from.epoch, 1);
     let planned = rows_of(&sampler, 0);
-    for (batch, pairs) in whole.iter().zip(&planned) {
-        assert_eq!(&batch.batch.pairs, pairs);
+    for (update, pairs) in whole.iter().zip(&planned) {
+        assert_eq!(&update.batches[0].pairs, pairs);
     }
     for at in [1, 37, planned.len() - 1, planned.len(), planned.len() + 30] {
         let resumed = taken(&windowed(), whole[at - 1].next, count - at);
@@ -243,12 +246,11 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
     }
     // Each of two processes reads its half of every update.
     let of = |number| {
-        let updates =
-            sampler.stream(sampler.start()).unwrap().updates(2, Rank { number, count: 2 });
+        let updates = sampler.updates(sampler.start(), 2, Rank { number, count: 2 }).unwrap();
         updates.take(count / 2).map(|update| update.unwrap().batches).collect::<Vec<_>>()
     };
     for ((first, second), both) in of(0).iter().zip(of(1)).zip(whole.chunks(2)) {
-        assert_eq!([&first[0], &second[0]], [&both[0].batch, &both[1].batch]);
+        assert_eq!([&first[0], &second[0]], [&both[0].batches[0], &both[1].batches[0]]);
     }
 }
 
@@ -291,11 +293,13 @@ fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
 #[test]
 fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
     let sampler = mixture();
-    let batches: Vec<_> =
-        sampler.stream(sampler.start()).unwrap().take(40).map(Result::unwrap).collect();
-    for from in [0, 3, 17, 38] {
-        let rest = sampler.stream(batches[from].next).unwrap().take(39 - from).map(Result::unwrap);
-        assert!(rest.eq(batches[from + 1..].iter().cloned()), "from batch {from}");
+    let updates = taken(&sampler, sampler.start(), 40);
+    for at in [0, 3, 17, 38] {
+        assert_eq!(
+            taken(&sampler, updates[at].next, 39 - at),
+            updates[at + 1..],
+            "from batch {at}"
+        );
     }
     let corpus = |weight| {
         let part = || TokenizedCorpus::from_pairs(&[(vec![4], vec![5])]);
@@ -305,6 +309,11 @@ fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
     assert_ne!(corpus(2.0), corpus(1.0));
 }
 
-fn taken(sampler: &BatchSampler, from: SamplerState, count: usize) -> Vec<PlannedBatch> {
-    sampler.stream(from).unwrap().take(count).map(Result::unwrap).collect()
+/// Updates of one batch each.
+fn from(sampler: &BatchSampler, state: SamplerState) -> UpdateStream {
+    sampler.updates(state, 1, Rank::ALONE).unwrap()
+}
+
+fn taken(sampler: &BatchSampler, state: SamplerState, count: usize) -> Vec<PlannedUpdate> {
+    from(sampler, state).take(count).map(Result::unwrap).collect()
 }

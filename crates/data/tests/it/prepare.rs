@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burnformer_data::{
-    BatchSampler, CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared,
+    BatchSampler, CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared, Rank,
     SamplerSettings, Stage, Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use tempfile::TempDir;
@@ -129,7 +129,7 @@ fn a_cache_cut_short_while_it_is_in_use_is_an_error_and_not_the_end_of_the_proce
     let prepared = bench.run();
     let path = bench.cached(".tokens");
     let sampler = BatchSampler::new(Arc::new(prepared.corpus), SamplerSettings::default()).unwrap();
-    let stream = sampler.stream(sampler.start()).unwrap();
+    let stream = sampler.updates(sampler.start(), 1, Rank::ALONE).unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(200).unwrap();
     let error = stream.take(10).find_map(Result::err).expect("an error");
     assert!(matches!(error, DataError::DamagedCache(..)), "{error:?}");

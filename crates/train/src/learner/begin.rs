@@ -13,10 +13,8 @@ use super::validate::look_after;
 use crate::advice::{Adviser, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::{Result, TrainError};
-use crate::report::{Reporter, ReporterOptions, Verbosity};
-use crate::run::{
-    BestModel, Corpora, FirstModel, RunDir, RunMode, RunState, Start, special_ids, write_file,
-};
+use crate::report::{Pace, Reporter, Verbosity};
+use crate::run::{BestModel, Corpora, RunDir, RunMode, RunState, Start, special_ids, write_file};
 use crate::update::{Recipe, Updater, Workers};
 use crate::validation::Validator;
 
@@ -53,9 +51,7 @@ impl Learner {
         config.training.precision = precision.into();
         workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
-        let model = corpora.model.clone();
-        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
-        let mut setup = Setup::new(config, first, corpora, folder, mode, workers.clone())?;
+        let mut setup = Setup::new(config, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
         setup.try_worst_batch(&start.model)?;
         corpora.texts.keep(setup.run.path(), mode)?;
@@ -165,7 +161,7 @@ impl Learner {
 /// Warnings about the texts of a new run.
 fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<String>> {
     let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
-    // A rehearsal has looked at them already.
+    // The estimate of the run has looked at them already.
     let found = corpora.warnings.get_or_init(|| text_check::warnings(texts, utf8));
     let mut found = found.clone();
     found.extend(text_check::unknown(&corpora.train, &corpora.tokenizers, texts, utf8)?);
@@ -248,14 +244,11 @@ fn reporter(
     verbosity: Verbosity,
     resumed: Option<&Start>,
 ) -> Result<Reporter> {
-    let minutes = config.training.max_minutes;
-    let options = ReporterOptions {
-        max_steps: Some(config.training.max_updates).filter(|&most| most > 0),
-        max_seconds: (minutes > 0.0).then_some(60.0 * minutes),
-        verbosity,
-        resume: resumed.map(|start| start.state.reported()),
-    };
-    Reporter::create(run.path(), options)
+    let (updates, minutes) = (config.training.max_updates, config.training.max_minutes);
+    let max_seconds = (minutes > 0.0).then_some(60.0 * minutes);
+    let pace = Pace::new(Some(updates).filter(|&most| most > 0), max_seconds);
+    let resume = resumed.map(|start| start.state.reported());
+    Reporter::create(run.path(), verbosity, pace, resume)
 }
 
 #[cfg(test)]

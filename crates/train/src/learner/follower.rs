@@ -12,7 +12,7 @@ use super::message::Message;
 use super::setup::{Setup, check_precision};
 use crate::config::TrainConfig;
 use crate::error::{Result, TrainError};
-use crate::run::{Corpora, FirstModel, Origin, RunMode, Start};
+use crate::run::{Corpora, Origin, RunMode, Start};
 use crate::update::{LossScale, Ranks, Recipe, Updater, Workers};
 
 impl Learner {
@@ -106,9 +106,7 @@ impl Follower {
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(TrainError::io(&std::env::temp_dir()))?;
         let workers = Workers { devices, ranks: Some(ranks) };
-        let model = corpora.model.clone();
-        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
-        let mut setup = Setup::new(config, first, corpora, folder.path(), RunMode::New, workers)?;
+        let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
         // The folder was made only because a `Setup` needs one.
         drop(folder);
         let Start { model, optimizer, state, .. } = setup.fresh()?;

@@ -7,11 +7,11 @@
 
 mod begin;
 mod divergence;
+mod estimate;
 mod follower;
 mod message;
 mod outcome;
 mod pending;
-mod rehearsal;
 mod save;
 mod setup;
 mod validate;
@@ -24,12 +24,12 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
+pub use self::estimate::RunEstimate;
 pub use self::follower::follow;
 use self::message::Message;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 use self::pending::{Clock, PendingUpdate, PendingUpdates};
-pub use self::rehearsal::Rehearsal;
 use self::setup::Setup;
 use crate::advice::Adviser;
 use crate::error::Result;
@@ -218,10 +218,10 @@ impl Learner {
         self.pending.last_rate = rate;
         self.send(&Message::Update { step, from, rate: rate.to_bits() });
         let model = self.model.take().expect("the model is away only during an update");
-        let (model, statistics, extent) =
+        let (model, statistics, size) =
             self.updater.update(model, &batches, step, rate, &self.setup.replicas);
         self.model = Some(model);
-        self.pending.updates.push(PendingUpdate { statistics, extent, sampler: next });
+        self.pending.updates.push(PendingUpdate { statistics, size, sampler: next });
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl Learner {
         for (update, statistics) in updates.iter().zip(self.updater.read(&pending)) {
             self.advance(update, &statistics);
             norm = statistics.norm;
-            if let Some(exit) = self.judge(&statistics)? {
+            if let Some(exit) = self.check_divergence(&statistics)? {
                 return Ok(ControlFlow::Break(exit));
             }
         }
@@ -269,13 +269,13 @@ impl Learner {
         if statistics.is_finite() {
             self.state.optimizer_steps += 1;
             self.state.tokens += statistics.tokens as u64;
-            self.state.pairs += update.extent.pairs;
-            self.state.interval.add(update.extent, statistics);
+            self.state.pairs += update.size.pairs;
+            self.state.interval.add(update.size, statistics);
         }
     }
 
     /// Reports an update that was skipped. Returns whether the run has to go back.
-    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>> {
+    fn check_divergence(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>> {
         if statistics.overflowed {
             return self.note_overflow().map(|()| None);
         }

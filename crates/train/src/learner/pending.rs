@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use burnformer_data::SamplerState;
 
 use crate::run::RunState;
-use crate::update::{Extent, PendingStatistics};
+use crate::update::{PendingStatistics, UpdateSize};
 
 /// The largest number of updates between two readings. It bounds how long a run continues after it
 /// has diverged.
@@ -14,7 +14,7 @@ const MOST_PENDING: usize = 100;
 /// An update that was made but not checked yet.
 pub(super) struct PendingUpdate {
     pub statistics: PendingStatistics,
-    pub extent: Extent,
+    pub size: UpdateSize,
     /// The position of the batches after it.
     pub sampler: SamplerState,
 }

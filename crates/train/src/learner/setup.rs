@@ -45,12 +45,13 @@ impl Setup {
     /// Checks the model, opens the folder, and estimates the memory of the worst batch.
     pub fn new(
         config: TrainConfig,
-        first: FirstModel,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         workers: Workers,
     ) -> Result<Self> {
+        let model = corpora.model.clone();
+        let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
         let special = special_ids(first.shape.as_ref());
         let sampler = sampler(&config, corpora, special)?;
         let worst = worst_of(&config, &first.shape, &sampler)?;
@@ -96,8 +97,8 @@ impl Setup {
 
     /// The updates from `state` on.
     pub fn updates(&self, state: SamplerState) -> Result<UpdateStream> {
-        let stream = self.sampler.stream(state)?;
-        Ok(stream.updates(self.config.training.accumulate, self.replicas.rank()))
+        let (size, rank) = (self.config.training.accumulate, self.replicas.rank());
+        Ok(self.sampler.updates(state, size, rank)?)
     }
 
     /// Returns whether the configuration asks for a checkpoint after update `step`.

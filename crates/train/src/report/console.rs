@@ -108,7 +108,7 @@ fn style(pace: &Pace) -> ProgressStyle {
 
 /// The limits of a run and its pace so far. The first limit that is reached ends the run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub struct Pace {
     /// The number of updates after which the run ends.
     pub(super) max_steps: Option<u64>,
     /// The number of seconds of training after which it ends.
@@ -119,7 +119,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// The pace of a run that has not started.
-    pub(super) fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
+    pub fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
         Self { max_steps, max_seconds, first: None }
     }
 

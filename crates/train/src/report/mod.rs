@@ -18,7 +18,7 @@ mod record;
 mod reporter;
 
 pub use append_file::LOG_FILE;
-pub use console::Verbosity;
+pub use console::{Pace, Verbosity};
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
 pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
-pub use reporter::{Reporter, ReporterOptions};
+pub use reporter::Reporter;

@@ -9,21 +9,6 @@ use super::metrics::{self, ResumePoint};
 use super::record::{self, DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{Result, TrainError};
 
-/// The options of a run's report.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReporterOptions {
-    /// The number of updates after which the run ends and the progress bar is full.
-    pub max_steps: Option<u64>,
-    /// The number of seconds of training, including those before a resume, after which the run
-    /// ends. The progress bar follows it if it comes first.
-    pub max_seconds: Option<f64>,
-    /// The lines to print. The files are written in any case.
-    pub verbosity: Verbosity,
-    /// The state from which a resumed run continues (update 0: from the start, replacing an earlier
-    /// attempt); `None` for a new run.
-    pub resume: Option<ResumePoint>,
-}
-
 /// The reports of a run: the files in its directory and the terminal.
 ///
 /// Every method that takes numbers writes them before it returns, so that a killed run has reported
@@ -44,14 +29,18 @@ impl Reporter {
     /// Returns [`TrainError::OtherMetrics`] if a new run would add to the metrics of another,
     /// [`TrainError::Metrics`] if the metrics to resume are damaged, and [`TrainError::Io`] if a
     /// file cannot be read or written.
-    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self> {
+    pub fn create(
+        dir: &Path,
+        verbosity: Verbosity,
+        pace: Pace,
+        resume: Option<ResumePoint>,
+    ) -> Result<Self> {
         fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
-        let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
             dir: dir.to_path_buf(),
-            metrics: metrics::open(dir, options.resume)?,
+            metrics: metrics::open(dir, resume)?,
             log: AppendFile::open(dir.join(LOG_FILE))?,
-            console: Console::new(options.verbosity, pace),
+            console: Console::new(verbosity, pace),
         })
     }
 
@@ -125,10 +114,10 @@ mod tests {
     use super::super::{METRICS_FILE, read_metrics};
     use super::*;
 
-    fn quiet(step: Option<u64>) -> ReporterOptions {
+    fn quiet(dir: &Path, step: Option<u64>) -> Result<Reporter> {
         let resume =
             step.map(|step| ResumePoint { step, validated: step, ..ResumePoint::default() });
-        ReporterOptions { verbosity: Verbosity::Quiet, resume, ..ReporterOptions::default() }
+        Reporter::create(dir, Verbosity::Quiet, Pace::default(), resume)
     }
 
     fn train(step: u64) -> TrainRecord {
@@ -149,7 +138,7 @@ mod tests {
     #[test]
     fn a_quiet_run_still_writes_every_file() {
         let dir = tempfile::tempdir().unwrap();
-        let mut reporter = Reporter::create(&dir.path().join("new/run"), quiet(None)).unwrap();
+        let mut reporter = quiet(&dir.path().join("new/run"), None).unwrap();
         reporter.train(&train(100)).unwrap();
         reporter.valid(&ValidRecord::default()).unwrap();
         reporter.finish().unwrap();
@@ -165,10 +154,10 @@ mod tests {
     #[test]
     fn a_resumed_run_cuts_the_metrics_and_keeps_the_log() {
         let dir = tempfile::tempdir().unwrap();
-        let mut killed = Reporter::create(dir.path(), quiet(None)).unwrap();
+        let mut killed = quiet(dir.path(), None).unwrap();
         [100, 200].iter().for_each(|&step| killed.train(&train(step)).unwrap());
         drop(killed);
-        let mut resumed = Reporter::create(dir.path(), quiet(Some(100))).unwrap();
+        let mut resumed = quiet(dir.path(), Some(100)).unwrap();
         resumed.note("resumed from step 100").unwrap();
         let kept = read_metrics(dir.path().join(METRICS_FILE)).unwrap();
         assert!(matches!(&kept[..], [Record::Train(TrainRecord { step: 100, .. })]), "{kept:?}");
@@ -179,7 +168,7 @@ mod tests {
     #[test]
     fn a_note_of_two_lines_is_stamped_twice() {
         let dir = tempfile::tempdir().unwrap();
-        let mut reporter = Reporter::create(dir.path(), quiet(None)).unwrap();
+        let mut reporter = quiet(dir.path(), None).unwrap();
         reporter.note("one\ntwo").unwrap();
         assert_eq!(logged(dir.path()), ["one", "two"]);
     }
@@ -187,7 +176,7 @@ mod tests {
     #[test]
     fn a_run_directory_that_is_a_file_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = Reporter::create(file.path(), quiet(None)).unwrap_err();
+        let error = quiet(file.path(), None).unwrap_err();
         assert!(matches!(error, TrainError::Io { .. }), "{error}");
         assert!(error.to_string().starts_with(&file.path().display().to_string()), "{error}");
     }

@@ -14,7 +14,11 @@ const FILE: &str = "validation.json";
 
 /// The validation that made a model the best of its run: a model of the run itself, or an average
 /// of checkpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, derive_more::Display, PartialEq, Serialize, Deserialize)]
+#[display("{} {step} ({:.4})", match averaged {
+    false => "the model of update",
+    true => "the average of the checkpoints up to update",
+}, standing.value)]
 pub struct BestModel {
     /// The number of updates made.
     pub step: u64,
@@ -46,16 +50,6 @@ impl BestModel {
     pub(crate) fn read(folder: &Path, metric: EarlyStoppingMetric) -> Option<Self> {
         let file: File = serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()?;
         (file.metric == metric).then_some(file.best)
-    }
-}
-
-impl std::fmt::Display for BestModel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what = match self.averaged {
-            false => "the model of update",
-            true => "the average of the checkpoints up to update",
-        };
-        write!(f, "{what} {} ({:.4})", self.step, self.standing.value)
     }
 }
 

@@ -172,7 +172,7 @@ impl Corpora {
 /// The source of the tokenisers: the model that the run starts from, files, or training.
 fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> TokenizerSource {
     if let Some(start) = start {
-        return TokenizerSource::Given(start.tokenizers().clone());
+        return TokenizerSource::Given(start.tokenizers.clone());
     }
     let mut files = config.tokenizer.files.iter().cloned();
     match files.next() {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 use crate::report::TrainRecord;
-use crate::update::{Extent, UpdateStatistics};
+use crate::update::{UpdateSize, UpdateStatistics};
 
 /// The sums over the updates since the last log line. They are a part of the run's state, so that a
 /// line whose updates were interrupted by a kill shows the same numbers as without the kill.
@@ -25,11 +25,11 @@ pub struct LogInterval {
 
 impl LogInterval {
     /// Adds an update.
-    pub(crate) fn add(&mut self, extent: Extent, statistics: &UpdateStatistics) {
+    pub(crate) fn add(&mut self, size: UpdateSize, statistics: &UpdateStatistics) {
         self.updates += 1;
         self.tokens += statistics.tokens as u64;
-        self.positions += extent.positions;
-        self.real += extent.real;
+        self.positions += size.positions;
+        self.real += size.real;
         self.loss += statistics.loss;
         self.nll += statistics.nll;
         self.norm += statistics.norm;

@@ -22,7 +22,7 @@ use crate::run::{copy_files, save_folder};
 pub struct StartModel {
     dir: PathBuf,
     config: ModelConfig,
-    tokenizers: Tokenizers,
+    pub(crate) tokenizers: Tokenizers,
     search: SearchSettings,
 }
 
@@ -67,16 +67,6 @@ impl StartModel {
         }
         let kept = run.and_then(start_model_in);
         Self::open(kept.as_ref().unwrap_or(from)).map(Some)
-    }
-
-    /// The tokenisers.
-    pub fn tokenizers(&self) -> &Tokenizers {
-        &self.tokenizers
-    }
-
-    /// The search settings of the model.
-    pub fn search(&self) -> &SearchSettings {
-        &self.search
     }
 
     /// The configuration of the model, with the rates of dropout of `settings`.

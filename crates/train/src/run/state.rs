@@ -167,7 +167,7 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::{Extent, UpdateStatistics};
+    use crate::update::{UpdateSize, UpdateStatistics};
 
     #[test]
     fn an_interval_saved_in_the_middle_closes_with_the_same_means() {
@@ -176,7 +176,7 @@ mod tests {
                 let x = 1.0 / f64::from(i);
                 let (loss, nll, norm) = (x, x * x, x / 3.0);
                 let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
-                state.interval.add(Extent::default(), &statistics);
+                state.interval.add(UpdateSize::default(), &statistics);
             }
         };
         let mut whole = RunState::default();

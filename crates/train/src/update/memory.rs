@@ -24,8 +24,11 @@ pub fn update_bytes(
     accumulate: usize,
     precision: Precision,
 ) -> u64 {
-    let [of_source, of_target] = position_bytes(config, source, target, precision);
-    let batch = (rows * source) as u64 * of_source + (rows * target) as u64 * of_target;
+    let cost = config.cost(source, target, precision);
+    let [of_source, of_target] = cost.map(|cost| cost.activations as u64);
+    let logits = 2 * config.tokens().target_vocab as u64;
+    let [source, target] = [source, target].map(|columns| (rows * columns) as u64);
+    let batch = 4 * (source * of_source + target * (of_target + logits));
     parameter_bytes(config, accumulate, precision) + batch
 }
 
@@ -35,19 +38,6 @@ fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision
     let sum = if accumulate > 1 { 4 } else { 0 };
     let rounded = if precision == Precision::Float32 { 0 } else { 2 };
     (16 + sum + rounded) * config.parameter_count() as u64
-}
-
-/// The number of bytes kept per source position and per target position.
-fn position_bytes(
-    config: &ModelConfig,
-    source: usize,
-    target: usize,
-    precision: Precision,
-) -> [u64; 2] {
-    let cost = config.cost(source, target, precision);
-    let [of_source, of_target] = cost.map(|cost| cost.activations);
-    let logits = 2 * config.tokens().target_vocab;
-    [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
 }
 
 /// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.

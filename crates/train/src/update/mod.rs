@@ -21,7 +21,7 @@ pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
 pub use recipe::Recipe;
 pub(crate) use recipe::{GradientSums, Objective};
 pub use replicas::{Ranks, Replicas, Workers};
-pub use statistics::{Extent, PendingStatistics, UpdateStatistics};
+pub use statistics::{PendingStatistics, UpdateSize, UpdateStatistics};
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -66,9 +66,9 @@ impl Updater {
         step: u64,
         rate: f64,
         replicas: &Replicas,
-    ) -> (Model, PendingStatistics, Extent) {
-        let extent = replicas.total(Extent::of(batches));
-        let tokens = extent.target as usize;
+    ) -> (Model, PendingStatistics, UpdateSize) {
+        let size = replicas.total(UpdateSize::of(batches));
+        let tokens = size.target as usize;
         let (recipe, loss_scale) = (self.recipe, self.loss_factor());
         let objective = Objective { recipe, step, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
@@ -76,7 +76,7 @@ impl Updater {
             true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
             false => self.step_on_device(model, sums, tokens, rate),
         };
-        (model, pending, extent)
+        (model, pending, size)
     }
 
     /// The statistics of the updates `pending`, in their order. These must be all updates since the

@@ -23,7 +23,7 @@ use burnformer_kernels::is_fused_on;
 
 use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
-use crate::update::{Extent, GradientSums, Objective};
+use crate::update::{GradientSums, Objective, UpdateSize};
 
 /// The devices of a run. The first one of each process holds the weights and the moments of the
 /// optimiser. The others receive a copy of the weights at each update and compute their share of
@@ -68,9 +68,18 @@ impl Replicas {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
 
-    /// The extent of an update over all processes, given that of this one.
-    pub(crate) fn total(&self, extent: Extent) -> Extent {
-        self.ranks().map_or(extent, |ranks| total(ranks, extent))
+    /// The size of an update over all processes, given that of this one. Each number travels as two
+    /// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
+    pub(crate) fn total(&self, size: UpdateSize) -> UpdateSize {
+        let Some(ranks) = self.ranks() else { return size };
+        let UpdateSize { pairs, positions, real, target } = size;
+        let halves =
+            [pairs, positions, real, target].map(|n| [(n >> 16) as f32, (n & 0xffff) as f32]);
+        let mut halves = halves.concat();
+        ranks.sum(&mut halves, ExchangePrecision::Float32);
+        let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
+        let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
+        UpdateSize { pairs, positions, real, target }
     }
 
     /// The device that holds the weights, with autodiff.
@@ -256,19 +265,6 @@ fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision)
     let gradients = FlatGradients(lengths.into_iter().map(take).collect());
     let [loss, nll] = losses.map(|sum| Tensor::from_floats([sum], &device));
     GradientSums { gradients, loss, nll }
-}
-
-/// The extent of an update over all processes, given that of this one. Each number travels as two
-/// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
-fn total(ranks: &dyn Ranks, extent: Extent) -> Extent {
-    let Extent { pairs, positions, real, target } = extent;
-    let numbers = [pairs, positions, real, target];
-    let mut halves: Vec<f32> =
-        numbers.iter().flat_map(|&n| [n >> 16, n & 0xffff]).map(|half| half as f32).collect();
-    ranks.sum(&mut halves, ExchangePrecision::Float32);
-    let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
-    let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
-    Extent { pairs, positions, real, target }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl PendingStatistics {
 
 /// The amount of text from which an update learns.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Extent {
+pub struct UpdateSize {
     /// The number of sentence pairs.
     pub pairs: u64,
     /// The number of tokens of both sides, padding included.
@@ -85,7 +85,7 @@ pub struct Extent {
     pub target: u64,
 }
 
-impl Extent {
+impl UpdateSize {
     /// The amount of text in `batches`.
     pub(crate) fn of(batches: &[Batch]) -> Self {
         let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;

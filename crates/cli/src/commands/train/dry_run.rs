@@ -10,7 +10,7 @@ use burnformer_data::SpecialIds;
 use burnformer_interop::Format;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, Rehearsal, RunMode, StartModel, TrainConfig, fit, is_to_be_fitted,
+    Corpora, Learner, RunEstimate, RunMode, StartModel, TrainConfig, fit, is_to_be_fitted,
 };
 
 use crate::device::guarded;
@@ -36,15 +36,15 @@ impl DryRun {
 
     /// Prints the configuration, the size of the model, and estimates from some updates on the
     /// texts: the time of the run, its memory, and the time of the first score. Without a
-    /// `rehearsal`, nothing was measured. Returns `None`, because no run has a best model.
+    /// `estimate`, nothing was measured. Returns `None`, because no run has a best model.
     pub(super) fn print(
         &self,
         config: &TrainConfig,
-        rehearsal: Option<Rehearsal>,
+        estimate: Option<RunEstimate>,
     ) -> Result<Option<PathBuf>> {
         output::print(config.to_toml())?;
-        match rehearsal {
-            Some(rehearsal) => print_measured(config, &rehearsal)?,
+        match estimate {
+            Some(estimate) => print_measured(config, &estimate)?,
             None => output::print(format_args!("# parameters: {}", self.0.parameter_count()))?,
         }
         self.0.downcast_ref().map_or(Ok(()), exports).map(|()| None)
@@ -65,8 +65,8 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
     Ok(())
 }
 
-fn print_measured(config: &TrainConfig, rehearsal: &Rehearsal) -> Result<()> {
-    let &Rehearsal { parameters, memory, measured, seconds, updates } = rehearsal;
+fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
+    let &RunEstimate { parameters, memory, measured, seconds, updates } = estimate;
     output::print(format_args!("# parameters: {parameters}"))?;
     if let Some(bytes) = memory {
         let gigabytes = bytes as f64 / 1e9;
@@ -116,7 +116,7 @@ pub(super) fn fitted(
         return Ok(config.clone());
     }
     output::note("measuring models of several sizes: half a minute, on a busy machine longer");
-    let seconds = |it: &TrainConfig| Ok::<_, Error>(rehearse(it, corpora, devices)?.seconds);
+    let seconds = |it: &TrainConfig| Ok::<_, Error>(estimated(it, corpora, devices)?.seconds);
     let (config, note) = fit(config, seconds)?;
     output::note(note);
     Ok(config)
@@ -126,15 +126,15 @@ pub(super) fn fitted(
 ///
 /// # Errors
 /// Returns the errors that would prevent the run from starting.
-pub(super) fn rehearse(
+pub(super) fn estimated(
     config: &TrainConfig,
     corpora: &Corpora,
     devices: &[Device],
-) -> Result<Rehearsal> {
+) -> Result<RunEstimate> {
     let folder = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
     guarded("choose a smaller training.budget", || {
         let (config, quiet) = (config.clone(), Verbosity::Quiet);
         let learner = Learner::new(config, corpora, folder.path(), RunMode::New, quiet, devices)?;
-        Ok(learner.rehearse(MEASURED)?)
+        Ok(learner.estimate(MEASURED)?)
     })
 }

@@ -15,7 +15,7 @@ use burnformer_train::{
     follow,
 };
 
-use self::dry_run::{DryRun, fitted, rehearse};
+use self::dry_run::{DryRun, estimated, fitted};
 use self::progress::{announce_text, progress};
 use super::{resolve, set_texts};
 use crate::device::guarded;
@@ -86,7 +86,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         config = fitted(&config, &corpora, &devices)?;
     }
     if let Some(dry_run) = dry_run {
-        return dry_run.print(&config, Some(rehearse(&config, &corpora, &devices)?));
+        return dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?));
     }
     // The run has its own copy of what was read once it has started.
     let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));

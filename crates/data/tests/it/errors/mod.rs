@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use burnformer_data::{
     BatchSampler, CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader,
-    PrepareSettings, SamplerSettings, SamplerState, TokenizedCorpus, TokenizerSettings,
+    PrepareSettings, Rank, SamplerSettings, SamplerState, TokenizedCorpus, TokenizerSettings,
     TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
@@ -247,7 +247,8 @@ fn a_budget_that_no_pair_fits_names_the_shortest() {
 fn a_position_beyond_the_epoch_is_refused() {
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
     let sampler = BatchSampler::new(corpus, SamplerSettings::default()).unwrap();
-    let error = sampler.stream(SamplerState { seed: 1, epoch: 3, next_batch: 7 }).err().unwrap();
+    let state = SamplerState { seed: 1, epoch: 3, next_batch: 7 };
+    let error = sampler.updates(state, 1, Rank::ALONE).err().unwrap();
     assert!(matches!(error, DataError::StalePosition { next_batch: 7, epoch: 3, batches: 1 }));
     says(&error, &["batch 7 of epoch 3", "has 1 batches"]);
 }

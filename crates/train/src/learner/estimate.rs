@@ -1,4 +1,4 @@
-//! A rehearsal: some updates that are not kept, to estimate the time of a run.
+//! An estimate of the time of a run, from some updates that are not kept.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const MOST: u32 = 20;
 
 /// An estimate of a whole run, from its first updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rehearsal {
+pub struct RunEstimate {
     /// The number of trained parameters of the model.
     pub parameters: usize,
     /// The memory of the process after the worst batch and these updates, in bytes, if the system
@@ -30,7 +30,7 @@ impl Learner {
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
-    pub fn rehearse(mut self, time: Duration) -> Result<Rehearsal> {
+    pub fn estimate(mut self, time: Duration) -> Result<RunEstimate> {
         let mut batches = self.setup.updates(self.state.sampler)?;
         self.update(&mut batches)?;
         let _ = self.read()?;
@@ -41,7 +41,7 @@ impl Learner {
             measured += 1;
         }
         let seconds = started.elapsed().as_secs_f64() / f64::from(measured);
-        Ok(Rehearsal {
+        Ok(RunEstimate {
             parameters: self.setup.first.shape.parameter_count(),
             memory: self.setup.memory.resident(),
             measured,
