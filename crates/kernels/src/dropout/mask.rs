@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::random::RandomKey;
+use crate::random::{RandomKey, philox};
 
 /// The number of elements that one task draws: a multiple of the eight elements of a block.
 const TASK: usize = 16 * 1024;
@@ -36,14 +36,28 @@ impl DropoutMask {
 
     /// The threshold for 16 random bits: an element is dropped if its bits are below it.
     pub fn drop_threshold(self) -> u32 {
-        crate::random::drop_threshold(self.rate)
+        (self.rate * 65536.0).round() as u32
     }
 
     /// Writes the factors of the elements `start..start + out.len()` to `out`: 0 for a dropped
-    /// element, [`keep_value`](Self::keep_value) for another one. They are those of
-    /// [`RandomKey::dropout_mask`].
+    /// element, [`keep_value`](Self::keep_value) for another one. They depend on the key and the
+    /// element alone, so that tasks can draw their parts independently.
+    ///
+    /// Each element is decided by 16 random bits, and a block of random words has them for eight
+    /// elements. The rate is therefore exact to 1/65536.
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
-        self.key.dropout_mask(start, self.rate, self.keep_value(), out);
+        let (key, threshold, keep) = (self.key.words(), self.drop_threshold(), self.keep_value());
+        let draw = |block, out: &mut [f32]| philox::mask(key, block, threshold, keep, out);
+        let block = (start / 8) as u64;
+        let skipped = start % 8;
+        if skipped == 0 {
+            return draw(block, out);
+        }
+        let (head, rest) = out.split_at_mut(out.len().min(8 - skipped));
+        let mut eight = [0.0; 8];
+        draw(block, &mut eight);
+        head.copy_from_slice(&eight[skipped..skipped + head.len()]);
+        draw(block + 1, rest);
     }
 
     /// The factors of the first `count` elements.
@@ -52,5 +66,53 @@ impl DropoutMask {
         let tasks = factors.par_chunks_mut(TASK).enumerate();
         tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
         factors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropout_drops_its_share() {
+        let (mask, mut factors) = (DropoutMask::new(RandomKey::new(3), 0.2), vec![0.0; 100_003]);
+        mask.fill_at(0, &mut factors);
+        let dropped = factors.iter().filter(|&&v| v == 0.0).count() as f64 / factors.len() as f64;
+        assert!((dropped - 0.2).abs() < 0.01, "{dropped}");
+        assert!(factors.iter().all(|&v| v == 0.0 || v == 1.25));
+    }
+
+    /// The definition, one block after another.
+    fn plain_mask(mask: DropoutMask, out: &mut [f32]) {
+        for (index, eight) in out.chunks_mut(8).enumerate() {
+            let words = mask.key.block(index as u64);
+            for (index, value) in eight.iter_mut().enumerate() {
+                let bits = words[index / 2] >> (16 * (index % 2)) & 0xffff;
+                *value = if bits < mask.drop_threshold() { 0.0 } else { mask.keep_value() };
+            }
+        }
+    }
+
+    #[test]
+    fn the_vectorised_mask_is_the_mask_of_the_blocks() {
+        let (mut fast, mut plain) = (vec![0.0; 1037], vec![0.0; 1037]);
+        for rate in [0.0, 0.1, 0.5, 0.999_999] {
+            let mask = DropoutMask::new(RandomKey::new(9), rate);
+            mask.fill_at(0, &mut fast);
+            plain_mask(mask, &mut plain);
+            assert_eq!(fast, plain, "rate {rate}");
+        }
+    }
+
+    #[test]
+    fn a_mask_drawn_in_parts_is_the_whole_mask() {
+        let mask = DropoutMask::new(RandomKey::new(4), 0.4);
+        let mut whole = vec![0.0; 700];
+        mask.fill_at(0, &mut whole);
+        for (start, len) in [(0, 0), (0, 700), (3, 2), (5, 3), (8, 128), (13, 600), (699, 1)] {
+            let mut part = vec![0.0; len];
+            mask.fill_at(start, &mut part);
+            assert_eq!(part, whole[start..start + len], "{start} + {len}");
+        }
     }
 }

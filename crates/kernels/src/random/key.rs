@@ -5,7 +5,7 @@ use rand::rand_core::utils::fill_bytes_via_next_word;
 use rand::{RngExt, TryRng};
 use rand_distr::StandardNormal;
 
-use super::philox::{self, numbered_blocks};
+use super::philox::numbered_blocks;
 
 /// A key of the counter-based random generator Philox-4x32-10 (Salmon et al., 2011).
 ///
@@ -36,7 +36,7 @@ impl RandomKey {
     /// The four random words for the counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
-        let [block] = philox::numbered_blocks(self.words(), index);
+        let [block] = numbered_blocks(self.words(), index);
         block
     }
 
@@ -55,34 +55,6 @@ impl RandomKey {
     pub fn normal(self, count: usize) -> Vec<f32> {
         self.rng().sample_iter(StandardNormal).take(count).collect()
     }
-
-    /// Fills `out` with the factors of dropout of the elements `start..start + out.len()`: 0 with
-    /// probability `rate`, otherwise `keep_value`. They depend on the key and the element alone, so
-    /// that tasks can draw their parts independently.
-    ///
-    /// Each element is decided by 16 random bits, and a block of random words has them for eight
-    /// elements. `rate` is therefore exact to 1/65536.
-    pub fn dropout_mask(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
-        let threshold = drop_threshold(rate);
-        let draw = |block, out: &mut [f32]| {
-            philox::mask(self.words(), block, threshold, keep_value, out);
-        };
-        let block = (start / 8) as u64;
-        let skipped = start % 8;
-        if skipped == 0 {
-            return draw(block, out);
-        }
-        let (head, rest) = out.split_at_mut(out.len().min(8 - skipped));
-        let mut eight = [0.0; 8];
-        draw(block, &mut eight);
-        head.copy_from_slice(&eight[skipped..skipped + head.len()]);
-        draw(block + 1, rest);
-    }
-}
-
-/// The threshold for 16 random bits: an element is dropped if its bits are below it.
-pub(crate) fn drop_threshold(rate: f64) -> u32 {
-    (rate * 65536.0).round() as u32
 }
 
 /// The finaliser of SplitMix64, a bijection that spreads every input bit over the word.
@@ -164,48 +136,6 @@ mod tests {
         let z = RandomKey::new(2).normal(n);
         let squares: Vec<f32> = z.iter().map(|v| v * v).collect();
         assert!(mean(&z).abs() < 1e-2 && (mean(&squares) - 1.0).abs() < 2e-2);
-    }
-
-    #[test]
-    fn dropout_drops_its_share() {
-        let mut mask = vec![0.0; 100_003];
-        RandomKey::new(3).dropout_mask(0, 0.3, 1.5, &mut mask);
-        let dropped = mask.iter().filter(|&&v| v == 0.0).count() as f64 / mask.len() as f64;
-        assert!((dropped - 0.3).abs() < 0.01, "{dropped}");
-        assert!(mask.iter().all(|&v| v == 0.0 || v == 1.5));
-    }
-
-    /// The definition, one block after another.
-    fn plain_mask(key: RandomKey, rate: f64, keep_value: f32, out: &mut [f32]) {
-        for (index, eight) in out.chunks_mut(8).enumerate() {
-            let words = key.block(index as u64);
-            for (index, value) in eight.iter_mut().enumerate() {
-                let bits = words[index / 2] >> (16 * (index % 2)) & 0xffff;
-                *value = if bits < drop_threshold(rate) { 0.0 } else { keep_value };
-            }
-        }
-    }
-
-    #[test]
-    fn the_vectorised_mask_is_the_mask_of_the_blocks() {
-        let (mut fast, mut plain) = (vec![0.0; 1037], vec![0.0; 1037]);
-        for rate in [0.0, 0.1, 0.5, 0.999_999] {
-            RandomKey::new(9).dropout_mask(0, rate, 2.0, &mut fast);
-            plain_mask(RandomKey::new(9), rate, 2.0, &mut plain);
-            assert_eq!(fast, plain, "rate {rate}");
-        }
-    }
-
-    #[test]
-    fn a_mask_drawn_in_parts_is_the_whole_mask() {
-        let key = RandomKey::new(4);
-        let mut whole = vec![0.0; 700];
-        key.dropout_mask(0, 0.4, 1.0, &mut whole);
-        for (start, len) in [(0, 0), (0, 700), (3, 2), (5, 3), (8, 128), (13, 600), (699, 1)] {
-            let mut part = vec![0.0; len];
-            key.dropout_mask(start, 0.4, 1.0, &mut part);
-            assert_eq!(part, whole[start..start + len], "{start} + {len}");
-        }
     }
 
     #[test]

@@ -3,5 +3,4 @@
 mod key;
 pub(crate) mod philox;
 
-pub(crate) use key::drop_threshold;
 pub use key::{PhiloxRng, RandomKey};

@@ -12,7 +12,7 @@ pub(crate) const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 vectorised! {
     /// Writes factors of dropout, beginning with block `first`. Each element takes 16 random bits
     /// and becomes 0 if they are below `threshold`, otherwise `keep`.
-    pub(super) fn mask(key: [u32; 2], first: u64, threshold: u32, keep: f32, out: &mut [f32]) {
+    pub(crate) fn mask(key: [u32; 2], first: u64, threshold: u32, keep: f32, out: &mut [f32]) {
         let mut first = first;
         let mut groups = out.chunks_exact_mut(8 * WIDE);
         for group in &mut groups {
