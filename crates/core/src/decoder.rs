@@ -9,7 +9,7 @@ use crate::decoder_layer::{DecoderBias, DecoderLayer, DecoderLayerConfig, LayerC
 use crate::encoder::EncodedSource;
 use crate::init;
 use crate::linear::Linear;
-use crate::mask::{look_ahead_mask, row_ids, window_mask};
+use crate::mask::{look_ahead_mask, position_mask, row_ids};
 use crate::multi_head::KeyValues;
 use crate::norm::LayerNorm;
 use crate::seq2seq::Seq2SeqCache;
@@ -191,16 +191,14 @@ impl Decoder {
         let target = match self.window {
             None if new_len == 1 || !self.is_causal => bias.target.clone(),
             None => bias.target.hiding(look_ahead_mask(past, new_len, device)),
-            Some(radius) if past == 0 && new_len > 1 => {
-                bias.target.within(Window { radius, causal: true }, new_len, device)
-            }
             Some(radius) => {
-                let held = past.min(radius);
+                let (window, held) = (Window { radius, causal: true }, past.min(radius));
                 let target = bias.target.last_keys(held + new_len);
-                let far = || window_mask(held, new_len, radius, device);
+                let hides = |query, key| window.hides(query, key);
                 match new_len {
                     1 => target,
-                    _ => target.hiding(look_ahead_mask(held, new_len, device).bool_or(far())),
+                    _ if past == 0 => target.within(window, new_len, device),
+                    _ => target.hiding(position_mask(held, new_len, device, hides)),
                 }
             }
         };

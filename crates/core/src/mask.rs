@@ -36,7 +36,7 @@ pub fn window_mask(
     position_mask(past, query_len, device, |query, key| query.abs_diff(key) > window)
 }
 
-fn position_mask(
+pub(crate) fn position_mask(
     past: usize,
     query_len: usize,
     device: &Device,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Bool, Device, Int, Tensor, s};
 use burnformer_kernels::{ComputeType, Precision, RandomKey};
 
 use crate::attention::AttentionBias;
@@ -161,7 +161,7 @@ impl Transformer {
     ) -> Tensor<3> {
         let mut embedded = self.embeddings.target(tokens);
         if self.decoder_start == DecoderStart::Zero && cache.is_empty() {
-            embedded = with_first_zero(embedded);
+            embedded = embedded.slice_fill(s![.., 0..1, ..], 0.0);
         }
         self.decode_embedded(embedded, cache, context)
     }
@@ -225,16 +225,6 @@ impl Seq2Seq for Transformer {
     fn set_precision(&mut self, precision: Precision) {
         self.linears_mut().for_each(|linear| linear.set_precision(precision));
         self.embeddings.set_precision(precision);
-    }
-}
-
-/// `x` (`[rows, len, d_model]`) with zeros instead of each row's first vector.
-fn with_first_zero(x: Tensor<3>) -> Tensor<3> {
-    let [rows, len, d_model] = x.dims();
-    let zeros = Tensor::zeros([rows, 1, d_model], &x.device());
-    match len {
-        1 => zeros,
-        _ => Tensor::cat(vec![zeros, x.slice([0..rows, 1..len, 0..d_model])], 1),
     }
 }
 

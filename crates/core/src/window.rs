@@ -6,7 +6,7 @@ use burnformer_kernels::{AttentionInputs, attention};
 
 use crate::context::Mode;
 use crate::dropout::Dropout;
-use crate::mask::{look_ahead_mask, window_mask};
+use crate::mask::position_mask;
 
 /// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its
 /// work.
@@ -39,8 +39,7 @@ impl Window {
         padding: Option<&Tensor<4, Bool>>,
         device: &Device,
     ) -> Tensor<4, Bool> {
-        let far = window_mask(0, len, self.radius, device);
-        let hidden = if self.causal { far.bool_or(look_ahead_mask(0, len, device)) } else { far };
+        let hidden = position_mask(0, len, device, |query, key| self.hides(query, key));
         match padding {
             Some(padding) => padding.clone().bool_or(hidden),
             None => hidden,
@@ -58,7 +57,7 @@ impl Window {
         if self.causal { 2 } else { 3 }
     }
 
-    fn hides(self, query: usize, key: usize) -> bool {
+    pub(crate) fn hides(self, query: usize, key: usize) -> bool {
         query.abs_diff(key) > self.radius || (self.causal && key > query)
     }
 }

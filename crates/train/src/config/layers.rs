@@ -45,39 +45,27 @@ impl TrainConfig {
         settings: &[String],
         run: Option<&Path>,
     ) -> Result<Self> {
-        let kept = run.and_then(start_model_in);
-        let config = self::resolve(preset, file, settings, kept.as_deref())?;
+        let of_file = file.map(document::read).transpose()?.unwrap_or_default();
+        let Document { preset: named, table: mut given } = of_file;
+        // A whole configuration, such as a run's config.toml, replaces every key of the preset
+        // under it.
+        let named = preset.or(named.as_deref());
+        let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
+        for setting in settings {
+            let table = setting_table(setting)?;
+            typed(Value::Table(table.clone()), &|_| format!("--set {setting}"))?;
+            merge(&mut given, table);
+        }
+        merge(&mut merged, given.clone());
+        let mut config = typed(Value::Table(merged), &|_| "configuration".into())?;
+        if !config.training.from.as_os_str().is_empty() {
+            let kept = run.and_then(start_model_in);
+            let dir = kept.as_deref().unwrap_or(&config.training.from);
+            config.model = model_of(dir, given.get("model").and_then(Value::as_table))?;
+        }
         config.validate()?;
         Ok(config)
     }
-}
-
-pub(super) fn resolve(
-    preset: Option<&str>,
-    file: Option<&Path>,
-    settings: &[String],
-    start: Option<&Path>,
-) -> Result<TrainConfig> {
-    let of_file = file.map(document::read).transpose()?.unwrap_or_default();
-    let Document { preset: named, table: user } = of_file;
-    // A whole configuration, such as a run's config.toml, replaces every key of the preset under
-    // it.
-    let named = preset.or(named.as_deref());
-    let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
-    let mut given = user;
-    for setting in settings {
-        let table = setting_table(setting)?;
-        typed(Value::Table(table.clone()), &|_| format!("--set {setting}"))?;
-        merge(&mut given, table);
-    }
-    merge(&mut merged, given.clone());
-    let config = typed(Value::Table(merged), &|_| "configuration".into())?;
-    if config.training.from.as_os_str().is_empty() {
-        return Ok(config);
-    }
-    let dir = start.unwrap_or(&config.training.from);
-    let model = model_of(dir, given.get("model").and_then(Value::as_table))?;
-    Ok(TrainConfig { model, ..config })
 }
 
 /// The section `[model]` of a run that starts from the model directory `dir`, where the user gives

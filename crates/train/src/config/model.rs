@@ -7,7 +7,7 @@ use std::sync::Arc;
 use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
     Activation, EmbeddingSharing, ModelConfig, NormKind, NormPosition, Positions, Seq2SeqConfig,
-    TransformerConfig,
+    Tokens, TransformerConfig,
 };
 use burnformer_data::SpecialIds;
 use schemars::JsonSchema;
@@ -156,57 +156,36 @@ impl ModelSettings {
         (self.architecture == Architecture::Transformer && is_learned).then_some(self.max_positions)
     }
 
-    /// Returns the configuration of a model with vocabularies of `sizes`, `[source, target]`, and
-    /// the given special ids.
-    pub fn over(&self, sizes: [usize; 2], special: SpecialIds) -> ModelConfig {
-        match self.architecture {
-            Architecture::Transformer => self.transformer(sizes, special).into(),
-            Architecture::Rnn => self.baseline(sizes, special).into(),
-        }
-    }
-
-    /// The settings of the Transformer have the names of the fields of its configuration. A window
-    /// of 0 is none there, and the widths of a head are always given.
-    fn transformer(
+    /// Returns the configuration of a model with the given vocabularies, `[source, target]`, and
+    /// special ids.
+    ///
+    /// The settings have the names of the fields of the configuration. In a Transformer's, a window
+    /// of 0 is none, and the widths of a head are always given.
+    pub fn over(
         &self,
         [source_vocab, target_vocab]: [usize; 2],
         SpecialIds { pad, bos, eos }: SpecialIds,
-    ) -> TransformerConfig {
-        let base = TransformerConfig::base(0);
-        let rest = TransformerConfig { source_vocab, target_vocab, pad, bos, eos, ..base };
-        let mut fields = Table::try_from(&rest).expect("a configuration is plain data");
-        let settings = self.table().into_iter();
-        fields.extend(settings.filter(|(key, _)| ![ARCHITECTURE, RNN].contains(&key.as_str())));
+    ) -> ModelConfig {
+        let tokens = table(&Tokens { source_vocab, target_vocab, pad, bos, eos });
+        let mut settings = table(self);
+        if self.architecture == Architecture::Rnn {
+            settings.retain(|key, _| SHARED_WITH_RNN.contains(&key));
+            settings.extend(tokens.into_iter().chain(table(&self.rnn)));
+            return settings.try_into::<RnnConfig>().expect("the same names and types").into();
+        }
+        settings.retain(|key, _| ![ARCHITECTURE, RNN].contains(&key));
+        let mut fields = table(&TransformerConfig::base(0));
+        fields.extend(settings.into_iter().chain(tokens));
         let config = fields.try_into::<TransformerConfig>().expect("the same names and types");
         let head = self.d_model / self.heads.max(1);
         let or_head = |d: usize| if d == 0 { head } else { d };
-        TransformerConfig {
+        let config = TransformerConfig {
             d_k: or_head(self.d_k),
             d_v: or_head(self.d_v),
             attention_window: config.attention_window.filter(|&radius| radius > 0),
             ..config
-        }
-    }
-
-    fn baseline(
-        &self,
-        [source_vocab, target_vocab]: [usize; 2],
-        SpecialIds { pad, bos, eos }: SpecialIds,
-    ) -> RnnConfig {
-        let &Self { d_model, dropout, sharing, rnn, .. } = self;
-        let RnnSizes { d_hidden, d_attention } = rnn;
-        RnnConfig {
-            source_vocab,
-            target_vocab,
-            d_model,
-            d_hidden,
-            d_attention,
-            dropout,
-            sharing,
-            pad,
-            bos,
-            eos,
-        }
+        };
+        config.into()
     }
 
     /// The settings of a model of the shape `shape`. Special ids and conventions of other systems,
@@ -269,7 +248,7 @@ impl ModelSettings {
     /// Returns [`ConfigFileError::OtherModel`] for another key that has another value than the
     /// model.
     pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self> {
-        let mut table = self.table();
+        let mut table = table(self);
         for (key, value) in given {
             let found = table.get_mut(key).expect("the keys of a configuration are known");
             if RATES.contains(&key.as_str()) {
@@ -286,7 +265,7 @@ impl ModelSettings {
     /// The first key whose value is not the default although the architecture ignores it, as a
     /// dotted path, and that value.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
-        let (table, default) = (self.table(), Self::default().table());
+        let (table, default) = (table(self), table(&Self::default()));
         let idle = |key: &str| match self.architecture {
             Architecture::Transformer => key == RNN,
             Architecture::Rnn => {
@@ -296,11 +275,11 @@ impl ModelSettings {
         let mut found = table.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
         found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
     }
+}
 
-    /// The section in the form in which a file has it.
-    fn table(&self) -> Table {
-        Table::try_from(self).expect("a configuration is plain data")
-    }
+/// The settings in the form in which a file has them.
+fn table(settings: &impl Serialize) -> Table {
+    Table::try_from(settings).expect("a configuration is plain data")
 }
 
 /// Returns the first key at or below `key` at which `given` and `model` differ, with both values.

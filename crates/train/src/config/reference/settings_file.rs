@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::schema::{self, Key, Section};
 use crate::config::error::Result;
-use crate::config::layers;
 use crate::config::peers::hint;
 use crate::config::presets::{preset_description, preset_names};
 use crate::config::train_config::{TrainConfig, is_fixed};
@@ -105,7 +104,7 @@ fn last(path: &str) -> &str {
 
 /// Every preset by name, resolved.
 pub(super) fn presets() -> Vec<(&'static str, Value)> {
-    let resolved = |name| layers::resolve(Some(name), None, &[], None).expect("presets are valid");
+    let resolved = |name| TrainConfig::resolve(Some(name), None, &[]).expect("presets are valid");
     preset_names().into_iter().map(|name| (name, json(&resolved(name)))).collect()
 }
 
