@@ -12,7 +12,7 @@ use burnformer_infer::{
 };
 use burnformer_interop::{Format, InteropError, Package, TextFiles};
 
-use crate::output::unwritable;
+use crate::output::{note, unwritable};
 
 /// Converts the model at `path` into the new model directory `out`. The format is detected if
 /// `format` is `None`. The directory appears only after it has been loaded and has translated a
@@ -50,6 +50,7 @@ pub fn convert(
     // Windows renames onto no folder, not even an empty one.
     let _ = fs::remove_dir(out);
     fs::rename(&dir, out).with_context(cannot)?;
+    package.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
     Ok((format, package))
 }
 

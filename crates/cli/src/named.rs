@@ -93,11 +93,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
         copy_files(from, to, &[])?;
         return Ok(burnformer_core::model_dir::verify(to)?);
     }
-    let (_, package) = conversion::convert(None, from, to, &TextFiles::default(), true)?;
-    for remark in &package.remarks {
-        note(format_args!("note: {remark}"));
-    }
-    Ok(())
+    conversion::convert(None, from, to, &TextFiles::default(), true).map(drop)
 }
 
 /// Returns all converted models with their folders.

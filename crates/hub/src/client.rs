@@ -255,8 +255,7 @@ impl Hash {
                 Ok(format!("{:x}", hash.finalize()))
             }
             Self::Git(_) => {
-                let mut hash = Sha1::new();
-                hash.update(format!("blob {size}\0"));
+                let mut hash = Sha1::new_with_prefix(format!("blob {size}\0"));
                 io::copy(file, &mut hash)?;
                 Ok(format!("{:x}", hash.finalize()))
             }

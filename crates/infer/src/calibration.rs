@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn hypothesis(probability: f32) -> Hypothesis {
-        Hypothesis { log_probs: vec![probability.ln(); 3], ..Hypothesis::empty() }
+        Hypothesis { log_probs: vec![probability.ln(); 3], ..Hypothesis::default() }
     }
 
     /// Translations at 40 probabilities whose quality is that of `truth`.

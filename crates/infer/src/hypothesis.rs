@@ -15,7 +15,7 @@ pub enum FinishReason {
     Memory,
 }
 
-/// A translation as token ids.
+/// A translation as token ids. By default that of an empty source: no tokens, with probability 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hypothesis {
     /// The generated ids, with `</s>` if the model ended the sentence.
@@ -42,13 +42,6 @@ pub struct Hypothesis {
     pub copies: Vec<String>,
     /// The text from a translation memory; `tokens` is empty then.
     pub memory: Option<String>,
-}
-
-impl Hypothesis {
-    /// The translation of an empty source: no tokens, with probability 1.
-    pub fn empty() -> Self {
-        Self::default()
-    }
 }
 
 /// A translated sentence.

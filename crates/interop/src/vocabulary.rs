@@ -90,10 +90,10 @@ pub(crate) fn json(tokens: &[String]) -> Vec<u8> {
     format!("{{\n{}\n}}\n", entries.join(",\n")).into_bytes()
 }
 
-const JOINT: &str = "tokenizer.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 /// Tokenisers of Hugging Face's format, with the side whose tokens each has.
 const TOKENIZERS: [(&str, &[usize]); 3] =
-    [(JOINT, &[0, 1]), ("source_tokenizer.json", &[0]), ("target_tokenizer.json", &[1])];
+    [(TOKENIZER, &[0, 1]), ("source_tokenizer.json", &[0]), ("target_tokenizer.json", &[1])];
 
 /// Writes the tokenisers of `package` that are not in `dir` yet, and its search settings.
 pub(crate) fn write_carried(package: &Package, dir: &Path) -> Result<()> {
@@ -129,8 +129,8 @@ pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<F
             found.insert(name.to_string(), bytes);
         }
     }
-    if found.contains_key(JOINT) {
-        found.retain(|name, _| name == JOINT);
+    if found.contains_key(TOKENIZER) {
+        found.retain(|name, _| name == TOKENIZER);
     } else if found.len() < 2 {
         found.clear();
     }

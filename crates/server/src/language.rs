@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use isolang::Language;
-
 /// The source and the target language of a model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LanguagePair {
@@ -43,13 +41,6 @@ pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len()) && code.chars().all(valid)
 }
 
-/// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script,
-/// if it names one.
-fn of(code: &str) -> (Option<Language>, Option<&str>) {
-    let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
-    (burnformer_text::language(base), region)
-}
-
 /// The code among `known` to which `code` refers, if there is just one.
 pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
     burnformer_text::find_language(code, known.iter().copied()).ok()
@@ -58,17 +49,11 @@ pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
 /// The English name of a language, or its code where that is not known: `German` for `de`,
 /// `Portuguese (BR)` for `pt-BR`.
 pub(crate) fn name(code: &str) -> String {
-    match of(code) {
-        (Some(language), Some(region)) => format!("{} ({region})", plain(language)),
-        (Some(language), None) => plain(language),
-        (None, _) => code.to_owned(),
-    }
-}
-
-/// The name without the explanation in brackets that ISO 639 adds to some names: `Modern Greek
-/// (1453-)`.
-fn plain(language: Language) -> String {
-    language.to_name().split(" (").next().unwrap_or_default().to_owned()
+    let (base, region) = code.split_once(['-', '_']).unwrap_or((code, ""));
+    let Some(language) = burnformer_text::language(base) else { return code.to_owned() };
+    // ISO 639 adds an explanation in brackets to some names: `Modern Greek (1453-)`.
+    let plain = language.to_name().split(" (").next().unwrap_or_default();
+    if region.is_empty() { plain.to_owned() } else { format!("{plain} ({region})") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The metrics of `/metrics`, in Prometheus' text format.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -11,8 +10,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::lock::locked;
-
 /// The labels of a metric: the requests that it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Route {
@@ -22,11 +19,11 @@ struct Route {
 
 /// Counters of one server.
 pub(crate) struct Metrics {
-    registry: Mutex<Registry>,
+    registry: Registry,
     requests: Family<Route, Counter>,
     pub seconds: Histogram,
     sentences: Counter,
-    cached: Counter,
+    pub cached: Counter,
     batch_sizes: Histogram,
     batch_seconds: Histogram,
     waiting: Gauge,
@@ -52,9 +49,8 @@ impl Metrics {
         all.register_with_unit("batch", "Time per batch", Unit::Seconds, batch_seconds.clone());
         all.register("waiting_sentences", "Sentences that wait now", waiting.clone());
         all.register("loaded_models", "Models that are loaded now", loaded.clone());
-        let registry = Mutex::new(all);
         Self {
-            registry,
+            registry: all,
             requests,
             seconds,
             sentences,
@@ -70,10 +66,6 @@ impl Metrics {
         self.requests.get_or_create(&Route { path, status }).inc();
     }
 
-    pub fn cached(&self, sentences: usize) {
-        self.cached.inc_by(sentences as u64);
-    }
-
     pub fn batch(&self, sentences: usize, took: Duration) {
         self.sentences.inc_by(sentences as u64);
         self.batch_sizes.observe(sentences as f64);
@@ -86,7 +78,7 @@ impl Metrics {
         self.waiting.set(waiting as i64);
         self.loaded.set(loaded as i64);
         let mut text = String::new();
-        encode(&mut text, &locked(&self.registry)).expect("writing to a string does not fail");
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
         text
     }
 }

@@ -190,7 +190,8 @@ impl Pipeline<'_> {
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
         let known = last.keys().map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
         let mut found: HashMap<&Work, Vec<Candidate>> = known.flatten().collect();
-        self.client.metrics.cached(all.iter().filter(|work| found.contains_key(work)).count());
+        let cached = all.iter().filter(|work| found.contains_key(work)).count();
+        self.client.metrics.cached.inc_by(cached as u64);
         while found.len() < last.len() {
             let queue = self.queue().await?;
             let is_asked =

@@ -58,7 +58,7 @@ fn line(found: Found, args: &Args) -> Line {
     // A device that crashes when it is opened must not take the list with it.
     let test = args.test.then(|| in_child(&found.name));
     let fails = matches!(test, Some(Err(_)));
-    let precision = if fails { Vec::new() } else { precision(found.device()) };
+    let precision = if fails { Vec::new() } else { precision(&found.device) };
     let Found { name, part, driver, .. } = found;
     Line { name: name.to_string(), part, driver, precision, test }
 }

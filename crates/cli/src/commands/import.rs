@@ -53,9 +53,6 @@ pub fn run(args: Args) -> Result<()> {
     };
     let files = TextFiles { vocabularies: args.vocabs, sentencepiece: args.sentencepiece };
     let (format, package) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
-    for remark in &package.remarks {
-        note(format_args!("note: {remark}"));
-    }
     let (parameters, out) = (package.config.parameter_count(), out.display());
     note(format_args!("{format}: {parameters} parameters of {} in {out}", path.display()));
     Ok(())

@@ -10,7 +10,6 @@ use burn::tensor::Device;
 use burnformer_data::counted;
 use sha2::{Digest, Sha256};
 
-use super::auto;
 use super::backend::Backend;
 use super::found::Found;
 use super::name::{DeviceName, DeviceNames, Selection};
@@ -101,7 +100,7 @@ impl DeviceName {
     /// do.
     pub fn open(&self) -> Result<Device> {
         match self {
-            Self::Auto => auto::choose(),
+            Self::Auto => choose(),
             Self::Of(backend, index) => Ok(find(*backend, *index)?.open()?),
         }
     }

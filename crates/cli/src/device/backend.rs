@@ -78,12 +78,9 @@ impl FromStr for Backend {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || names_of(Self::all());
         Self::all().find(|backend| backend.facts().name == text).ok_or_else(|| {
-            format!(
-                "`{text}` is not a device; there are auto, {} (the first) and NAME:INDEX",
-                names()
-            )
+            let names = names_of(Self::all());
+            format!("`{text}` is not a device; there are auto, {names} (the first) and NAME:INDEX")
         })
     }
 }

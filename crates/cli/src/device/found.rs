@@ -18,15 +18,11 @@ pub struct Found {
     pub driver: Option<String>,
     /// If true, this is a graphics driver that computes on the CPU.
     pub is_software: bool,
-    pub(super) device: Device,
+    /// The device, without a test.
+    pub device: Device,
 }
 
 impl Found {
-    /// The device, without a test.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
     /// The device, after it has added two numbers as a test.
     ///
     /// # Errors

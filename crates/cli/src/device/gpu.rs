@@ -98,10 +98,9 @@ mod adapters {
         if lists.is_empty() {
             return Vec::new();
         }
-        let mut infos = numbered(lists.swap_remove(best.unwrap_or(0)));
-        infos.sort_by_key(|(_, info)| rank(info.device_type));
-        let found = infos.into_iter().enumerate();
-        found.map(|(index, (kind, info))| describe(backend, index, kind, &info)).collect()
+        let mut infos = lists.swap_remove(best.unwrap_or(0));
+        infos.sort_by_key(|info| rank(info.device_type));
+        (0..infos.len()).map(|index| describe(backend, &infos, index)).collect()
     }
 
     fn list(interface: wgpu::Backend) -> Vec<AdapterInfo> {
@@ -128,34 +127,28 @@ mod adapters {
         }
     }
 
-    /// The adapters, each with the way in which Burn selects it: by its kind, and its number within
-    /// the kind.
-    fn numbered(infos: Vec<AdapterInfo>) -> Vec<(DeviceKind, AdapterInfo)> {
-        let mut counts = [0; 5];
-        let number = |info: AdapterInfo| {
-            let count = &mut counts[usize::from(rank(info.device_type))];
-            let nth = *count;
-            *count += 1;
-            let kind = match info.device_type {
-                DeviceType::DiscreteGpu => DeviceKind::DiscreteGpu(nth),
-                DeviceType::IntegratedGpu => DeviceKind::IntegratedGpu(nth),
-                DeviceType::VirtualGpu => DeviceKind::VirtualGpu(nth),
-                DeviceType::Cpu => DeviceKind::Cpu,
-                DeviceType::Other => DeviceKind::DefaultDevice,
-            };
-            (kind, info)
-        };
-        infos.into_iter().map(number).collect()
+    /// The way in which Burn selects `infos[index]`: by its kind, and its number within the kind.
+    fn selector(infos: &[AdapterInfo], index: usize) -> DeviceKind {
+        let kind = infos[index].device_type;
+        let nth = infos[..index].iter().filter(|info| info.device_type == kind).count();
+        match kind {
+            DeviceType::DiscreteGpu => DeviceKind::DiscreteGpu(nth),
+            DeviceType::IntegratedGpu => DeviceKind::IntegratedGpu(nth),
+            DeviceType::VirtualGpu => DeviceKind::VirtualGpu(nth),
+            DeviceType::Cpu => DeviceKind::Cpu,
+            DeviceType::Other => DeviceKind::DefaultDevice,
+        }
     }
 
-    fn describe(backend: Backend, index: usize, kind: DeviceKind, info: &AdapterInfo) -> Found {
+    fn describe(backend: Backend, infos: &[AdapterInfo], index: usize) -> Found {
+        let info = &infos[index];
         let driver = format!("{} {}, {}", info.driver, info.driver_info, info.backend);
         Found {
             name: DeviceName::Of(backend, index),
             part: info.name.clone(),
             driver: Some(driver.trim().to_owned()),
             is_software: is_software(info),
-            device: open(backend, kind),
+            device: open(backend, selector(infos, index)),
         }
     }
 

@@ -238,7 +238,7 @@ impl<'a> BeamSearch<'a> {
             log_probs: live.log_probs,
             score,
             finish,
-            ..Hypothesis::empty()
+            ..Hypothesis::default()
         }
     }
 

@@ -182,7 +182,7 @@ impl Searcher<'_> {
 /// samples.
 fn empty_translations(settings: &SearchSettings) -> Vec<Hypothesis> {
     let count = if settings.sampling.is_some() { settings.n_best } else { 1 };
-    vec![Hypothesis::empty(); count]
+    vec![Hypothesis::default(); count]
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Translator {
         let tokens = [tokens, vec![self.model.special().eos]].concat();
         let copies = self.tokenizers.target.unknown_texts(text);
         let TargetScore { log_probs, score, .. } = score;
-        Some(Hypothesis { tokens, log_probs, score, copies, ..Hypothesis::empty() })
+        Some(Hypothesis { tokens, log_probs, score, copies, ..Hypothesis::default() })
     }
 
     /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be

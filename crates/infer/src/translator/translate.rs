@@ -182,7 +182,7 @@ impl Translator {
         for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some(text) = memory {
                 let (memory, finish) = (Some(text.clone()), FinishReason::Memory);
-                *found = vec![Hypothesis { memory, finish, ..Hypothesis::empty() }];
+                *found = vec![Hypothesis { memory, finish, ..Hypothesis::default() }];
             }
         }
         Ok(found.all)

@@ -13,11 +13,10 @@ use serde_json::Value;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
 use crate::package::{Files, Package};
-use crate::vocabulary;
+use crate::vocabulary::{self, TOKENIZER};
 
 const MODEL: &str = "sentencepiece.bpe.model";
 const VOCABULARY: &str = "vocab.json";
-const TOKENIZER: &str = "tokenizer.json";
 const SPECIAL: &str = "special_tokens_map.json";
 
 /// The languages of M2M100 in the order of their ids, as `FAIRSEQ_LANGUAGE_CODES` of transformers

@@ -14,12 +14,11 @@ use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{Files, Package, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors, write_safetensors};
-use crate::vocabulary::{self, write_carried};
+use crate::vocabulary::{self, TOKENIZER, write_carried};
 use crate::{embeddings, layers};
 
 /// The number of positions that are written. Transformers accepts no longer sentence.
 const POSITIONS: usize = 1024;
-const TOKENIZER: &str = "tokenizer.json";
 const EPSILON: f64 = 1e-5;
 /// The name of this format in error messages.
 const FORMAT: &str = "MarianMTModel";

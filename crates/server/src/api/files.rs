@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::{BrokenFile, WholeFile};
 use burnformer_glossary::Glossary;
@@ -72,7 +72,7 @@ pub(crate) async fn translate_file(
 
 /// A file that was sent to be translated.
 pub(super) struct Upload {
-    name: String,
+    pub name: String,
     file: WholeFile,
     /// Room for what the file unpacks to, among the bodies of requests.
     permit: Option<Permit>,
@@ -150,11 +150,6 @@ impl Upload {
         let bytes = compute(&client.sender, size, write).await?;
         self.put(client, id, FileState::Done(bytes.into(), characters))
     }
-
-    /// Returns whether the name of the file has this extension.
-    pub fn ends_in(&self, end: &str) -> bool {
-        extension(&self.name).eq_ignore_ascii_case(end)
-    }
 }
 
 /// The address by which the client found the server: a proxy that ends TLS says so in
@@ -189,7 +184,7 @@ fn is_host(text: &str) -> bool {
     is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
 }
 
-fn extension(name: &str) -> &str {
+pub(super) fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
@@ -220,17 +215,14 @@ pub(crate) async fn download(
 /// The answer that is a file.
 pub(super) fn attachment(name: &str, bytes: &[u8]) -> Response {
     let file = format!("attachment; filename=\"{}\"", plain(name));
-    let disposition = HeaderValue::from_str(&file);
-    let disposition = disposition.unwrap_or(HeaderValue::from_static("attachment"));
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
-        (header::CONTENT_DISPOSITION, disposition),
-    ];
-    (headers, bytes.to_vec()).into_response()
+    let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
+    (kind, [(header::CONTENT_DISPOSITION, file)], bytes.to_vec()).into_response()
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]

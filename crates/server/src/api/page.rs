@@ -1,6 +1,6 @@
 //! The web page. Its files are part of the program.
 
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::response::IntoResponse;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -25,11 +25,7 @@ pub(super) fn file<T: IntoResponse + Clone>(
     kind: &'static str,
     text: T,
 ) -> impl IntoResponse + Clone + use<T> {
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-    ];
-    (headers, text)
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
 }
 
 /// A page made for one request.

@@ -24,7 +24,8 @@ use crate::shards::length;
 pub(super) struct Journal {
     path: PathBuf,
     file: BufWriter<File>,
-    lines: u64,
+    /// The number of finished lines of the source.
+    pub(super) lines: u64,
     /// Number of lines with a translation.
     kept: u64,
 }
@@ -65,11 +66,6 @@ impl Journal {
         let whole = journal.read(identity, input)?;
         journal.go_on_at(whole, identity).with_context(|| unwritable(&journal))?;
         Ok(journal)
-    }
-
-    /// Returns the number of finished lines of the source.
-    pub(super) fn lines(&self) -> u64 {
-        self.lines
     }
 
     /// Reads what is there, and returns how many bytes of it are whole lines.

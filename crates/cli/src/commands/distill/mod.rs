@@ -87,15 +87,15 @@ pub fn run(args: Args) -> Result<()> {
     let out = part.output.as_deref().unwrap_or(&args.out);
     let mut input = journal::open(&args.input, args.reference.as_deref(), &part.lines)?;
     let mut journal = Journal::open(out, &identity, &mut input)?;
-    if journal.lines() > 0 {
-        let lines = counted(journal.lines(), "line");
+    if journal.lines > 0 {
+        let lines = counted(journal.lines, "line");
         note(format_args!("going on after the first {lines}, which {journal} has"));
     }
-    let progress = Progress::new(journal.lines(), part.count());
+    let progress = Progress::new(journal.lines, part.count());
     let teacher = Teacher { args: &args, translator: &translator, options: &options, progress };
     while teacher.add_chunk(&mut input, &mut journal)? {}
     drop(teacher);
-    let (lines, mut kept) = (journal.lines(), 0);
+    let (lines, mut kept) = (journal.lines, 0);
     part.complete(part.lines.start + lines, |out| {
         kept = journal.finish(out, !is_whole)?;
         (!is_whole).then(|| digest_of_file(out)).transpose()

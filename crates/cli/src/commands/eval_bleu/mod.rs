@@ -13,7 +13,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use self::paired::{PairedTest, Test, print_json, print_text};
+use self::paired::{Test, print_json, print_text};
 use self::reliability::RatedTranslations;
 use super::settings::changeable;
 use super::{Computing, Searching, at_least, between, model, shortlist};
@@ -207,8 +207,8 @@ fn compare(
     systems: &[Vec<&str>],
     references: &References,
 ) -> Result<()> {
-    let paired = PairedTest::new(args.paired.unwrap_or(Test::Bs), args.trials);
-    let compare = |&name| paired.compare(&*metric(name, args), systems, references);
+    let (test, trials) = (args.paired.unwrap_or(Test::Bs), args.trials);
+    let compare = |&name| paired::compare(test, trials, &*metric(name, args), systems, references);
     let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
     let mut names: Vec<String> = names.iter().map(|path| path.display().to_string()).collect();
     names[0].insert_str(0, "Baseline: ");

@@ -19,52 +19,36 @@ pub enum Test {
     Ar,
 }
 
-/// The significance test with its number of resamples and its seed.
-pub struct PairedTest {
+/// Compares each of the other `systems` with the first one, the baseline, by `metric`, with
+/// `samples` resamples, or with sacreBLEU's default number if `samples` is `None`.
+///
+/// # Errors
+/// Returns the errors of the metric.
+pub fn compare(
     test: Test,
-    trials: Bootstrap,
-}
-
-impl PairedTest {
-    /// Returns `test` with `trials` resamples, or with sacreBLEU's default number if `trials` is
-    /// `None`.
-    pub fn new(test: Test, trials: Option<usize>) -> Self {
-        let usual = match test {
-            Test::Bs => Bootstrap::default(),
-            Test::Ar => RANDOMIZATION,
-        };
-        Self { test, trials: Bootstrap { samples: trials.unwrap_or(usual.samples), ..usual } }
-    }
-
-    /// Compares each of the other `systems` with the first one, the baseline, by `metric`.
-    ///
-    /// # Errors
-    /// Returns the errors of the metric.
-    pub fn compare(
-        &self,
-        metric: &dyn Metric,
-        systems: &[Vec<&str>],
-        references: &References,
-    ) -> Result<Comparison> {
-        let counted = systems.iter().map(|system| metric.statistics(system, references));
-        let counted = counted.collect::<Result<Vec<_>, _>>()?;
-        let (baseline, others) = counted.split_first().context("there is no baseline")?;
-        let plain = metric.signature(references.count());
-        let Bootstrap { samples, seed } = self.trials;
-        let signature = match self.test {
-            Test::Bs => plain.with_bootstrap(samples, seed),
-            Test::Ar => plain.with_randomization(samples, seed),
-        };
-        let results = others.iter().map(|other| match self.test {
-            Test::Bs => paired_bootstrap(metric, baseline, other, self.trials),
-            Test::Ar => approximate_randomization(metric, baseline, other, self.trials),
-        });
-        Ok(Comparison {
-            name: metric.name(),
-            signature,
-            results: results.collect::<Result<_, _>>()?,
-        })
-    }
+    samples: Option<usize>,
+    metric: &dyn Metric,
+    systems: &[Vec<&str>],
+    references: &References,
+) -> Result<Comparison> {
+    let counted = systems.iter().map(|system| metric.statistics(system, references));
+    let counted = counted.collect::<Result<Vec<_>, _>>()?;
+    let (baseline, others) = counted.split_first().context("there is no baseline")?;
+    let usual = match test {
+        Test::Bs => Bootstrap::default(),
+        Test::Ar => RANDOMIZATION,
+    };
+    let trials = Bootstrap { samples: samples.unwrap_or(usual.samples), ..usual };
+    let plain = metric.signature(references.count());
+    let signature = match test {
+        Test::Bs => plain.with_bootstrap(trials.samples, trials.seed),
+        Test::Ar => plain.with_randomization(trials.samples, trials.seed),
+    };
+    let results = others.iter().map(|other| match test {
+        Test::Bs => paired_bootstrap(metric, baseline, other, trials),
+        Test::Ar => approximate_randomization(metric, baseline, other, trials),
+    });
+    Ok(Comparison { name: metric.name(), signature, results: results.collect::<Result<_, _>>()? })
 }
 
 /// The scores and p-values of all systems by one metric.

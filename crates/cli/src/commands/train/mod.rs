@@ -9,14 +9,13 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use burnformer_train::config::MixedText;
-use burnformer_train::report::Verbosity;
 use burnformer_train::{
     Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, Workers, cache_folder,
     follow,
 };
 
 use self::dry_run::{DryRun, estimated, fitted};
-use self::progress::{announce_text, progress};
+use self::progress::progress;
 use super::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
@@ -52,7 +51,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let ranks = if dry_run.is_some() { None } else { mpi::ranks()? };
     let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
-    let (mode, verbosity) = (args.mode(), verbosity());
+    let mode = args.mode();
     if let Some(ranks) = follows {
         // Process 0 prepares the texts first, and the others find them in the cache.
         ranks.broadcast(&mut Vec::new());
@@ -76,10 +75,10 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
     let workers = Workers { devices: &devices, ranks: ranks.clone() };
-    let trainer = Trainer { workers, verbosity, signals: &signals };
-    let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
+    let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity()));
     let corpora = corpora.map_err(|error| read.explain(error))?;
-    announce_text(&corpora);
+    let cached = if corpora.reused { " (from the cache)" } else { "" };
+    note(format_args!("{}{cached}", corpora.report));
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
     } else if mode == RunMode::New {
@@ -89,7 +88,8 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         return dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?));
     }
     // The run has its own copy of what was read once it has started.
-    let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
+    let started = || drop(read);
+    let learned = train(&config, &corpora, &folder, mode, workers, &signals, started);
     if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
         learned?;
     } else {
@@ -99,48 +99,37 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     Ok(Some(folder.join("best")))
 }
 
-/// The settings that all runs of a command share.
-struct Trainer<'a> {
-    workers: Workers<'a>,
-    verbosity: Verbosity,
-    signals: &'a Signals,
-}
-
-impl Trainer<'_> {
-    /// Trains in `folder` until the run ends, and calls `started` once it has started.
-    ///
-    /// # Errors
-    /// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
-    fn learn(
-        &self,
-        config: &TrainConfig,
-        corpora: &Corpora,
-        folder: &Path,
-        mode: RunMode,
-        started: impl FnOnce(),
-    ) -> Result<()> {
-        note(format_args!("run: {}", folder.display()));
-        let outcome = self.signals.patiently(|interrupted| {
-            guarded(&advice(config, folder), || {
-                let config = config.clone();
-                let (workers, verbosity) = (self.workers.clone(), self.verbosity);
-                let learner = Learner::new(config, corpora, folder, mode, verbosity, workers)?;
-                started();
-                Ok(learner.train_killable(interrupted, |killable| match killable {
-                    true => self
-                        .signals
-                        .end_at_once("stopped; --resume makes the rest of the run's end"),
-                    false => self.signals.be_patient(),
-                })?)
-            })
-        });
-        match outcome?.reason {
-            StopReason::Interrupted => {
-                note(format_args!("to go on: burnformer train {}", resume(folder)));
-                Err(self.signals.stopped().into())
-            }
-            _ => Ok(()),
+/// Trains in `folder` until the run ends, and calls `started` once it has started.
+///
+/// # Errors
+/// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
+fn train(
+    config: &TrainConfig,
+    corpora: &Corpora,
+    folder: &Path,
+    mode: RunMode,
+    workers: Workers,
+    signals: &Signals,
+    started: impl FnOnce(),
+) -> Result<()> {
+    note(format_args!("run: {}", folder.display()));
+    let outcome = signals.patiently(|interrupted| {
+        guarded(&advice(config, folder), || {
+            let config = config.clone();
+            let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
+            started();
+            Ok(learner.train_killable(interrupted, |killable| match killable {
+                true => signals.end_at_once("stopped; --resume makes the rest of the run's end"),
+                false => signals.be_patient(),
+            })?)
+        })
+    });
+    match outcome?.reason {
+        StopReason::Interrupted => {
+            note(format_args!("to go on: burnformer train {}", resume(folder)));
+            Err(signals.stopped().into())
         }
+        _ => Ok(()),
     }
 }
 

@@ -3,16 +3,9 @@
 use std::io::{self, IsTerminal, Write as _};
 
 use burnformer_data::{Progress, Stage};
-use burnformer_train::Corpora;
 use burnformer_train::report::Verbosity;
 
-use crate::output::{note, say};
-
-/// Prints the parts of the training text that cleaning dropped.
-pub(super) fn announce_text(corpora: &Corpora) {
-    let cached = if corpora.reused { " (from the cache)" } else { "" };
-    note(format_args!("{}{cached}", corpora.report));
-}
+use crate::output::say;
 
 /// Prints a line to standard error at each stage, and the progress if standard error is a terminal.
 pub(super) fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {

@@ -27,10 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes.
 pub(super) struct Input {
-    lines: Lines,
-    pub(super) prefixes: Option<LineReader>,
+    pub(super) lines: Lines,
     pub(super) warnings: LineWarnings,
-    pub(super) prefix_warnings: Option<LineWarnings>,
+    pub(super) prefixes: Option<(LineReader, LineWarnings)>,
 }
 
 /// Consecutive lines, and the error that follows them, if any. `first` is the number of the first.
@@ -46,33 +45,21 @@ impl Input {
     /// Opens the lines that have the numbers `range`, counted from 0.
     pub(super) fn open(input: &Path, prefix: Option<&Path>, range: &Range<u64>) -> Result<Self> {
         let lines = Lines::open(input, range)?;
-        let open = |path: &Path| -> Result<LineReader> {
+        let open = |path: &Path| -> Result<(LineReader, LineWarnings)> {
             let mut prefixes = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
             prefixes.skip_lines(range.start)?;
-            Ok(prefixes)
+            let warnings = LineWarnings::new(prefixes.path());
+            Ok((prefixes, warnings))
         };
         let prefixes = prefix.map(open).transpose()?;
         let warnings = LineWarnings::new(&lines.path);
-        let prefix_warnings = prefixes.as_ref().map(|lines| LineWarnings::new(lines.path()));
-        Ok(Self { lines, prefixes, warnings, prefix_warnings })
+        Ok(Self { lines, warnings, prefixes })
     }
 
     /// Reports how many lines were translated although something was wrong with them.
     pub(super) fn finish(&self) {
-        [Some(&self.warnings), self.prefix_warnings.as_ref()]
-            .into_iter()
-            .flatten()
-            .for_each(LineWarnings::finish);
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.lines.path
-    }
-
-    /// Returns whether the input may be interactive: its next line may depend on the translation of
-    /// this one.
-    pub(super) fn is_dialogue(&self) -> bool {
-        self.lines.is_dialogue
+        self.warnings.finish();
+        self.prefixes.iter().for_each(|(_, warnings)| warnings.finish());
     }
 
     /// Returns the next lines, at most `most`, or none at the end of the input. In a dialogue, it
@@ -106,7 +93,7 @@ impl Input {
         };
         self.warnings.line(&line);
         self.warnings.columns(line.number, &line.text);
-        let Some(prefixes) = &mut self.prefixes else {
+        let Some((prefixes, _)) = &mut self.prefixes else {
             return Ok(Some((line.text, None)));
         };
         if let Some(prefix) = prefixes.next_line()? {
@@ -118,7 +105,7 @@ impl Input {
 
     /// Refuses prefixes that are more than the lines of the whole text.
     fn check_prefixes_end(&mut self) -> Result<()> {
-        let Some(prefixes) = self.prefixes.as_mut().filter(|_| self.lines.is_whole) else {
+        let Some((prefixes, _)) = self.prefixes.as_mut().filter(|_| self.lines.is_whole) else {
             return Ok(());
         };
         if prefixes.next_line()?.is_none() {
@@ -135,9 +122,11 @@ impl Input {
 
 /// The lines of the text, which a thread reads, so that those that are there can be told from those
 /// that are still to come.
-struct Lines {
-    path: PathBuf,
-    is_dialogue: bool,
+pub(super) struct Lines {
+    pub(super) path: PathBuf,
+    /// If true, the input may be interactive: its next line may depend on the translation of this
+    /// one.
+    pub(super) is_dialogue: bool,
     lines: Receiver<Result<Line, DataError>>,
     /// The number of lines that were taken or skipped.
     taken: u64,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use burnformer_infer::{
     Alternative, Doubt, Hypothesis, Request, TranslateOptions, Translator, doubts,
 };
@@ -25,44 +25,20 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns the lines of `chunk` as requests, up to the first bad line, and the error in that
-    /// line or after the chunk.
-    pub fn requests(&self, input: &mut Input, chunk: &mut Chunk) -> (Vec<Request>, Option<Error>) {
-        let (lines, mut failure) = (&chunk.lines, chunk.failure.take());
-        let tokenizers = self.translator.tokenizers();
-        let sources = tokenizers.source.encode_batch(lines);
-        let request = |(source, line): (Vec<u32>, &String)| Request {
-            text: line.clone(),
-            ..Request::new(source)
-        };
-        let mut requests: Vec<Request> = sources.into_iter().zip(lines).map(request).collect();
-        let prefixes = tokenizers.target.encode_batch(&chunk.prefixes);
+    /// Returns the lines of `chunk` as requests.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Translator::requests`], which a checked glossary does not cause.
+    pub fn requests(&self, input: &mut Input, chunk: &Chunk) -> Result<Vec<Request>> {
+        let mut requests = self.translator.requests(&chunk.lines, self.options)?;
+        let prefixes = self.translator.tokenizers().target.encode_batch(&chunk.prefixes);
         for (request, prefix) in requests.iter_mut().zip(prefixes) {
             request.prefix = prefix;
-        }
-        if self.options.glossary.is_some() {
-            failure = self.add_terms(&mut requests, lines).or(failure);
         }
         for (number, request) in (chunk.first..).zip(&mut requests) {
             self.fit(request, number, input);
         }
-        (requests, failure)
-    }
-
-    /// Adds to each request the terms that the glossary prescribes for its line, up to the first
-    /// line whose terms have no tokens, and returns that error.
-    fn add_terms(&self, requests: &mut Vec<Request>, lines: &[String]) -> Option<Error> {
-        for index in 0..requests.len() {
-            let source = &requests[index].source;
-            match self.translator.terms_for(&lines[index], source, self.options) {
-                Ok(terms) => requests[index].terms = terms,
-                Err(error) => {
-                    requests.truncate(index);
-                    return Some(error.into());
-                }
-            }
-        }
-        None
+        Ok(requests)
     }
 
     /// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix
@@ -72,7 +48,7 @@ impl Job<'_> {
         input.warnings.source(number, request.source.len(), longest);
         input.warnings.terms(number, request.terms.left_out);
         let limit = self.translator.longest_target(&request.source, self.options);
-        if let Some(warnings) = &mut input.prefix_warnings {
+        if let Some((_, warnings)) = &mut input.prefixes {
             warnings.prefix(number, request.prefix.len(), limit);
         }
         request.prefix.truncate(limit);

@@ -67,7 +67,7 @@ impl Job<'_> {
             return Ok(());
         };
         let input = Input::open(self.input, prefix, &part.lines)?;
-        let progress = (!input.is_dialogue()).then(|| Progress::new(0, part.count()));
+        let progress = (!input.lines.is_dialogue).then(|| Progress::new(0, part.count()));
         let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
         let output = part.create_output(&read)?;
         let shared = match shared {
@@ -99,8 +99,8 @@ impl Job<'_> {
         shared: &signals::Shared,
     ) -> Result<usize> {
         loop {
-            let mut chunk = input.next_chunk(self.args.chunk);
-            let (requests, failure) = self.requests(&mut input, &mut chunk);
+            let chunk = input.next_chunk(self.args.chunk);
+            let requests = self.requests(&mut input, &chunk)?;
             let count = |count| progress.iter().for_each(|progress| progress.add(count));
             let (all, broken) =
                 self.translator.translate_ids_until_error(requests, self.options, &count);
@@ -112,10 +112,10 @@ impl Job<'_> {
             }
             output.flush()?;
             let broken = broken.map(|error| {
-                Error::from(error.offset(done)).context(input.path().display().to_string())
+                Error::from(error.offset(done)).context(input.lines.path.display().to_string())
             });
             done += count;
-            match broken.or(failure) {
+            match broken.or(chunk.failure) {
                 Some(failure) => return Err(failure),
                 None if count == 0 => break,
                 None => {}

@@ -52,7 +52,10 @@ impl AfterTerm {
                 let is_better = hypothesis.finish == finish && hypothesis.score > score;
                 hypothesis.tokens != tokens && !is_better
             });
-            found.insert(0, Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::empty() });
+            found.insert(
+                0,
+                Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::default() },
+            );
             found.truncate(settings.n_best);
         }
         found

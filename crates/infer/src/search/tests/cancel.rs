@@ -60,14 +60,14 @@ fn searched(leaving: usize, at: usize) -> (Vec<Vec<Hypothesis>>, usize, usize) {
 #[test]
 fn a_search_that_is_cancelled_ends_before_its_next_step() {
     let (found, steps, _) = searched(2, 3);
-    assert_eq!((found, steps), (vec![vec![Hypothesis::empty()]; 2], 3));
+    assert_eq!((found, steps), (vec![vec![Hypothesis::default()]; 2], 3));
 }
 
 #[test]
 fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_others() {
     let (whole, steps, rows) = searched(0, 3);
     let (found, steps_of_one, rows_of_one) = searched(1, 3);
-    assert_eq!((&found[0], &found[1]), (&vec![Hypothesis::empty()], &whole[1]));
+    assert_eq!((&found[0], &found[1]), (&vec![Hypothesis::default()], &whole[1]));
     assert_eq!(steps_of_one, steps);
     // One row at the first step, then the beam of four.
     assert_eq!(rows - rows_of_one, 4 * (steps - 3));
@@ -83,5 +83,5 @@ fn a_search_that_was_cancelled_before_is_not_begun() {
         CancellingModel { model: TableModel::new(9, 1), cancel: cancelled, at: 0, steps, rows };
     let settings = SearchSettings { n_best: 2, ..beam_of(4) };
     let found = search(&model, &[request], &settings, &Batching::default()).expect("searches");
-    assert_eq!((found, model.steps.into_inner()), (vec![vec![Hypothesis::empty()]], 0));
+    assert_eq!((found, model.steps.into_inner()), (vec![vec![Hypothesis::default()]], 0));
 }

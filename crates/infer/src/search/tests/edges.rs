@@ -36,10 +36,10 @@ fn an_empty_source_is_translated_without_the_model() {
     }
     let requests = [Request::new(vec![]), Request::new(vec![2])];
     let found = search(&Untouchable, &requests, &SearchSettings::default(), &Batching::default());
-    assert_eq!(found.expect("searches"), vec![vec![Hypothesis::empty()]; 2]);
+    assert_eq!(found.expect("searches"), vec![vec![Hypothesis::default()]; 2]);
     let settings = SearchSettings { n_best: 3, sampling: Some(Sampling::default()), ..beam_of(1) };
     let found = search(&Untouchable, &requests, &settings, &Batching::default());
-    assert_eq!(found.expect("searches"), vec![vec![Hypothesis::empty(); 3]; 2]);
+    assert_eq!(found.expect("searches"), vec![vec![Hypothesis::default(); 3]; 2]);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn an_unknown_token_of_a_source_that_is_known_copies_the_word_it_attends_to() {
     let translator = translator(Box::new(Backwards(tokenizer.vocab_size())), tokenizer.clone());
     let request = Request::new(tokenizer.encode("the dog sees"));
     let tokens = [vec![3; request.source.len()], vec![2]].concat();
-    let mut found = vec![vec![Hypothesis { tokens, ..Hypothesis::empty() }]];
+    let mut found = vec![vec![Hypothesis { tokens, ..Hypothesis::default() }]];
     translator.copy_unknown(&[request], &mut found);
     let copies = &found[0][0].copies;
     assert_eq!((copies.first().unwrap(), copies.last().unwrap()), (&"sees".into(), &"the".into()));

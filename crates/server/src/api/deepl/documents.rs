@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::super::body::{Fields, MOST_FIELDS, Texts, open};
 use super::super::error::{ApiError, Errors, Result};
-use super::super::files::{attachment, read_file};
+use super::super::files::{attachment, extension, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
 use crate::store::{FileState, StoredFile};
@@ -55,7 +55,8 @@ pub(crate) async fn deepl_document(
     let read = read_file::<DeeplDocumentRequest>;
     let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
-    let other = request.output_format.filter(|end| !end.is_empty() && !upload.ends_in(end));
+    let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&upload.name));
+    let other = request.output_format.filter(|end| !end.is_empty() && is_other(end));
     if let Some(end) = other {
         let error = format!("the file cannot become {end}");
         return Err(ApiError::bad("output_format", error, "leave it out"));
