@@ -18,15 +18,15 @@ pub struct Signals {
     stop: Arc<AtomicBool>,
     received: Arc<AtomicI32>,
     /// If true, the running work looks at `stop`. If not, a signal ends the process at once.
-    patient: Arc<AtomicBool>,
+    is_graceful: Arc<AtomicBool>,
     /// The line that is printed then; empty for none.
     farewell: Arc<Mutex<&'static str>>,
 }
 
 impl Signals {
-    /// Catches Ctrl-C and SIGTERM from now on. While [`patiently`](Self::patiently) runs, the first
-    /// signal prints `notice` and stops the work cleanly. Before, afterwards, and at the second
-    /// signal, the process ends at once.
+    /// Catches Ctrl-C and SIGTERM from now on. During
+    /// [`run_interruptible`](Self::run_interruptible), the first signal prints `notice` and stops
+    /// the work cleanly. Before, afterwards, and at the second signal, the process ends at once.
     ///
     /// # Errors
     /// Returns an error if the system refuses a handler of signals.
@@ -36,7 +36,7 @@ impl Signals {
         on_signal(move |signal| {
             ours.received.store(signal, Ordering::SeqCst);
             let asked_before = ours.stop.swap(true, Ordering::SeqCst);
-            if asked_before || !ours.patient.load(Ordering::SeqCst) {
+            if asked_before || !ours.is_graceful.load(Ordering::SeqCst) {
                 let farewell = *ours.farewell.lock().unwrap_or_else(PoisonError::into_inner);
                 if !asked_before && !farewell.is_empty() {
                     say(farewell);
@@ -49,22 +49,22 @@ impl Signals {
     }
 
     /// Runs `work`, which must end cleanly soon after the flag passed to it is set.
-    pub fn patiently<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
-        self.patient.store(true, Ordering::SeqCst);
+    pub fn run_interruptible<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
+        self.is_graceful.store(true, Ordering::SeqCst);
         let done = work(&self.stop);
-        self.patient.store(false, Ordering::SeqCst);
+        self.is_graceful.store(false, Ordering::SeqCst);
         done
     }
 
     /// From now on, a signal prints `farewell` and ends the process at once.
-    pub fn end_at_once(&self, farewell: &'static str) {
+    pub fn stop_at_once(&self, farewell: &'static str) {
         *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = farewell;
-        self.patient.store(false, Ordering::SeqCst);
+        self.is_graceful.store(false, Ordering::SeqCst);
     }
 
     /// From now on, the first signal stops the work cleanly again.
-    pub fn be_patient(&self) {
-        self.patient.store(true, Ordering::SeqCst);
+    pub fn stop_gracefully(&self) {
+        self.is_graceful.store(true, Ordering::SeqCst);
     }
 
     /// Returns the received signal as an error.

@@ -24,7 +24,7 @@ pub struct Hypothesis {
     /// temperature.
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses
-    /// are ranked by it. For a [raised](Self::is_raised) hypothesis, it is the score of the text in
+    /// are ranked by it. For a [uppercased](Self::is_uppercased) hypothesis, it is the score of the text in
     /// capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
@@ -37,7 +37,7 @@ pub struct Hypothesis {
     /// If true, the source was in capitals and this is a translation of its small letters, whose
     /// text is written in capitals again; see
     /// [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
-    pub is_raised: bool,
+    pub is_uppercased: bool,
     /// The text of the source that each unknown token stands for.
     pub copies: Vec<String>,
     /// The text from a translation memory; `tokens` is empty then.

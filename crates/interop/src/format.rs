@@ -1,9 +1,9 @@
 //! The formats of other systems, by name.
 
-use std::fmt;
 use std::path::Path;
 
 use burnformer_core::TransformerConfig;
+use derive_more::Display;
 
 use crate::ctranslate2::{self, Content};
 use crate::error::{InteropError, Result};
@@ -13,7 +13,8 @@ use crate::zip::{root, unpacked};
 use crate::{hugging_face, marian};
 
 /// A file format of another system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]
+#[display("{}", self.name())]
 pub enum Format {
     /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or
     /// `pytorch_model.bin`, `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`. Or
@@ -149,10 +150,4 @@ fn not_written() -> InteropError {
 /// Returns an error if there is nothing at `path`.
 fn check_exists(path: &Path) -> Result<()> {
     if path.exists() { Ok(()) } else { Err(InteropError::NotFound(path.into())) }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
 }

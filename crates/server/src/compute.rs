@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, Weak};
 
 use tokio::sync::oneshot;
 
-use crate::fair::{Fair, Waiter};
+use crate::fair::{SenderQueues, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
 
@@ -19,7 +19,7 @@ static LINE: LazyLock<Mutex<Line>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Line {
     running: usize,
-    waiting: Fair<Ticket>,
+    waiting: SenderQueues<Ticket>,
 }
 
 /// Waiting work: its size, and the channel to which its turn is sent.
@@ -75,7 +75,7 @@ pub(crate) struct Cancel(Weak<()>);
 
 impl Cancel {
     /// Ends the work by unwinding, without a report, if its result is no longer needed.
-    pub fn or_end(&self) {
+    pub fn unwind_if_cancelled(&self) {
         if self.0.strong_count() == 0 {
             resume_unwind(Box::new("nobody waits"));
         }
@@ -88,7 +88,7 @@ pub(crate) struct WorkPanicked;
 
 /// The result of `work` for `sender`. `size` is the total length of its texts in bytes: large work
 /// waits for the sender's turn. The work runs on a thread that may block. When the returned future
-/// is dropped, the work ends at its next call of [`Cancel::or_end`].
+/// is dropped, the work ends at its next call of [`Cancel::unwind_if_cancelled`].
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
     size: usize,
@@ -96,10 +96,10 @@ pub(crate) async fn compute<T: Send + 'static>(
 ) -> Result<T, WorkPanicked> {
     let turn = if size >= LARGE { Some(Turn::new(sender, size).await) } else { None };
     let here = Arc::new(());
-    let waits = Cancel(Arc::downgrade(&here));
+    let cancel = Cancel(Arc::downgrade(&here));
     let worked = move || {
         let _turn = turn;
-        work(&waits)
+        work(&cancel)
     };
     tokio::task::spawn_blocking(worked).await.map_err(|_| WorkPanicked)
 }

@@ -15,14 +15,14 @@ pub(crate) trait Waiter {
 }
 
 /// Waiters by their keys.
-struct Turns<K, T> {
+struct FairQueue<K, T> {
     /// The cost that each waiter would have been served if all were served at the same time.
     clock: u64,
     /// The time of the virtual clock at which each sender is served next, and its waiters.
     waiters: BTreeMap<K, (u64, T)>,
 }
 
-impl<K: Ord, T: Waiter> Turns<K, T> {
+impl<K: Ord, T: Waiter> FairQueue<K, T> {
     fn new() -> Self {
         Self { clock: 0, waiters: BTreeMap::new() }
     }
@@ -67,7 +67,7 @@ impl<K: Ord, T: Waiter> Turns<K, T> {
     }
 }
 
-impl<K: Ord, T: Waiter> Waiter for Turns<K, T> {
+impl<K: Ord, T: Waiter> Waiter for FairQueue<K, T> {
     fn next_cost(&self) -> Option<u64> {
         let next = self.done().min_by_key(|&(done, key, _)| (done, key));
         next.and_then(|(_, _, waiter)| waiter.next_cost())
@@ -75,23 +75,23 @@ impl<K: Ord, T: Waiter> Waiter for Turns<K, T> {
 }
 
 /// Turns among senders, and for each sender among its waiters, in the order of their arrival.
-pub(crate) struct Fair<T> {
+pub(crate) struct SenderQueues<T> {
     arrived: u64,
-    senders: Turns<Sender, Turns<u64, T>>,
+    senders: FairQueue<Sender, FairQueue<u64, T>>,
 }
 
-impl<T: Waiter> Default for Fair<T> {
+impl<T: Waiter> Default for SenderQueues<T> {
     fn default() -> Self {
-        Self { arrived: 0, senders: Turns::new() }
+        Self { arrived: 0, senders: FairQueue::new() }
     }
 }
 
-impl<T: Waiter> Fair<T> {
+impl<T: Waiter> SenderQueues<T> {
     /// Adds a waiter.
     pub fn add(&mut self, sender: &Sender, waiter: T) {
         self.arrived += 1;
         let clock = self.senders.clock;
-        let new = || (clock, Turns::new());
+        let new = || (clock, FairQueue::new());
         let (_, turns) = self.senders.waiters.entry(sender.clone()).or_insert_with(new);
         turns.waiters.insert(self.arrived, (turns.clock, waiter));
     }
@@ -120,7 +120,7 @@ impl<T: Waiter> Fair<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.senders.iter().flat_map(Turns::iter)
+        self.senders.iter().flat_map(FairQueue::iter)
     }
 
     /// The waiters of `sender`.
@@ -140,12 +140,12 @@ mod tests {
         }
     }
 
-    fn add(turns: &mut Fair<Vec<u64>>, sender: char, costs: Vec<u64>) {
+    fn add(turns: &mut SenderQueues<Vec<u64>>, sender: char, costs: Vec<u64>) {
         turns.add(&Sender::Key(sender.into()), costs);
     }
 
     /// The keys of the first `count` turns.
-    fn order(turns: &mut Fair<Vec<u64>>, count: usize) -> String {
+    fn order(turns: &mut SenderQueues<Vec<u64>>, count: usize) -> String {
         let one = |_| {
             let (key, _) = turns.find(|_| true).expect("one that waits");
             turns.turn(&key, |costs| (costs.pop().expect("a cost"), ()));
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_sender_of_many_requests_has_the_turns_of_one() {
-        let mut turns = Fair::default();
+        let mut turns = SenderQueues::default();
         (0..60).for_each(|_| add(&mut turns, 'm', vec![10]));
         add(&mut turns, 'f', vec![10; 3]);
         assert_eq!(order(&mut turns, 6).matches('f').count(), 3);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn small_work_goes_before_large_work_of_any_number_of_others() {
-        let mut turns = Fair::default();
+        let mut turns = SenderQueues::default();
         ('a'..='z').for_each(|sender| add(&mut turns, sender, vec![100; 5]));
         order(&mut turns, 30);
         add(&mut turns, '0', vec![10]);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_has_had_its_turns_is_forgotten() {
-        let mut turns = Fair::default();
+        let mut turns = SenderQueues::default();
         add(&mut turns, 'a', vec![1]);
         order(&mut turns, 1);
         assert!(turns.find(|_| true).is_none() && turns.iter().next().is_none());

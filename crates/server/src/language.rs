@@ -1,21 +1,17 @@
 //! Codes and names of languages, and pairs of them.
 
-use std::fmt;
 use std::str::FromStr;
 
+use derive_more::Display;
+
 /// The source and the target language of a model.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Display, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[display("{source}-{target}")]
 pub struct LanguagePair {
     /// The code of the source language, such as `de`.
     pub source: String,
     /// The code of the target language, such as `en`.
     pub target: String,
-}
-
-impl fmt::Display for LanguagePair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.source, self.target)
-    }
 }
 
 impl FromStr for LanguagePair {

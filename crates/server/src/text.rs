@@ -130,9 +130,9 @@ impl Pipeline<'_> {
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
         let writing = engine.writing();
-        let parse = move |waits: &Cancel| {
+        let parse = move |cancel: &Cancel| {
             let fits = |sentence: &str| {
-                waits.or_end();
+                cancel.unwind_if_cancelled();
                 engine.fits(sentence)
             };
             let broken =
@@ -144,7 +144,7 @@ impl Pipeline<'_> {
                 Ok(document.with_memory(&|segment| engine.remembered(segment)))
             };
             let documents = texts.iter().map(parse).collect::<Result<_>>()?;
-            round(documents, &glossaries, most, waits)
+            round(documents, &glossaries, most, cancel)
         };
         let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;
         // After the first round there is a document for each rank. What it asks for in its second
@@ -153,17 +153,17 @@ impl Pipeline<'_> {
         loop {
             let found = self.rounds(&work).await?;
             let glossaries = self.glossaries.clone();
-            let take = move |waits: &Cancel| {
+            let take = move |cancel: &Cancel| {
                 let mut all = Vec::with_capacity(documents.len() * copies);
                 for (document, found) in documents.into_iter().zip(found) {
                     for _ in 0..copies {
-                        waits.or_end();
+                        cancel.unwind_if_cancelled();
                         let mut document = document.clone();
                         document.accept(ranked(&found, all.len() % ranks));
                         all.push(document);
                     }
                 }
-                round(all, &glossaries, most * ranks, waits)
+                round(all, &glossaries, most * ranks, cancel)
             };
             (documents, work) = compute(&self.client.sender, size * ranks, take).await??;
             copies = 1;
@@ -219,11 +219,11 @@ fn round(
     documents: Vec<Document>,
     glossaries: &[Arc<Glossary>],
     most: usize,
-    waits: &Cancel,
+    cancel: &Cancel,
 ) -> Result<Round> {
     let mut left = most;
     let mut work = |PendingSentence { text, links }: PendingSentence| {
-        waits.or_end();
+        cancel.unwind_if_cancelled();
         with_terms(Work { text, links, ..Work::default() }, glossaries, &mut left)
     };
     let pending = documents.iter().map(Document::pending);

@@ -1,25 +1,19 @@
-use std::fmt;
 use std::str::FromStr;
+
+use derive_more::Display;
 
 use super::backend::Backend;
 
 /// The name of one device on the command line: `auto`, or a backend with the number of a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Display, PartialEq, Eq)]
 pub enum DeviceName {
     /// The fastest device of this build and this machine whose results agree with the CPU's.
     #[default]
+    #[display("auto")]
     Auto,
     /// The device with number `index` of a backend.
+    #[display("{_0}:{_1}")]
     Of(Backend, usize),
-}
-
-impl fmt::Display for DeviceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Of(backend, index) => write!(f, "{backend}:{index}"),
-        }
-    }
 }
 
 impl FromStr for DeviceName {

@@ -70,8 +70,8 @@ impl StepModel for Ensemble {
         Box::new(EnsembleDecoding { members: members.collect(), widths })
     }
 
-    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
-        let members = self.members.iter().map(|member| member.force(sources, targets));
+    fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+        let members = self.members.iter().map(|member| member.target_log_probs(sources, targets));
         let members: Vec<Vec<Vec<f32>>> = members.collect();
         let mean = |row: usize, index: usize| {
             log_mean_exp(members.iter().map(|scored| f64::from(scored[row][index])))

@@ -63,7 +63,7 @@ pub trait StepModel: Send + Sync {
     ///
     /// This default decodes the targets step by step. A model that can score all positions in one
     /// pass should do that instead.
-    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+    fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let SpecialIds { bos, eos, .. } = self.special();
         let mut decoding = self.start(sources);
         let mut input = vec![bos; targets.len()];

@@ -119,7 +119,7 @@ impl StepModel for NeuralModel {
     }
 
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.
-    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+    fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
         let inputs = self.pad(&inputs, Some(self.config.tokens().bos));
         let states = self.model.states(self.pad(sources, None), inputs, Mode::Inference);

@@ -58,27 +58,29 @@ impl Results<'_> {
             let [small, given] = [&found[0], &self.all[index][0]];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
-                found.iter_mut().for_each(|hypothesis| hypothesis.is_raised = true);
+                found.iter_mut().for_each(|hypothesis| hypothesis.is_uppercased = true);
                 self.all[index] = found;
             }
         }
-        self.score_raised();
+        self.score_uppercased();
     }
 
-    /// Gives the raised hypotheses the scores of their texts in capitals.
-    fn score_raised(&mut self) {
+    /// Gives the uppercased hypotheses the scores of their texts in capitals.
+    fn score_uppercased(&mut self) {
         let Self { translator, requests, options, .. } = *self;
         let pairs = requests.iter().zip(&mut self.all);
-        let raised = pairs.flat_map(|(request, found)| {
+        let uppercased = pairs.flat_map(|(request, found)| {
             found.iter_mut().map(move |hypothesis| (request, hypothesis))
         });
-        let raised: Vec<_> = raised.filter(|(_, hypothesis)| hypothesis.is_raised).collect();
-        let sources: Vec<_> = raised.iter().map(|(request, _)| request.source.clone()).collect();
+        let uppercased: Vec<_> =
+            uppercased.filter(|(_, hypothesis)| hypothesis.is_uppercased).collect();
+        let sources: Vec<_> =
+            uppercased.iter().map(|(request, _)| request.source.clone()).collect();
         let texts: Vec<_> =
-            raised.iter().map(|(_, hypothesis)| translator.text_of(hypothesis)).collect();
+            uppercased.iter().map(|(_, hypothesis)| translator.text_of(hypothesis)).collect();
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
-        for ((_, hypothesis), score) in raised.into_iter().zip(scores) {
+        for ((_, hypothesis), score) in uppercased.into_iter().zip(scores) {
             hypothesis.score = score.score;
         }
     }

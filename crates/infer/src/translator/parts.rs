@@ -81,16 +81,16 @@ impl Results<'_> {
             let is_whole =
                 |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
             for hypothesis in found.iter_mut().filter(is_whole) {
-                let is_raised = std::mem::take(&mut hypothesis.is_raised);
+                let is_uppercased = std::mem::take(&mut hypothesis.is_uppercased);
                 let text = translator.text_of(hypothesis);
-                hypothesis.is_raised = is_raised;
+                hypothesis.is_uppercased = is_uppercased;
                 let changes = writing.changes(&source, &text);
                 let text = (!changes.is_empty()).then(|| apply_edits(&text, &changes));
                 if let Some(new) = text.and_then(|text| translator.scored(request, &text, options))
                 {
-                    let score = if is_raised { hypothesis.score } else { new.score };
+                    let score = if is_uppercased { hypothesis.score } else { new.score };
                     let Hypothesis { is_second, .. } = *hypothesis;
-                    *hypothesis = Hypothesis { score, is_second, is_raised, ..new };
+                    *hypothesis = Hypothesis { score, is_second, is_uppercased, ..new };
                 }
             }
             sort(&mut found[1..]);

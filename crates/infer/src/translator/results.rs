@@ -63,7 +63,7 @@ impl Results<'_> {
         let loses = |found: &mut Vec<Hypothesis>| {
             let count = found.len();
             translator.remove_repeated(found);
-            found.len() < count && !found[0].is_second && !found[0].is_raised
+            found.len() < count && !found[0].is_second && !found[0].is_uppercased
         };
         let mut indices: Vec<usize> = (0..requests.len()).collect();
         indices.retain(|&i| loses(&mut self.all[i]));

@@ -123,7 +123,7 @@ pub fn force_score(
     let lengths: Vec<usize> = lengths.collect();
     let mut scores = vec![None; sources.len()];
     for batch in batching.group((0..sources.len()).collect(), &lengths) {
-        let log_probs = model.force(&pick(&sources, &batch), &pick(&targets, &batch));
+        let log_probs = model.target_log_probs(&pick(&sources, &batch), &pick(&targets, &batch));
         for (&index, log_probs) in batch.iter().zip(log_probs) {
             if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
                 return Err(SentenceError::NotFinite(step).of(index + 1));

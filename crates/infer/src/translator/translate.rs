@@ -112,7 +112,7 @@ impl Translator {
             return one_line(text);
         }
         let text = self.tokenizers.target.decode_copying(&hypothesis.tokens, &hypothesis.copies);
-        if hypothesis.is_raised { one_line(&text).to_uppercase() } else { one_line(&text) }
+        if hypothesis.is_uppercased { one_line(&text).to_uppercase() } else { one_line(&text) }
     }
 
     /// Returns `hypotheses` together with their texts.

@@ -109,7 +109,7 @@ fn an_ensemble_of_different_models_searches_and_forces_alike() {
     let found = search(&ensemble, &requests, &settings, &Batching::default()).unwrap();
     let sources: Vec<&[u32]> = requests.iter().map(|r| &r.source[..]).collect();
     let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
-    for (forced, found) in ensemble.force(&sources, &targets).iter().zip(&found) {
+    for (forced, found) in ensemble.target_log_probs(&sources, &targets).iter().zip(&found) {
         let pairs = forced.iter().zip(&found[0].log_probs);
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4));
     }
@@ -128,9 +128,9 @@ fn a_model_in_fewer_bits_gives_nearly_the_log_probabilities_of_float32() {
         let model = reference.model();
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
-        let exact = model.force(&sources, &targets);
+        let exact = model.target_log_probs(&sources, &targets);
         for (compute, bound) in [(ComputeType::Int8, 0.3), (ComputeType::BFloat16, 0.1)] {
-            let rounded = reference.model_in(compute).force(&sources, &targets);
+            let rounded = reference.model_in(compute).target_log_probs(&sources, &targets);
             let differences = exact.iter().flatten().zip(rounded.iter().flatten());
             let worst = differences.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             let name = reference.name;

@@ -72,7 +72,7 @@ fn forcing_a_found_translation_gives_its_log_probabilities() {
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let sources: Vec<&[u32]> = requests.iter().map(|r| &r.source[..]).collect();
         let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
-        for (forced, found) in model.force(&sources, &targets).iter().zip(&found) {
+        for (forced, found) in model.target_log_probs(&sources, &targets).iter().zip(&found) {
             assert_eq!(forced.len(), found[0].log_probs.len());
             let pairs = forced.iter().zip(&found[0].log_probs);
             assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4), "{}", reference.name);

@@ -50,45 +50,40 @@ pub(super) struct Binary<'a> {
     remaining: usize,
 }
 
-/// A reader of the parts of the file.
-struct Parts<'a>(Cursor<'a>);
+/// The next text, which its length precedes.
+fn read_text(cursor: &mut Cursor) -> Result<String> {
+    let len = cursor.size(2)?;
+    cursor.text(len)
+}
 
-impl Parts<'_> {
-    fn text(&mut self) -> Result<String> {
-        let len = self.0.size(2)?;
-        self.0.text(len)
+/// The version that the file begins with.
+fn read_version(cursor: &mut Cursor) -> Result<u64> {
+    let convert = "convert the original model with CTranslate2 4";
+    let version = cursor.number(4)?;
+    if !(FIRST_VERSION..=VERSION).contains(&version) {
+        let what = format!("binary version {version}");
+        return Err(InteropError::unsupported(cursor.path, what, convert));
     }
+    let (spec, revision) = (read_text(cursor)?, cursor.number(4)?);
+    if spec == SPEC && (FIRST_REVISION..=REVISION).contains(&revision) {
+        return Ok(version);
+    }
+    let what = format!("model {spec:?} of revision {revision}");
+    Err(InteropError::unsupported(cursor.path, what, convert))
+}
 
-    /// The version that the file begins with.
-    fn version(&mut self) -> Result<u64> {
-        let convert = "convert the original model with CTranslate2 4";
-        let version = self.0.number(4)?;
-        if !(FIRST_VERSION..=VERSION).contains(&version) {
-            let what = format!("binary version {version}");
-            return Err(InteropError::unsupported(self.0.path, what, convert));
-        }
-        let (spec, revision) = (self.text()?, self.0.number(4)?);
-        if spec == SPEC && (FIRST_REVISION..=REVISION).contains(&revision) {
-            return Ok(version);
-        }
-        let what = format!("model {spec:?} of revision {revision}");
-        Err(InteropError::unsupported(self.0.path, what, convert))
+fn read_variable(cursor: &mut Cursor) -> Result<(String, Variable)> {
+    let name = read_text(cursor)?;
+    let rank = cursor.number(1)?;
+    let shape = (0..rank).map(|_| cursor.size(4)).collect::<Result<Vec<_>>>()?;
+    let (kind, len) = (cursor.size(1)?, cursor.size(4)?);
+    let damaged = |what| InteropError::damaged(cursor.path, format!("variable {name} {what}"));
+    let number = *TYPES.get(kind).ok_or_else(|| damaged("has an unknown type"))?;
+    let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
+    if expected != Some(len) {
+        return Err(damaged("has another size than its shape says"));
     }
-
-    fn variable(&mut self) -> Result<(String, Variable)> {
-        let name = self.text()?;
-        let rank = self.0.number(1)?;
-        let shape = (0..rank).map(|_| self.0.size(4));
-        let shape = shape.collect::<Result<Vec<_>>>()?;
-        let (kind, len) = (self.0.size(1)?, self.0.size(4)?);
-        let damaged = |what| InteropError::damaged(self.0.path, format!("variable {name} {what}"));
-        let number = *TYPES.get(kind).ok_or_else(|| damaged("has an unknown type"))?;
-        let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
-        if expected != Some(len) {
-            return Err(damaged("has another size than its shape says"));
-        }
-        Ok((name, Variable { shape, number, range: self.0.range(len)? }))
-    }
+    Ok((name, Variable { shape, number, range: cursor.range(len)? }))
 }
 
 impl<'a> Binary<'a> {
@@ -98,16 +93,16 @@ impl<'a> Binary<'a> {
     /// Returns [`InteropError::Damaged`] if `bytes` end too early or contradict themselves, and
     /// [`InteropError::Unsupported`] for other versions and kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
-        let mut parts = Parts(Cursor::new(path, bytes));
-        let version = parts.version()?;
+        let mut cursor = Cursor::new(path, bytes);
+        let version = read_version(&mut cursor)?;
         let mut variables = BTreeMap::new();
-        for _ in 0..parts.0.number(4)? {
-            let (name, variable) = parts.variable()?;
+        for _ in 0..cursor.number(4)? {
+            let (name, variable) = read_variable(&mut cursor)?;
             variables.insert(name, variable);
         }
         let mut aliases = BTreeMap::new();
-        for _ in 0..parts.0.number(4)? {
-            let (alias, name) = (parts.text()?, parts.text()?);
+        for _ in 0..cursor.number(4)? {
+            let (alias, name) = (read_text(&mut cursor)?, read_text(&mut cursor)?);
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }

@@ -323,11 +323,7 @@ impl Machine<'_, '_> {
             return Err(self.damaged("a key in the pickle has no value"));
         }
         let mut parts = parts.into_iter();
-        let mut pairs = Vec::with_capacity(parts.len() / 2);
-        while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-            pairs.push((key, value));
-        }
-        Ok(pairs)
+        Ok(std::iter::from_fn(|| parts.next().zip(parts.next())).collect())
     }
 
     fn sizes(&self, value: Value) -> Result<Vec<usize>> {

@@ -85,11 +85,11 @@ impl Client {
         let codes: Vec<String> = sources.iter().copied().chain(target).map(String::from).collect();
         let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
         let into = target.map(String::from);
-        let guess = move |waits: &Cancel| -> Vec<Guess> {
+        let guess = move |cancel: &Cancel| -> Vec<Guess> {
             let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
             let known = Languages::new(&codes);
             let guess = |text: &String| {
-                waits.or_end();
+                cancel.unwind_if_cancelled();
                 let words = prose(text, format);
                 let (found, sure) = known.detect(&words).unzip();
                 let is_open = sure != Some(true) && !words.is_empty();

@@ -212,8 +212,8 @@ pub(crate) async fn sentences(
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
         };
-        let work = move |waits: &Cancel| {
-            let waited = sentences.iter().inspect(|_| waits.or_end());
+        let work = move |cancel: &Cancel| {
+            let waited = sentences.iter().inspect(|_| cancel.unwind_if_cancelled());
             waited.map(work).collect::<Result<Vec<Work>, _>>()
         };
         let work = compute(&client.sender, size, work).await??;

@@ -107,7 +107,7 @@ impl Queue {
         }
         let engine = self.engine().clone();
         let size = work.iter().map(Work::size).sum();
-        let price = move |waits: &Cancel| priced(&*engine, work, choice, waits);
+        let price = move |cancel: &Cancel| priced(&*engine, work, choice, cancel);
         let items = compute(sender, size, price).await??;
         let (count, leaving) = (items.len(), CancelOnDrop::default());
         match self.put(sender, items, choice, leaving.0.clone()) {
@@ -153,10 +153,10 @@ fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,
     choice: Choice,
-    waits: &Cancel,
+    cancel: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
     let priced = |(index, work): (usize, Work)| {
-        waits.or_end();
+        cancel.unwind_if_cancelled();
         Ok(Item { index, job: engine.prepare(work, choice)? })
     };
     let mut items: Vec<Item> =

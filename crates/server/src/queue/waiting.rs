@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 use crate::engine::{Candidate, Choice, EngineError, Job};
-use crate::fair::{Fair, Waiter};
+use crate::fair::{SenderQueues, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
 
@@ -77,7 +77,7 @@ impl Default for QueueSettings {
 #[derive(Default)]
 pub(super) struct State {
     /// Requests with sentences that no worker has taken yet.
-    requests: Fair<WaitingRequest>,
+    requests: SenderQueues<WaitingRequest>,
     /// The number of those sentences.
     pub(super) sentences: usize,
     /// The batches that are translated now.
@@ -213,7 +213,7 @@ impl State {
     /// Drops all requests, and accepts no more.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
-        self.requests = Fair::default();
+        self.requests = SenderQueues::default();
         self.sentences = 0;
     }
 

@@ -1,11 +1,11 @@
 //! A translation memory, cleaned and divided into pairs to learn from and pairs to measure with.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use derive_more::Display;
 use sha2::{Digest, Sha256};
 
 use crate::translation_memory::{Counts, Pair, read};
@@ -25,7 +25,8 @@ const MANY_FILES: usize = 5;
 const LONGEST_TERM: usize = 3;
 
 /// The pairs of a memory.
-#[derive(Default)]
+#[derive(Default, Display)]
+#[display("{counts}; {} to learn from, {} held out ({division})", train.len(), held.len())]
 pub(super) struct Memory {
     /// The pairs to learn from.
     pub(super) train: Vec<Pair>,
@@ -53,13 +54,6 @@ pub(super) enum Role {
     HeldOut,
     New,
     Learned,
-}
-
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { counts, train, held, division, .. } = self;
-        write!(f, "{counts}; {} to learn from, {} held out ({division})", train.len(), held.len())
-    }
 }
 
 impl Memory {

@@ -7,7 +7,6 @@
 //!
 //! This module also reads the sentences to translate, with their references.
 
-use std::fmt;
 use std::fs::{File, TryLockError, remove_file};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -16,11 +15,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{LinePair, Side};
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
+use derive_more::Display;
 use serde_json::Value;
 
 use crate::output::unwritable;
 use crate::shards::length;
 
+#[derive(Display)]
+#[display("{}", path.display())]
 pub(super) struct Journal {
     path: PathBuf,
     file: BufWriter<File>,
@@ -28,12 +30,6 @@ pub(super) struct Journal {
     pub(super) lines: u64,
     /// Number of lines with a translation.
     kept: u64,
-}
-
-impl fmt::Display for Journal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path.display().fmt(f)
-    }
 }
 
 /// The journal of the output `out`.

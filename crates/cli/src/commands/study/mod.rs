@@ -172,7 +172,7 @@ fn train(
     note(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
-        let trained = signals.patiently(|interrupted| study.run(row, interrupted));
+        let trained = signals.run_interruptible(|interrupted| study.run(row, interrupted));
         let named = |error| match error {
             StudyError::Train(error) => read.explain(error).into(),
             error => error,

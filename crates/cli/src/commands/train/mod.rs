@@ -68,9 +68,8 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let texts = read.locate(&config.data, beside, &cache)?;
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
-        return signals
-            .patiently(|_| guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?)))
-            .map(|()| None);
+        let follow = || Ok(follow(Rc::clone(ranks), &corpora, &devices)?);
+        return signals.run_interruptible(|_| guarded("", follow)).map(|()| None);
     }
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
@@ -93,7 +92,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
         learned?;
     } else {
-        signals.end_at_once("stopped before the test text was scored; --resume does that");
+        signals.stop_at_once("stopped before the test text was scored; --resume does that");
         test::score(&config, &test, &folder, &devices[0])?;
     }
     Ok(Some(folder.join("best")))
@@ -113,14 +112,14 @@ fn train(
     started: impl FnOnce(),
 ) -> Result<()> {
     note(format_args!("run: {}", folder.display()));
-    let outcome = signals.patiently(|interrupted| {
+    let outcome = signals.run_interruptible(|interrupted| {
         guarded(&advice(config, folder), || {
             let config = config.clone();
             let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
             started();
             Ok(learner.train_killable(interrupted, |killable| match killable {
-                true => signals.end_at_once("stopped; --resume makes the rest of the run's end"),
-                false => signals.be_patient(),
+                true => signals.stop_at_once("stopped; --resume makes the rest of the run's end"),
+                false => signals.stop_gracefully(),
             })?)
         })
     });

@@ -21,7 +21,7 @@ fn near(a: f32, b: f64) -> bool {
 #[test]
 fn stepping_through_targets_gives_their_log_probabilities() {
     let model = TableModel::new(6, 1);
-    let forced = model.force(&SOURCES, &TARGETS);
+    let forced = model.target_log_probs(&SOURCES, &TARGETS);
     for ((scores_found, source), target) in forced.iter().zip(SOURCES).zip(TARGETS) {
         let expected = model.log_probs(source, target);
         assert_eq!(scores_found.len(), expected.len());
@@ -33,8 +33,8 @@ fn stepping_through_targets_gives_their_log_probabilities() {
 fn an_ensemble_averages_probabilities() {
     let ensemble = Ensemble::new(vec![member(1), member(2), member(3)]).expect("fits");
     let each: Vec<Vec<Vec<f32>>> =
-        (1..4).map(|seed| TableModel::new(6, seed).force(&SOURCES, &TARGETS)).collect();
-    let forced = ensemble.force(&SOURCES, &TARGETS);
+        (1..4).map(|seed| TableModel::new(6, seed).target_log_probs(&SOURCES, &TARGETS)).collect();
+    let forced = ensemble.target_log_probs(&SOURCES, &TARGETS);
     let mut decoding = ensemble.start(&SOURCES);
     let logits = decoding.step(&[1, 1]);
     for row in 0..2 {

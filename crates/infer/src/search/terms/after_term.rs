@@ -35,7 +35,7 @@ impl AfterTerm {
         let prefix = self.request.prefix.len();
         let tokens = [&self.request.prefix[..], &self.rest].concat();
         let source = self.request.source_with_eos(model.special().eos);
-        let scored = model.force(&[&source], &[&tokens]).remove(0);
+        let scored = model.target_log_probs(&[&source], &[&tokens]).remove(0);
         let total =
             |log_probs: &[f32]| log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum::<f64>();
         let is_better = |best: &Hypothesis| {
@@ -205,7 +205,7 @@ fn likeliest<'a>(
     let target = |phrase: &&Phrase| [prefix, &phrase.tokens, &[eos]].concat();
     let targets: Vec<Vec<u32>> = phrases.iter().map(target).collect();
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();
-    let scored = model.force(&vec![&source[..]; targets.len()], &targets);
+    let scored = model.target_log_probs(&vec![&source[..]; targets.len()], &targets);
     let score = |(phrase, log_probs): (&Phrase, Vec<f32>)| {
         let of_phrase = &log_probs[prefix.len()..prefix.len() + phrase.tokens.len()];
         f64::from(of_phrase.iter().sum::<f32>()) / settings.length_penalty.divisor(of_phrase.len())
