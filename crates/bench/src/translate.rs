@@ -7,7 +7,7 @@ use burnformer::values::{compute_type, model, text};
 use burnformer_core::ComputeType;
 use burnformer_data::{LineReader, Utf8Policy};
 use burnformer_infer::{Batching, LongSources, Translator};
-use burnformer_interop::{Format, Package};
+use burnformer_interop::{Format, Pretrained};
 use serde_json::{Value, json};
 
 use crate::compare::{Comparison, PeerArgs, divisors, thread_count};
@@ -65,7 +65,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let folder = tempfile::tempdir()?;
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
-    Format::CTranslate2.write(&Package::load(&args.model)?, &exported)?;
+    Format::CTranslate2.write(&Pretrained::load(&args.model)?, &exported)?;
     // Plain text, which the peer reads.
     let mut plain = Output::create(Some(&source), &[])?;
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;

@@ -10,7 +10,7 @@ use burnformer_infer::{
     Batching, NeuralModel, Request, SearchSettings, TranslateOptions, Translator,
     search as infer_search,
 };
-use burnformer_interop::{Format, InteropError, Package, TextFiles};
+use burnformer_interop::{Format, InteropError, Pretrained, TextFiles};
 
 use crate::output::{note, unwritable};
 
@@ -27,13 +27,13 @@ pub fn convert(
     out: &Path,
     files: &TextFiles,
     bare: bool,
-) -> Result<(Format, Package)> {
+) -> Result<(Format, Pretrained)> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(InteropError::Occupied(out.into()).into());
     }
-    let (format, package) = burnformer_interop::import(path, format, files)?;
+    let (format, model) = burnformer_interop::import(path, format, files)?;
     let name = path.display();
-    if !bare && !package.has_tokenizers() {
+    if !bare && !model.has_tokenizers() {
         bail!(
             "{name}: no tokeniser with its tokens is beside the model (source.spm and target.spm, or tokenizer.json), without which it \
              translates no text; name its SentencePiece models with --sentencepiece SOURCE TARGET (or one for both), or take \
@@ -45,13 +45,13 @@ pub fn convert(
     fs::create_dir_all(beside).with_context(cannot)?;
     let made = tempfile::tempdir_in(beside).with_context(cannot)?;
     let dir = made.path().join("model");
-    package.save(&dir)?;
-    try_out(&dir, &package).with_context(|| format!("{name}: was read and cannot be used"))?;
+    model.save(&dir)?;
+    try_out(&dir, &model).with_context(|| format!("{name}: was read and cannot be used"))?;
     // Windows renames onto no folder, not even an empty one.
     let _ = fs::remove_dir(out);
     fs::rename(&dir, out).with_context(cannot)?;
-    package.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
-    Ok((format, package))
+    model.warnings.iter().for_each(|warning| note(format_args!("note: {warning}")));
+    Ok((format, model))
 }
 
 /// Loads the model directory `dir` and translates a few words with the settings `search`.
@@ -66,15 +66,15 @@ pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
 }
 
 /// Loads the model directory `dir` and translates a few words, or ids without a tokeniser.
-fn try_out(dir: &Path, package: &Package) -> Result<()> {
+fn try_out(dir: &Path, converted: &Pretrained) -> Result<()> {
     let device = Device::flex();
     let search = SearchSettings { max_length: Some(8), ..SearchSettings::greedy() };
-    if package.has_tokenizers() {
+    if converted.has_tokenizers() {
         return try_search(dir, search);
     }
     let (config, model) = model_dir::load(dir, &device)?;
     let model = NeuralModel::new(config, model, &device);
-    let request = Request::new(vec![package.config.eos]);
+    let request = Request::new(vec![converted.config.eos]);
     infer_search(&model, &[request], &search, &Batching::default())?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
 
-use crate::package::Package;
+use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
 /// The matrices of source, target and output, `[vocab, d_model]`, as a file gives them: tied ones
@@ -83,8 +83,8 @@ pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
 
 /// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros, with a
 /// bias so that they are never predicted. The shorter vocabulary is filled up to that id.
-pub(crate) fn append_padding(package: &mut Package) {
-    let config = &mut package.config;
+pub(crate) fn append_padding(model: &mut Pretrained) {
+    let config = &mut model.config;
     let (rows, before) = (config.pad as usize + 1, config.target_vocab);
     (config.source_vocab, config.target_vocab) = (rows, rows);
     let names = [
@@ -94,13 +94,13 @@ pub(crate) fn append_padding(package: &mut Package) {
         "generator.weight",
     ];
     for name in names {
-        if let Some(tensor) = package.weights.get_mut(name) {
+        if let Some(tensor) = model.weights.get_mut(name) {
             tensor.values.resize(rows * config.d_model, 0.0);
             tensor.shape[0] = rows;
         }
     }
     config.conventions.output_bias = OutputBias::PerPiece;
-    let bias = package.weights.entry("output_bias".into());
+    let bias = model.weights.entry("output_bias".into());
     let bias = bias.or_insert_with(|| Tensor::new([before], vec![0.0; before]));
     bias.values.resize(rows, NEVER);
     bias.shape[0] = rows;

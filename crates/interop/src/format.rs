@@ -7,7 +7,7 @@ use derive_more::Display;
 
 use crate::ctranslate2::{self, Content};
 use crate::error::{InteropError, Result};
-use crate::package::Package;
+use crate::pretrained::Pretrained;
 use crate::text_files::TextFiles;
 use crate::zip::{root, unpacked};
 use crate::{hugging_face, marian};
@@ -88,7 +88,7 @@ impl Format {
     ///
     /// # Errors
     /// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
-    pub fn read(self, path: &Path) -> Result<Package> {
+    pub fn read(self, path: &Path) -> Result<Pretrained> {
         self.read_with(path, &TextFiles::default())
     }
 
@@ -96,7 +96,7 @@ impl Format {
     ///
     /// # Errors
     /// Returns the errors of [`read`](Self::read).
-    pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Package> {
+    pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Pretrained> {
         check_exists(path)?;
         match self {
             Self::HuggingFace => hugging_face::read(path, files),
@@ -105,18 +105,18 @@ impl Format {
         }
     }
 
-    /// Writes `package` into the new folder `path`.
+    /// Writes `model` into the new folder `path`.
     ///
     /// # Errors
     /// Returns [`InteropError::CannotExport`] if the format cannot express the model,
     /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Occupied`] if
     /// `path` is a folder that is not empty, and [`InteropError::Io`] if a file cannot be written.
-    pub fn write(self, package: &Package, path: &Path) -> Result<()> {
+    pub fn write(self, model: &Pretrained, path: &Path) -> Result<()> {
         let is_new = !path.exists();
         let written = match self {
-            Self::HuggingFace => hugging_face::write(package, path),
-            Self::CTranslate2 => ctranslate2::write(package, path, Content::Float),
-            Self::CTranslate2Int8 => ctranslate2::write(package, path, Content::Int8),
+            Self::HuggingFace => hugging_face::write(model, path),
+            Self::CTranslate2 => ctranslate2::write(model, path, Content::Float),
+            Self::CTranslate2Int8 => ctranslate2::write(model, path, Content::Int8),
             Self::Marian => Err(not_written()),
         };
         if written.is_err() && is_new {
@@ -134,7 +134,11 @@ impl Format {
 /// # Errors
 /// Returns the errors of [`Format::find`] and [`Format::read`], and [`InteropError::Damaged`] for a
 /// damaged package.
-pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
+pub fn import(
+    path: &Path,
+    format: Option<Format>,
+    files: &TextFiles,
+) -> Result<(Format, Pretrained)> {
     check_exists(path)?;
     let unpacked = if path.is_dir() { None } else { unpacked(path)? };
     let path = unpacked.as_ref().map_or(path.into(), |folder| root(folder.path()));

@@ -18,8 +18,8 @@
 //! use burnformer_interop::Format;
 //!
 //! let path = Path::new("opus-mt-en-fr");
-//! let package = Format::find(path)?.read(path)?;
-//! package.save(Path::new("models/en-fr"))?;
+//! let model = Format::find(path)?.read(path)?;
+//! model.save(Path::new("models/en-fr"))?;
 //! # Ok::<(), burnformer_interop::InteropError>(())
 //! ```
 
@@ -36,7 +36,7 @@ mod format;
 mod hugging_face;
 mod layers;
 mod marian;
-mod package;
+mod pretrained;
 mod tensors;
 mod text_files;
 mod torch;
@@ -45,6 +45,6 @@ mod zip;
 
 pub use error::{InteropError, Result};
 pub use format::{Format, import};
-pub use package::Package;
+pub use pretrained::Pretrained;
 pub use tensors::{Tensor, Tensors};
 pub use text_files::TextFiles;

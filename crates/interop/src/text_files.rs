@@ -8,7 +8,7 @@ use burnformer_sentencepiece::SentencePiece;
 
 use crate::error::{InteropError, Result};
 use crate::files::{names, read_file};
-use crate::package::Files;
+use crate::pretrained::Files;
 use crate::vocabulary;
 
 /// Tokeniser files that a user names because the model's folder does not show which side they

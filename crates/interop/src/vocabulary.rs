@@ -12,18 +12,18 @@ use serde_json::Value;
 use crate::embeddings::unused;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_optional, write_file};
-use crate::package::{Files, Package};
+use crate::pretrained::{Files, Pretrained};
 
 /// The tokens of source and target, one per row of the embeddings. A row without a token is named
 /// `<unusedN>`.
 ///
 /// # Errors
-/// Returns [`InteropError::Missing`] if the package has no vocabulary, and
+/// Returns [`InteropError::Missing`] if the model has no vocabulary, and
 /// [`InteropError::Damaged`] if a vocabulary is broken or too large.
-pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
-    let config = &package.config;
+pub(crate) fn tokens(model: &Pretrained) -> Result<[Vec<String>; 2]> {
+    let config = &model.config;
     let find = |names: &[&str]| {
-        names.iter().find_map(|&name| Some((name.to_string(), package.texts.get(name)?)))
+        names.iter().find_map(|&name| Some((name.to_string(), model.texts.get(name)?)))
     };
     let source = find(&["vocab.json", "tokenizer.json", "source_tokenizer.json"]);
     let target =
@@ -95,15 +95,15 @@ pub(crate) const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZERS: [(&str, &[usize]); 3] =
     [(TOKENIZER, &[0, 1]), ("source_tokenizer.json", &[0]), ("target_tokenizer.json", &[1])];
 
-/// Writes the tokenisers of `package` that are not in `dir` yet, and its search settings.
-pub(crate) fn write_carried(package: &Package, dir: &Path) -> Result<()> {
-    for (name, bytes) in &package.texts {
+/// Writes the tokenisers of `model` that are not in `dir` yet, and its search settings.
+pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
+    for (name, bytes) in &model.texts {
         let path = dir.join(name);
         if !path.exists() {
             write_file(&path, bytes)?;
         }
     }
-    Ok(package.search.save(&dir.join(GENERATION_FILE))?)
+    Ok(model.search.save(&dir.join(GENERATION_FILE))?)
 }
 
 /// The search settings in `dir`, if it has them in the form of a model directory.

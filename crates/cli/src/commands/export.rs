@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_interop::{Format, Package};
+use burnformer_interop::{Format, Pretrained};
 
 use super::model;
 use crate::output::note;
@@ -24,8 +24,8 @@ pub struct Args {
 
 /// Converts a model directory into a model of another system.
 pub fn run(args: Args) -> Result<()> {
-    let package = Package::load(&args.model)?;
-    args.format.write(&package, &args.out)?;
+    let model = Pretrained::load(&args.model)?;
+    args.format.write(&model, &args.out)?;
     let (from, to) = (args.model.display(), args.out.display());
     note(format_args!("{}: {from} written to {to}", args.format));
     Ok(())

@@ -52,8 +52,8 @@ pub fn run(args: Args) -> Result<()> {
         (None, None) => return Err(wrong_usage("--out is missing: name the new model directory")),
     };
     let files = TextFiles { vocabularies: args.vocabs, sentencepiece: args.sentencepiece };
-    let (format, package) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
-    let (parameters, out) = (package.config.parameter_count(), out.display());
+    let (format, model) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
+    let (parameters, out) = (model.config.parameter_count(), out.display());
     note(format_args!("{format}: {parameters} parameters of {} in {out}", path.display()));
     Ok(())
 }

@@ -8,7 +8,7 @@ use burnformer_core::TransformerConfig;
 use super::binary::{Binary, Content};
 use crate::error::Result;
 use crate::layers::{Part, parts};
-use crate::package::Package;
+use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
 /// The layers of one stack in the file.
@@ -47,15 +47,15 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
     Ok(weights)
 }
 
-/// The variables of the layers of `package`. `quantise` says how matrices are written.
+/// The variables of the layers of `model`. `quantise` says how matrices are written.
 pub(super) fn write(
-    package: &Package,
+    model: &Pretrained,
     quantise: impl Fn(Tensor) -> Content,
 ) -> Result<BTreeMap<String, Content>> {
     let mut variables = BTreeMap::new();
-    for stacked in parts(&package.config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
+    for stacked in parts(&model.config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
         for (kind, suffix) in kinds(&stacked[0]) {
-            let weight = |part: &Part| package.weight(&format!("{}.{kind}", part.full_name()));
+            let weight = |part: &Part| model.weight(&format!("{}.{kind}", part.full_name()));
             let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
             let is_matrix = tensor.shape.len() == 2;
             let written = if is_matrix { quantise(tensor) } else { Content::Float(tensor) };

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::embeddings::{Embeddings, append_padding, padding_id, recognised};
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, start};
-use crate::package::Package;
+use crate::pretrained::Pretrained;
 use crate::tensors::Tensors;
 use crate::text_files::TextFiles;
 use crate::vocabulary::carried_search;
@@ -57,7 +57,7 @@ fn is_argos(dir: &Path) -> bool {
 ///
 /// # Errors
 /// Returns an [`InteropError`] that names the file, the variable or key, and a remedy.
-pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
+pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     let (package, dir) = (dir, &*folder(dir));
     let path = dir.join(WEIGHTS);
     let bytes = read_file(&path)?;
@@ -80,14 +80,14 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         (None, false) => search(),
     };
     let texts = vocabularies.files(&[dir, package], config.pad, files)?;
-    let remarks = remarks(&settings, &config);
-    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
+    let warnings = warnings(&settings, &config);
+    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
     if !vocabularies.has_padding() {
-        append_padding(&mut package);
+        append_padding(&mut model);
     }
-    let config = &package.config;
+    let config = &model.config;
     config.validate().map_err(|source| InteropError::Config(path, source))?;
-    Ok(package)
+    Ok(model)
 }
 
 /// The numbers of rows of the embeddings of source and target.
@@ -97,7 +97,7 @@ fn rows(file: &Binary) -> Result<[usize; 2]> {
     Ok([source, target])
 }
 
-fn remarks(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
+fn warnings(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
     let of_caller = !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
     let text = "In CTranslate2 the caller adds </s> to the source of this model; here it is added.";
     of_caller.then(|| text.to_string()).into_iter().collect()

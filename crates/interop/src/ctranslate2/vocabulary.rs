@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::embeddings::filled;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_optional};
-use crate::package::Files;
+use crate::pretrained::Files;
 use crate::text_files::{TextFiles, sentencepiece, texts};
 use crate::vocabulary::carried_tokenizers;
 

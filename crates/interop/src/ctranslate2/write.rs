@@ -13,7 +13,7 @@ use super::settings::{ACTIVATIONS, CONFIG, WEIGHTS};
 use crate::embeddings::{self, NEVER};
 use crate::error::Result;
 use crate::files::write_file;
-use crate::package::{Package, activation_in, check_layers, fresh_folder};
+use crate::pretrained::{Pretrained, activation_in, check_layers, fresh_folder};
 use crate::tensors::Tensor;
 use crate::vocabulary::{self, write_carried};
 
@@ -23,18 +23,18 @@ const FORMAT: &str = "CTranslate2";
 /// accepts no longer sentence.
 const POSITIONS: usize = 2048;
 
-/// Writes `package` into the new folder `dir`.
+/// Writes `model` into the new folder `dir`.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for features without a
 /// counterpart in CTranslate2, or [`InteropError::Io`](crate::InteropError::Io).
-pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Content) -> Result<()> {
-    let config = &package.config;
+pub(crate) fn write(model: &Pretrained, dir: &Path, quantise: fn(Tensor) -> Content) -> Result<()> {
+    let config = &model.config;
     check(config)?;
-    let [source, target] = vocabulary::tokens(package)?;
-    let mut variables = layers::write(package, quantise)?;
-    write_embeddings(package, quantise, &mut variables)?;
-    positions(package, &mut variables)?;
+    let [source, target] = vocabulary::tokens(model)?;
+    let mut variables = layers::write(model, quantise)?;
+    write_embeddings(model, quantise, &mut variables)?;
+    positions(model, &mut variables)?;
     flags(config, &mut variables)?;
     fresh_folder(dir)?;
     write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
@@ -46,7 +46,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantise: fn(Tensor) -> Conte
         write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
         write_file(&dir.join("target_vocabulary.json"), &list(&target))?;
     }
-    write_carried(package, dir)
+    write_carried(model, dir)
 }
 
 /// Returns an error if CTranslate2 cannot express a model of `config`.
@@ -56,39 +56,39 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
 }
 
 fn write_embeddings(
-    package: &Package,
+    model: &Pretrained,
     quantise: impl Fn(Tensor) -> Content,
     variables: &mut BTreeMap<String, Content>,
 ) -> Result<()> {
     let names = ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"];
     let [source, target, output] = names.map(|name| format!("{name}/weight"));
-    let names = embeddings::names(package.config.sharing);
-    variables.insert(target.clone(), quantise(package.weight(names[1])?.clone()));
+    let names = embeddings::names(model.config.sharing);
+    variables.insert(target.clone(), quantise(model.weight(names[1])?.clone()));
     for (name, ours) in [(source, names[0]), (output, names[2])] {
         let written = match ours == names[1] {
             true => Content::Alias(target.clone()),
-            false => quantise(package.weight(ours)?.clone()),
+            false => quantise(model.weight(ours)?.clone()),
         };
         variables.insert(name, written);
     }
-    if package.config.conventions.output_bias == OutputBias::PerPiece {
-        let mut bias = package.weight("output_bias")?.clone();
-        if package.config.conventions.decoder_start == DecoderStart::Zero {
+    if model.config.conventions.output_bias == OutputBias::PerPiece {
+        let mut bias = model.weight("output_bias")?.clone();
+        if model.config.conventions.decoder_start == DecoderStart::Zero {
             // Search here never takes padding; CTranslate2 would.
-            bias.values[package.config.pad as usize] = NEVER;
+            bias.values[model.config.pad as usize] = NEVER;
         }
         variables.insert("decoder/projection/bias".into(), Content::Float(bias));
     }
     Ok(())
 }
 
-fn positions(package: &Package, variables: &mut BTreeMap<String, Content>) -> Result<()> {
-    let config = &package.config;
+fn positions(model: &Pretrained, variables: &mut BTreeMap<String, Content>) -> Result<()> {
+    let config = &model.config;
     let name = |side: &str| format!("{side}/position_encodings/encodings");
     let offset = config.conventions.position_offset;
     if config.positions == Positions::Learned {
         for (side, ours) in [("encoder", "source_position"), ("decoder", "target_position")] {
-            let table = package.weight(&format!("{ours}.weight"))?;
+            let table = model.weight(&format!("{ours}.weight"))?;
             let table = table.rows(offset.min(table.shape[0]), table.shape[0]);
             variables.insert(name(side), Content::Float(table));
         }

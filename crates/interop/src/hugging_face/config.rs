@@ -223,22 +223,22 @@ impl GenerationConfig {
     /// # Errors
     /// Returns [`InteropError::Settings`] if a value is out of range for [`SearchSettings`].
     pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
-        let mut remarks = Vec::new();
+        let mut warnings = Vec::new();
         let beam_size = self.num_beams.unwrap_or(1);
         let limit = self.max_new_tokens.or(self.max_length.map(|length| length.saturating_sub(1)));
         let limit = limit.unwrap_or(config.max_positions.saturating_sub(1)).max(1);
         let penalty = self.length_penalty.unwrap_or(1.0);
         if penalty < 0.0 {
-            remarks.push(format!("length_penalty {penalty} is negative; 0 was taken"));
+            warnings.push(format!("length_penalty {penalty} is negative; 0 was taken"));
         }
         if !matches!(self.early_stopping, Value::Null | Value::Bool(false)) {
             let value = &self.early_stopping;
-            remarks.push(format!("early_stopping {value} is unknown here; false was taken"));
+            warnings.push(format!("early_stopping {value} is unknown here; false was taken"));
         }
         let bad = self.bad_words_ids.iter().flatten();
         let (single, several): (Vec<_>, Vec<_>) = bad.partition(|ids| ids.len() == 1);
         if !several.is_empty() {
-            remarks.push("bad_words_ids of several tokens were left out".into());
+            warnings.push("bad_words_ids of several tokens were left out".into());
         }
         let suppress = single.into_iter().flatten().chain(self.suppress_tokens.iter().flatten());
         let mut suppress: Vec<u32> =
@@ -261,6 +261,6 @@ impl GenerationConfig {
             ..SearchSettings::default()
         };
         settings.validate()?;
-        Ok((settings, remarks))
+        Ok((settings, warnings))
     }
 }

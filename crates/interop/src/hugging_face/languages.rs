@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
-use crate::package::{Files, Package};
+use crate::pretrained::{Files, Pretrained};
 use crate::vocabulary::{self, TOKENIZER};
 
 const MODEL: &str = "sentencepiece.bpe.model";
@@ -81,20 +81,20 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
 /// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration
 /// on both sides. `MarianTokenizer` writes those of each vocabulary, which are others where the
 /// sizes differ; a model directory has one id for both sides.
-pub(super) fn align(package: &mut Package) -> Result<()> {
-    if !package.texts.contains_key("target_vocab.json") {
+pub(super) fn align(model: &mut Pretrained) -> Result<()> {
+    if !model.texts.contains_key("target_vocab.json") {
         return Ok(());
     }
-    side(package, "vocab.json", package.config.source_vocab, &["source_embedding.weight"])?;
+    side(model, "vocab.json", model.config.source_vocab, &["source_embedding.weight"])?;
     let target = ["target_embedding.weight", "generator.weight", "output_bias"];
-    side(package, "target_vocab.json", package.config.target_vocab, &target)
+    side(model, "target_vocab.json", model.config.target_vocab, &target)
 }
 
-fn side(package: &mut Package, name: &str, rows: usize, weights: &[&str]) -> Result<()> {
-    let Some(bytes) = package.texts.get(name) else { return Ok(()) };
+fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Result<()> {
+    let Some(bytes) = model.texts.get(name) else { return Ok(()) };
     let mut tokens = vocabulary::of_file(name.as_ref(), bytes, rows)?;
     let before = tokens.clone();
-    for (token, id) in [("</s>", package.config.eos), ("<pad>", package.config.pad)] {
+    for (token, id) in [("</s>", model.config.eos), ("<pad>", model.config.pad)] {
         let id = id as usize;
         let Some(index) = tokens.iter().position(|t| t == token).filter(|&index| index != id)
         else {
@@ -102,7 +102,7 @@ fn side(package: &mut Package, name: &str, rows: usize, weights: &[&str]) -> Res
         };
         tokens.swap(index, id);
         for weight in weights {
-            package.weights.get_mut(*weight).into_iter().for_each(|rows| rows.exchange(index, id));
+            model.weights.get_mut(*weight).into_iter().for_each(|rows| rows.exchange(index, id));
         }
         if weights.contains(&"target_embedding.weight") {
             let moved = |token: u32| match token as usize {
@@ -110,13 +110,13 @@ fn side(package: &mut Package, name: &str, rows: usize, weights: &[&str]) -> Res
                 token if token == id => index as u32,
                 _ => token,
             };
-            package.config.bos = moved(package.config.bos);
-            package.search.suppress.iter_mut().for_each(|token| *token = moved(*token));
-            package.search.suppress.sort_unstable();
+            model.config.bos = moved(model.config.bos);
+            model.search.suppress.iter_mut().for_each(|token| *token = moved(*token));
+            model.search.suppress.sort_unstable();
         }
     }
     if tokens != before {
-        package.texts.insert(name.into(), vocabulary::json(&tokens));
+        model.texts.insert(name.into(), vocabulary::json(&tokens));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, Tra
 use crate::embeddings::{Embeddings, recognised};
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
-use crate::package::{Files, Package};
+use crate::pretrained::{Files, Pretrained};
 use crate::tensors::{Tensor, Weights, read_safetensors};
 use crate::text_files::{TextFiles, sentencepiece};
 use crate::vocabulary::{self, carried_search};
@@ -42,7 +42,7 @@ fn weights_file(dir: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
-pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
+pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;
     let marian: MarianConfig = parse_json(&path, &bytes)?;
@@ -85,20 +85,20 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
-    let (search, remarks) = generation.settings(&config)?;
+    let (search, warnings) = generation.settings(&config)?;
     // A model that was exported by this program carries its search settings, which say more than
     // the file of transformers can.
-    let (search, remarks) = match carried_search(dir)? {
+    let (search, warnings) = match carried_search(dir)? {
         Some(search) => (search, Vec::new()),
-        None => (search, remarks),
+        None => (search, warnings),
     };
     let texts = match family {
         Family::Marian => read_texts(dir, &config, files)?,
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
-    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
-    languages::align(&mut package)?;
-    Ok(package)
+    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
+    languages::align(&mut model)?;
+    Ok(model)
 }
 
 fn read_weights(dir: &Path) -> Result<Weights> {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{Files, Package, activation_in, check_layers, fresh_folder, refuse};
+use crate::pretrained::{Files, Pretrained, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors, write_safetensors};
 use crate::vocabulary::{self, TOKENIZER, write_carried};
 use crate::{embeddings, layers};
@@ -23,24 +23,24 @@ const EPSILON: f64 = 1e-5;
 /// The name of this format in error messages.
 const FORMAT: &str = "MarianMTModel";
 
-/// Writes `package` into the new folder `dir`.
+/// Writes `model` into the new folder `dir`.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for features without a
 /// counterpart in MarianMTModel, or [`InteropError::Io`](crate::InteropError::Io).
-pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
-    check(&package.config)?;
-    let tensors = weights(package)?;
+pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
+    check(&model.config)?;
+    let tensors = weights(model)?;
     let pretty =
         |json: &Value| serde_json::to_vec_pretty(json).expect("a configuration is plain data");
-    let texts = texts(package)?;
-    let config = config(&package.config)?;
+    let texts = texts(model)?;
+    let config = config(&model.config)?;
     fresh_folder(dir)?;
     write_file(&dir.join(SAFETENSORS), &write_safetensors(&tensors))?;
     write_file(&dir.join(CONFIG), &pretty(&config))?;
-    write_file(&dir.join(GENERATION), &pretty(&generation(&package.config, &package.search)))?;
+    write_file(&dir.join(GENERATION), &pretty(&generation(&model.config, &model.search)))?;
     texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))?;
-    write_carried(package, dir)
+    write_carried(model, dir)
 }
 
 /// The `tokenizer.json` of `path` without the step that adds `</s>`, because this program adds it
@@ -79,12 +79,12 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
 
 /// The weights with their names in MarianMTModel. Positions are written too, because the layout of
 /// the paper differs from the one that MarianMTModel computes.
-fn weights(package: &Package) -> Result<Tensors> {
-    let config = &package.config;
+fn weights(model: &Pretrained) -> Result<Tensors> {
+    let config = &model.config;
     let mut tensors = Tensors::new();
     for part in layers::parts(config) {
         for (kind, _) in part.parameters() {
-            let weight = package.weight(&format!("{}.{kind}", part.full_name()))?.clone();
+            let weight = model.weight(&format!("{}.{kind}", part.full_name()))?.clone();
             tensors.insert(format!("{}.{kind}", part.hugging_face()), weight);
         }
     }
@@ -97,7 +97,7 @@ fn weights(package: &Package) -> Result<Tensors> {
     };
     let start = others[1].clone();
     for (ours, theirs) in embeddings::names(config.sharing).into_iter().zip(others) {
-        let mut tensor = package.weight(ours)?.clone();
+        let mut tensor = model.weight(ours)?.clone();
         if config.conventions.decoder_start == DecoderStart::Zero && theirs == start {
             // In transformers the decoder starts from the row of the token that opens a target.
             let row = config.bos as usize * config.d_model;
@@ -107,7 +107,7 @@ fn weights(package: &Package) -> Result<Tensors> {
     }
     let bias = match config.conventions.output_bias {
         OutputBias::None => vec![0.0; config.target_vocab],
-        OutputBias::PerPiece => package.weight("output_bias")?.values.clone(),
+        OutputBias::PerPiece => model.weight("output_bias")?.values.clone(),
     };
     tensors.insert("final_logits_bias".into(), Tensor::new([1, config.target_vocab], bias));
     let table = config.conventions.sinusoids.values(0..POSITIONS, config.d_model);
@@ -170,27 +170,27 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
 }
 
 /// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
-fn texts(package: &Package) -> Result<Files> {
-    let texts = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
+fn texts(model: &Pretrained) -> Result<Files> {
+    let texts = model.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
     let mut texts: Files = texts.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
-    let Some(bytes) = package.texts.get(TOKENIZER) else {
+    let Some(bytes) = model.texts.get(TOKENIZER) else {
         return Ok(texts);
     };
-    let [tokens, _] = vocabulary::tokens(package)?;
+    let [tokens, _] = vocabulary::tokens(model)?;
     let token = |id: u32| &tokens[id as usize];
     let mut tokenizer: Map<String, Value> = parse_json(Path::new(TOKENIZER), bytes)?;
-    let eos = token(package.config.eos);
+    let eos = token(model.config.eos);
     let piece = |kind: &str, id: &str| json!({ kind: { "id": id, "type_id": 0 } });
     let single = json!([piece("Sequence", "A"), piece("SpecialToken", eos)]);
     let pair = json!([piece("Sequence", "A"), piece("Sequence", "B"), piece("SpecialToken", eos)]);
-    let special = json!({ eos: { "id": eos, "ids": [package.config.eos], "tokens": [eos] } });
+    let special = json!({ eos: { "id": eos, "ids": [model.config.eos], "tokens": [eos] } });
     let closing = json!({
         "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special,
     });
     tokenizer.insert("post_processor".into(), closing);
     let settings = json!({
         "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos,
-        "pad_token": token(package.config.pad), "model_max_length": POSITIONS,
+        "pad_token": token(model.config.pad), "model_max_length": POSITIONS,
         "clean_up_tokenization_spaces": false,
     });
     let bytes = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");

@@ -11,7 +11,7 @@ use super::yaml::{self, Options};
 use crate::embeddings::{filled, unused};
 use crate::error::{InteropError, Result};
 use crate::files::{names, read_file, read_optional, start};
-use crate::package::Files;
+use crate::pretrained::Files;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
 /// The names of Marian's special tokens, each with the one that it has at its usual id in files of
@@ -200,18 +200,18 @@ impl Folder {
         let (path, options) = &self.decoder;
         let damaged = |message: String| InteropError::damaged(path, message);
         let number = |key| options.number::<f64>(key).map_err(damaged);
-        let mut remarks = Vec::new();
+        let mut warnings = Vec::new();
         if number("word-penalty")?.unwrap_or(0.0) != 0.0 {
-            remarks.push("word-penalty is unknown here and was left out".into());
+            warnings.push("word-penalty is unknown here and was left out".into());
         }
         if self.shortlist.is_some() {
-            remarks.push(
+            warnings.push(
                 "the lexical shortlist is in shortlist.safetensors, for `translate --shortlist`; without it every token of \
                  the vocabulary can be chosen"
                     .into(),
             );
         } else if !options.list("shortlist").is_empty() {
-            remarks.push(
+            warnings.push(
                 "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen"
                     .into(),
             );
@@ -225,7 +225,7 @@ impl Folder {
             ..SearchSettings::default()
         };
         search.validate()?;
-        Ok((search, remarks))
+        Ok((search, warnings))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::embeddings::{Embeddings, append_padding, padding_id};
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::layers::{Part, parts};
-use crate::package::Package;
+use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors, Weights};
 use crate::text_files::TextFiles;
 use bin::OPTIONS;
@@ -31,7 +31,7 @@ use yaml::Options;
 ///
 /// # Errors
 /// Returns an [`InteropError`] that names the file, the tensor or option, and a remedy.
-pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
+pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;
     let bytes = read_file(path)?;
@@ -65,14 +65,14 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
     tensors.finish("it has parts that no plain Transformer of Marian has")?;
     let Vocabularies { texts, closing, unknown } = folder.vocabularies(&config, files)?;
     config.eos = closing;
-    let (search, remarks) = folder.search(unknown)?;
-    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
-    append_padding(&mut package);
-    let TransformerConfig { source_vocab, target_vocab, .. } = package.config;
-    package.shortlist = folder.shortlist([source_vocab, target_vocab])?;
+    let (search, warnings) = folder.search(unknown)?;
+    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
+    append_padding(&mut model);
+    let TransformerConfig { source_vocab, target_vocab, .. } = model.config;
+    model.shortlist = folder.shortlist([source_vocab, target_vocab])?;
     let path = path.clone();
-    package.config.validate().map_err(|source| InteropError::Config(path, source))?;
-    Ok(package)
+    model.config.validate().map_err(|source| InteropError::Config(path, source))?;
+    Ok(model)
 }
 
 /// Takes the matrices over the vocabularies out of a file. A side without a matrix has the

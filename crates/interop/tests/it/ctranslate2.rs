@@ -7,12 +7,12 @@ use crate::common::{fixture, ids};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
-use burnformer_interop::{Format, InteropError, Package};
+use burnformer_interop::{Format, InteropError, Pretrained};
 use serde_json::Value;
 
 const NAMES: [&str; 5] = ["float32", "float16", "int16", "int8", "query_norm"];
 
-fn package(name: &str) -> Package {
+fn package(name: &str) -> Pretrained {
     let path = fixture("ctranslate2").join(name);
     assert_eq!(Format::find(&path).unwrap(), Format::CTranslate2);
     Format::CTranslate2.read(&path).unwrap()
@@ -50,7 +50,7 @@ fn translations_and_scores_are_those_of_ctranslate2() {
 }
 
 /// Asserts that `original` is the same after it was written to the folder `dir` and read again.
-fn assert_comes_back(original: &Package, dir: &Path) {
+fn assert_comes_back(original: &Pretrained, dir: &Path) {
     Format::CTranslate2.write(original, dir).unwrap();
     let again = Format::CTranslate2.read(dir).unwrap();
     assert_eq!(again.config, original.config, "{}", dir.display());
@@ -114,7 +114,7 @@ fn int8_is_rounded_as_the_converter_rounds() {
 }
 
 /// `package` with a vocabulary of `t2` and so on.
-fn with_vocabulary(mut package: Package) -> Package {
+fn with_vocabulary(mut package: Pretrained) -> Pretrained {
     let mut tokens = vec!["</s>".to_string(), "<unk>".into()];
     tokens.extend((2..package.config.pad).map(|id| format!("t{id}")));
     tokens.push("<pad>".into());
@@ -173,7 +173,7 @@ fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where
     let of_caller = read(r#"{"decoder_start_token": "</s>", "add_source_eos": false}"#).unwrap();
     let added = read(r#"{"decoder_start_token": "</s>", "add_source_eos": true}"#).unwrap();
     assert_eq!(of_caller.config, added.config);
-    assert!(of_caller.remarks[0].contains("</s>") && added.remarks.is_empty());
+    assert!(of_caller.warnings[0].contains("</s>") && added.warnings.is_empty());
     // The same without the start from zeros, which tells that a model was Marian's.
     let path = folder.path().join("model.bin");
     let mut bin = std::fs::read(&path).unwrap();

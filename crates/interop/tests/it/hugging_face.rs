@@ -6,7 +6,7 @@ use burnformer_core::{Mode, Model, ModelConfig, TransformerConfig, model_dir, na
 use burnformer_infer::{
     Batching, LengthPenalty, NeuralModel, Request, SearchSettings, Translator, search,
 };
-use burnformer_interop::{Format, InteropError, Package, Tensor as Tensor32};
+use burnformer_interop::{Format, InteropError, Pretrained, Tensor as Tensor32};
 use serde_json::Value;
 
 fn expected() -> Value {
@@ -190,7 +190,7 @@ fn settings_without_a_counterpart_are_refused_by_name() {
 }
 
 /// The result of reading a fixture's folder with `bytes` as its `pytorch_model.bin`.
-fn with_pickle(name: &str, bytes: &[u8]) -> Result<Package, InteropError> {
+fn with_pickle(name: &str, bytes: &[u8]) -> Result<Pretrained, InteropError> {
     let folder = tempfile::tempdir().unwrap();
     for file in ["config.json", "generation_config.json"] {
         let source = fixture("hugging_face").join(name).join(file);
@@ -254,7 +254,7 @@ fn a_written_model_is_read_unchanged() {
 }
 
 /// The logits of `model` after `target` for `source`, one row per position.
-fn logits(package: &Package, source: &[u32], target: &[u32]) -> Vec<f32> {
+fn logits(package: &Pretrained, source: &[u32], target: &[u32]) -> Vec<f32> {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
@@ -310,7 +310,7 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
     };
     let (source, target) = ([7, 23, 9, 0], [5, 23, 27, 11]);
     let expected = logits(
-        &Package { config: TransformerConfig { pad: 20, ..plain.config }, ..plain },
+        &Pretrained { config: TransformerConfig { pad: 20, ..plain.config }, ..plain },
         &source,
         &target,
     );
@@ -330,13 +330,13 @@ fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
     let model = config.init(1, &Device::default()).unwrap();
     let weights = named_parameters(&model);
     let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor32::from(data))).collect();
-    let package = Package {
+    let package = Pretrained {
         config,
         weights,
         search: SearchSettings::default(),
         texts: Default::default(),
         shortlist: None,
-        remarks: vec![],
+        warnings: vec![],
     };
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");

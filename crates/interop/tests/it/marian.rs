@@ -9,7 +9,7 @@ use burnformer_core::{Mode, Model, ModelConfig, TargetHistory, model_dir};
 use burnformer_infer::{
     Batching, LengthPenalty, NeuralModel, Request, SearchSettings, Shortlist, search,
 };
-use burnformer_interop::{Format, InteropError, Package};
+use burnformer_interop::{Format, InteropError, Pretrained};
 use serde_json::Value;
 
 const NAMES: [&str; 4] = ["post_swish", "pre_relu", "student", "ssru"];
@@ -18,7 +18,7 @@ fn expected() -> Value {
     serde_json::from_slice(&std::fs::read(fixture("marian/expected.json")).unwrap()).unwrap()
 }
 
-fn package(name: &str) -> Package {
+fn package(name: &str) -> Pretrained {
     let path = fixture("marian").join(name);
     assert_eq!(Format::find(&path).unwrap(), Format::Marian);
     Format::Marian.read(&path).unwrap()
@@ -152,7 +152,7 @@ fn damage_is_named_and_no_cut_is_overlooked() {
 #[test]
 fn a_binary_shortlist_comes_with_the_model() {
     let package = package("student");
-    assert!(package.remarks.iter().any(|remark| remark.contains("--shortlist")));
+    assert!(package.warnings.iter().any(|warning| warning.contains("--shortlist")));
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();

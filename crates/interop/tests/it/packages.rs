@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::common::fixture;
 use burn::tensor::Device;
 use burnformer_infer::{LengthPenalty, Translator};
-use burnformer_interop::{Format, InteropError, Package, TextFiles, import};
+use burnformer_interop::{Format, InteropError, Pretrained, TextFiles, import};
 use serde_json::{Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -28,12 +28,12 @@ fn yaml(tokens: &[String]) -> String {
     tokens.iter().enumerate().map(|(id, token)| format!("{}: {id}\n", json!(token))).collect()
 }
 
-fn read(path: &Path) -> Result<Package, InteropError> {
+fn read(path: &Path) -> Result<Pretrained, InteropError> {
     import(path, None, &TextFiles::default()).map(|(_, package)| package)
 }
 
 /// Asserts that the model of `package` translates a text.
-fn translates(package: &Package) {
+fn translates(package: &Pretrained) {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
@@ -43,7 +43,7 @@ fn translates(package: &Package) {
     assert!(found[0].score.is_finite());
 }
 
-fn tokens_of(package: &Package, name: &str) -> BTreeMap<String, u32> {
+fn tokens_of(package: &Pretrained, name: &str) -> BTreeMap<String, u32> {
     serde_json::from_slice(&package.texts[name]).unwrap()
 }
 

@@ -5,18 +5,18 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_core::{TransformerConfig, named_parameters};
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
-use burnformer_interop::{Format, Package, Tensor};
+use burnformer_interop::{Format, Pretrained, Tensor};
 
 /// A model of random weights with the tokeniser of the model in the program, on one side or on
 /// each.
-fn package(files: &[&str]) -> Package {
+fn package(files: &[&str]) -> Pretrained {
     let tokenizer =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en/tokenizer.json");
     let bytes = std::fs::read(tokenizer).unwrap();
     let config = TransformerConfig::tiny(6000).with_width(16, 2);
     let model = config.init(3, &Device::default()).unwrap();
     let weights = named_parameters(&model);
-    Package {
+    Pretrained {
         config,
         weights: weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data))).collect(),
         search: SearchSettings {
@@ -27,11 +27,11 @@ fn package(files: &[&str]) -> Package {
         },
         texts: files.iter().map(|name| (name.to_string(), bytes.clone())).collect(),
         shortlist: None,
-        remarks: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
-fn translated(package: &Package, dir: &Path) -> Vec<String> {
+fn translated(package: &Pretrained, dir: &Path) -> Vec<String> {
     package.save(dir).unwrap();
     let translator = Translator::load(dir, &Device::default()).unwrap();
     let lines = ["Das Haus ist alt.", "Wo ist der Bahnhof?", "", "Ein Hund – und 3 Katzen."];

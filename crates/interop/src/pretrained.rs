@@ -22,7 +22,7 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// A Transformer model with its tokenisers and settings, independent of the format from which it
 /// was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Package {
+pub struct Pretrained {
     /// The configuration of the model.
     pub config: TransformerConfig,
     /// The weights, with the names and in the layout of a model directory.
@@ -35,10 +35,10 @@ pub struct Package {
     pub shortlist: Option<Shortlist>,
     /// Settings of the other format that a model directory cannot express, in whole sentences for
     /// the user.
-    pub remarks: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
-impl Package {
+impl Pretrained {
     /// Returns whether there are tokenisers. Without them, no text can be translated.
     pub fn has_tokenizers(&self) -> bool {
         self.texts.keys().any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
@@ -86,7 +86,7 @@ impl Package {
             }
         }
         let (weights, search) = (weights.collect(), load_settings(dir)?);
-        Ok(Self { config, weights, search, texts, shortlist: None, remarks: Vec::new() })
+        Ok(Self { config, weights, search, texts, shortlist: None, warnings: Vec::new() })
     }
 
     /// The weight `name`. It exists, because the weights of the directory were counted.
