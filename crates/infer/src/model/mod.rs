@@ -116,8 +116,7 @@ pub trait Decoding {
     ///
     /// This default passes all rows at once. A model may compute few rows at a time, so that they
     /// stay in the processor's caches.
-    fn step_in_parts(&mut self, tokens: &[u32], width: usize, take: &mut dyn FnMut(&mut [f32])) {
-        let _ = width;
+    fn step_in_parts(&mut self, tokens: &[u32], _width: usize, take: &mut dyn FnMut(&mut [f32])) {
         take(&mut self.step(tokens));
     }
 

@@ -7,7 +7,6 @@ mod translator;
 pub use translator::TranslatorEngine;
 
 use std::any::Any;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -57,14 +56,6 @@ pub struct Job {
     /// The request that the engine prepared, if it needs one, so that the sentence is not tokenised
     /// twice.
     pub request: Option<Box<dyn Any + Send + Sync>>,
-}
-
-impl Deref for Job {
-    type Target = Work;
-
-    fn deref(&self) -> &Work {
-        &self.work
-    }
 }
 
 /// One translation of a sentence.
@@ -134,8 +125,7 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Returns the translation of `segment` in the translation memory of the engine, if there is
     /// one.
-    fn remembered(&self, segment: &str) -> Option<String> {
-        let _ = segment;
+    fn remembered(&self, _segment: &str) -> Option<String> {
         None
     }
 
@@ -149,8 +139,7 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the engine has no weights to show.
-    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
-        let _ = (sentence, translation);
+    fn attention(&self, _sentence: &str, _translation: &str) -> Result<Sentence, EngineError> {
         Err(EngineError::Request("this model has no attention to show".into()))
     }
 }

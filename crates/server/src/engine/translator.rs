@@ -110,17 +110,17 @@ impl Engine for TranslatorEngine {
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let options = self.options(choice);
         let request = |(job, flag): (&&Job, &Arc<AtomicBool>)| {
-            let read = job.request.as_ref().and_then(|read| read.downcast_ref::<Request>());
-            let request = read.map_or_else(|| self.request(job), |read| Ok(read.clone()))?;
-            Ok(Request { cancel: flag.clone().into(), ..request })
+            let request =
+                job.request.as_ref().and_then(|request| request.downcast_ref::<Request>());
+            let request = request.expect("a job that this engine prepared").clone();
+            Request { cancel: flag.clone().into(), ..request }
         };
-        let requests = jobs.iter().zip(cancelled).map(request).collect::<Result<_, _>>();
-        let translations = requests
-            .and_then(|requests| self.translator.translate_requests(requests, &options))
-            .map_err(engine_error)?;
+        let requests = jobs.iter().zip(cancelled).map(request).collect();
+        let translations = self.translator.translate_requests(requests, &options);
+        let translations = translations.map_err(engine_error)?;
         let candidates = |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
             let found = translation.n_best.into_iter();
-            found.map(|found| self.candidate(job, found, flag)).collect()
+            found.map(|found| self.candidate(&job.work, found, flag)).collect()
         };
         jobs.iter().zip(cancelled).zip(translations).map(candidates).collect()
     }

@@ -307,7 +307,7 @@ mod tests {
     /// The requests of the next batch, one letter each, and whether it is a long sentence.
     fn take(state: &mut State) -> Option<(String, bool)> {
         let batch = state.take(SETTINGS)?;
-        Some((batch.taken.iter().map(|taken| &taken.job.text[..]).collect(), batch.is_long))
+        Some((batch.taken.iter().map(|taken| &taken.job.work.text[..]).collect(), batch.is_long))
     }
 
     /// The next batch, which is done at once.

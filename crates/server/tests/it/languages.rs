@@ -22,17 +22,18 @@ struct Knowing {
 impl Engine for Knowing {
     fn translate(
         &self,
-        work: &[&Job],
+        jobs: &[&Job],
         _: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let candidate = |work: &&Job| {
+        let candidate = |job: &&Job| {
+            let work = &job.work;
             let side = usize::from(!work.prefix.is_empty());
             let known = self.words[side].iter().any(|word| work.text.contains(word));
             let text = format!("{} {}", work.text, self.pair);
             vec![Candidate { text, score: if known { -1.0 } else { -5.0 }, ..Candidate::default() }]
         };
-        Ok(work.iter().map(candidate).collect())
+        Ok(jobs.iter().map(candidate).collect())
     }
 
     fn fits(&self, _: &str) -> bool {

@@ -34,19 +34,19 @@ pub struct Shouting {
 impl Engine for Shouting {
     fn translate(
         &self,
-        work: &[&Job],
+        jobs: &[&Job],
         choice: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         self.batches.fetch_add(1, Ordering::SeqCst);
-        self.sentences.fetch_add(work.len(), Ordering::SeqCst);
-        self.largest.fetch_max(work.len(), Ordering::SeqCst);
+        self.sentences.fetch_add(jobs.len(), Ordering::SeqCst);
+        self.largest.fetch_max(jobs.len(), Ordering::SeqCst);
         std::thread::sleep(self.delay);
-        assert!(!work.iter().any(|work| work.text.contains("panic")), "asked to panic");
-        if work.iter().any(|work| work.text.contains("fail")) {
+        assert!(!jobs.iter().any(|job| job.work.text.contains("panic")), "asked to panic");
+        if jobs.iter().any(|job| job.work.text.contains("fail")) {
             return Err(EngineError::Request("asked to fail".into()));
         }
-        Ok(work.iter().map(|work| candidates(work, choice)).collect())
+        Ok(jobs.iter().map(|job| candidates(&job.work, choice)).collect())
     }
 
     fn fits(&self, sentence: &str) -> bool {
