@@ -98,26 +98,18 @@ pub struct AlignmentOptions {
     pub head: Option<usize>,
 }
 
-/// A target word and the source word to which it attends, both counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Link {
-    /// Index of the source word.
-    pub source: usize,
-    /// Index of the target word.
-    pub target: usize,
-}
-
-/// Links each target word to the source word that it attends to most, in the order of the target.
+/// Returns the source word that each target word attends to most, and the target word, both as
+/// indices, in the order of the target.
 ///
 /// Words are separated by white space. The weight of a source word for a target word is the sum
 /// over the tokens of the source word of the mean over the tokens of the target word, taken at the
-/// positions where the decoder *predicts* those tokens. `</s>` is not a word and gets no link. Of
+/// positions where the decoder *predicts* those tokens. `</s>` is not a word and gets no pair. Of
 /// equal weights, the earlier source word is chosen. A model without cross-attention, an empty
-/// source or an empty target gives no links.
+/// source or an empty target gives no pairs.
 ///
 /// # Panics
 /// Panics if the layer or the head of `options` does not exist.
-pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<Link> {
+pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<(usize, usize)> {
     let layers = &attention.weights.cross;
     if layers.is_empty() {
         return Vec::new();
@@ -128,9 +120,8 @@ pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<L
         None => HeadWeights::mean(&layers[layer]),
     };
     let words = word_weights(&weights, &attention.target_output, &attention.source);
-    let link =
-        |(target, row): (usize, Vec<f64>)| strongest(&row).map(|source| Link { source, target });
-    words.into_iter().enumerate().filter_map(link).collect()
+    let pair = |(target, row): (usize, Vec<f64>)| Some((strongest(&row)?, target));
+    words.into_iter().enumerate().filter_map(pair).collect()
 }
 
 /// The weights `[target words][source words]`: means over the tokens of a target word of sums over
@@ -162,10 +153,11 @@ pub(crate) fn strongest<T: PartialOrd>(row: &[T]) -> Option<usize> {
     (0..row.len()).reduce(|best, index| if row[index] > row[best] { index } else { best })
 }
 
-/// Formats links as the Pharaoh decoder does, `source-target` separated by spaces: `0-0 2-1`.
-pub fn pharaoh(links: &[Link]) -> String {
-    let links = links.iter().map(|link| format!("{}-{}", link.source, link.target));
-    links.collect::<Vec<_>>().join(" ")
+/// Formats an alignment as the Pharaoh decoder does: pairs `source-target`, separated by spaces,
+/// such as `0-0 2-1`.
+pub fn pharaoh(alignment: &[(usize, usize)]) -> String {
+    let pairs = alignment.iter().map(|(source, target)| format!("{source}-{target}"));
+    pairs.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

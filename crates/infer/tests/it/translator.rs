@@ -350,9 +350,9 @@ fn attention_has_a_row_that_sums_to_one_for_every_token() {
 fn every_target_word_is_aligned_to_a_word_of_the_source() {
     let translator = load(&joint(1));
     let attention = translator.attention("the house  is small", " a small dog ").unwrap();
-    let links = word_alignment(&attention, AlignmentOptions::default());
-    assert_eq!(links.iter().map(|link| link.target).collect::<Vec<_>>(), [0, 1, 2]);
-    assert!(links.iter().all(|link| link.source < 4), "{links:?}");
+    let pairs = word_alignment(&attention, AlignmentOptions::default());
+    assert_eq!(pairs.iter().map(|(_, target)| *target).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(pairs.iter().all(|(source, _)| *source < 4), "{pairs:?}");
     let empty = translator.attention("", "a dog").unwrap();
     assert_eq!(word_alignment(&empty, AlignmentOptions::default()), []);
 }

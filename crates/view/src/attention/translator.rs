@@ -17,11 +17,10 @@ impl Sentence {
         attention: Attention,
         alignment: AlignmentOptions,
     ) -> Self {
-        let links = word_alignment(&attention, alignment);
         Self {
             source: source.to_string(),
             target: target.to_string(),
-            alignment: links.into_iter().map(|link| (link.source, link.target)).collect(),
+            alignment: word_alignment(&attention, alignment),
             panels: panels(attention),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_infer::{Link, Translator, pharaoh};
+use burnformer_infer::{Translator, pharaoh};
 use burnformer_view::{HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
 use crate::commands::corpus;
@@ -87,9 +87,7 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
     } else if args.alignments {
-        let link = |&(source, target): &(usize, usize)| Link { source, target };
-        let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
-        output.line(pharaoh(&links))?;
+        output.line(pharaoh(&sentence.alignment))?;
     } else if args.html.is_none() {
         output.line(terminal(args, sentence)?)?;
     }
