@@ -19,7 +19,7 @@ const WIDEST: usize = 7;
 
 /// The limits of the counts. Lower them when a count falls.
 const LIMITS: [(&str, usize); 7] = [
-    ("lines of code outside of tests", 53_208),
+    ("lines of code outside of tests", 52_900),
     ("words of documents", 35_800),
     ("functions of more than 60 lines", 0),
     ("signatures of more than 7 arguments", 0),

@@ -11,7 +11,7 @@ pub const GENERATION_FILE: &str = "generation.json";
 
 /// The largest number of hypotheses of a sentence. It bounds memory, because each hypothesis has a
 /// row in the model's batch and in its cache.
-const MOST_HYPOTHESES: usize = 1000;
+pub(crate) const MOST_HYPOTHESES: usize = 1000;
 /// The largest number of tokens that a limit may add to those of the source.
 const MOST_TOKENS: usize = 1_000_000;
 /// The largest number of tokens per source token that a limit may allow.

@@ -193,6 +193,12 @@ pub enum TrainError {
          same files"
     )]
     OtherTexts(usize),
+    /// Several processes train together, and one runs another version of the program than process
+    /// 0.
+    #[error(
+        "process {0}: its program is another version than that of process 0; install the same version on all hosts"
+    )]
+    OtherProgram(usize),
     /// Models cannot be averaged: there are none, or their shapes differ.
     #[error("averaging: {0}")]
     Average(String),

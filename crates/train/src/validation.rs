@@ -41,7 +41,7 @@ pub struct Validation {
 impl Validation {
     /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced
     /// by the negative perplexity, so that higher is better.
-    pub fn standing(&self, metric: EarlyStoppingMetric) -> ValidationScore {
+    pub fn score(&self, metric: EarlyStoppingMetric) -> ValidationScore {
         let value = match metric {
             EarlyStoppingMetric::Auto | EarlyStoppingMetric::Bleu => self.bleu,
             EarlyStoppingMetric::Chrf => self.chrf,

@@ -7,7 +7,7 @@ use super::options::TranslateOptions;
 use crate::doubt::repeats;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, search_counting};
-use crate::settings::{BeamRule, SearchSettings};
+use crate::settings::{BeamRule, MOST_HYPOTHESES, SearchSettings};
 
 /// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
 pub(super) fn sort(all: &mut [Hypothesis]) {
@@ -70,7 +70,8 @@ impl Results<'_> {
         for factor in WIDER {
             let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
             let mut wider = options.search.clone();
-            (wider.n_best, wider.beam_size) = (factor * n_best, factor * wider.beam_size);
+            let widened = |count: usize| (factor * count).min(MOST_HYPOTHESES);
+            (wider.n_best, wider.beam_size) = (widened(n_best), widened(wider.beam_size));
             let mut found = self.again(&again, &wider);
             translator.copy_unknown(&again, &mut found.all);
             found.write_amounts();

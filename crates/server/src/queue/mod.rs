@@ -122,7 +122,7 @@ impl Queue {
         sender: &Sender,
         items: VecDeque<Item>,
         choice: Choice,
-        left: Arc<AtomicBool>,
+        abandoned: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
         let (reply, answer) = oneshot::channel();
         let (waiting, heaviest) = (self.shared.settings.waiting, self.shared.settings.heaviest());
@@ -137,7 +137,7 @@ impl Queue {
         if state.sentences > 0 && !may_take(state.weight_of(sender, heaviest), weight, free) {
             return Err(QueueError::Full);
         }
-        state.put(sender, WaitingRequest::new(choice, items, left, reply));
+        state.put(sender, WaitingRequest::new(choice, items, abandoned, reply));
         drop(state);
         self.shared.wake.notify_all();
         Ok(answer)
@@ -218,8 +218,8 @@ impl Shared {
         choice: Choice,
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let jobs: Vec<&Job> = batch.iter().map(|taken| &taken.job).collect();
-        let left: Vec<_> = batch.iter().map(|taken| taken.left.clone()).collect();
-        let translate = || self.engine.translate(&jobs, choice, &left);
+        let abandoned: Vec<_> = batch.iter().map(|taken| taken.abandoned.clone()).collect();
+        let translate = || self.engine.translate(&jobs, choice, &abandoned);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(translate))
             .unwrap_or_else(|_| Err(panicked()))
     }
@@ -231,7 +231,7 @@ impl Shared {
             let one = std::slice::from_ref(&taken);
             match if is_alone { Err(error.clone()) } else { self.translate(one, choice) } {
                 Ok(candidates) => hand_out(vec![taken], candidates),
-                Err(error) => locked(&taken.gathered).send(Err(error.into())),
+                Err(error) => locked(&taken.partial).send(Err(error.into())),
             }
         }
     }

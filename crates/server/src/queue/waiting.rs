@@ -97,22 +97,22 @@ pub(super) struct Item {
 pub(super) struct WaitingRequest {
     choice: Choice,
     items: VecDeque<Item>,
-    gathered: Arc<Mutex<PartialAnswer>>,
-    left: Arc<AtomicBool>,
+    partial: Arc<Mutex<PartialAnswer>>,
+    abandoned: Arc<AtomicBool>,
 }
 
 impl WaitingRequest {
-    /// A request for `items`, whose answer is sent to `reply`. When `left` becomes true, the
+    /// A request for `items`, whose answer is sent to `reply`. When `abandoned` becomes true, the
     /// request is no longer needed.
     pub(super) fn new(
         choice: Choice,
         items: VecDeque<Item>,
-        left: Arc<AtomicBool>,
+        abandoned: Arc<AtomicBool>,
         reply: oneshot::Sender<Answer>,
     ) -> Self {
         let (answers, missing) = (vec![Vec::new(); items.len()], items.len());
-        let gathered = Arc::new(Mutex::new(PartialAnswer { answers, missing, reply: Some(reply) }));
-        Self { choice, items, gathered, left }
+        let partial = Arc::new(Mutex::new(PartialAnswer { answers, missing, reply: Some(reply) }));
+        Self { choice, items, partial, abandoned }
     }
 
     /// The cost of the next sentence.
@@ -122,8 +122,8 @@ impl WaitingRequest {
 
     fn take(&mut self) -> (u64, Sentence) {
         let Item { index, job } = self.items.pop_front().expect("one with sentences");
-        let (gathered, left) = (self.gathered.clone(), self.left.clone());
-        (job.cost as u64, Sentence { index, job, gathered, left })
+        let (partial, abandoned) = (self.partial.clone(), self.abandoned.clone());
+        (job.cost as u64, Sentence { index, job, partial, abandoned })
     }
 }
 
@@ -162,8 +162,8 @@ impl PartialAnswer {
 pub(super) struct Sentence {
     index: usize,
     pub(super) job: Job,
-    pub(super) gathered: Arc<Mutex<PartialAnswer>>,
-    pub(super) left: Arc<AtomicBool>,
+    pub(super) partial: Arc<Mutex<PartialAnswer>>,
+    pub(super) abandoned: Arc<AtomicBool>,
 }
 
 /// Sentences of one choice that are translated together.
@@ -194,7 +194,7 @@ impl State {
     /// Drops the requests that are no longer needed.
     pub(super) fn forget_abandoned(&mut self) {
         self.requests.retain(|request| {
-            if request.left.load(Ordering::Relaxed) {
+            if request.abandoned.load(Ordering::Relaxed) {
                 request.items.clear();
             }
         });
@@ -205,7 +205,7 @@ impl State {
     /// are translated or in a batch that has begun.
     pub(super) fn unload(&mut self) {
         for request in self.requests.iter() {
-            locked(&request.gathered).done(request.items.len());
+            locked(&request.partial).done(request.items.len());
         }
         self.stop();
     }
@@ -263,9 +263,9 @@ impl State {
 /// Gives every request its candidates, and sends the answers that are complete.
 pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
-        let mut gathered = locked(&taken.gathered);
-        gathered.answers[taken.index] = candidates;
-        gathered.done(1);
+        let mut partial = locked(&taken.partial);
+        partial.answers[taken.index] = candidates;
+        partial.done(1);
     }
 }
 
@@ -296,12 +296,12 @@ mod tests {
         let work = Work { text: name.into(), ..Work::default() };
         let item =
             |(index, &cost)| Item { index, job: Job { work: work.clone(), cost, request: None } };
-        let left = Arc::<AtomicBool>::default();
+        let abandoned = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
         let items = costs.iter().enumerate().map(item).collect();
         let sender = Sender::Key(sender.into());
-        state.put(&sender, WaitingRequest::new(choice, items, left.clone(), reply));
-        left
+        state.put(&sender, WaitingRequest::new(choice, items, abandoned.clone(), reply));
+        abandoned
     }
 
     /// The requests of the next batch, one letter each, and whether it is a long sentence.
@@ -386,7 +386,7 @@ mod tests {
         let batch = state.take(SETTINGS).expect("a batch");
         state.unload();
         assert!(answer.try_recv().is_err(), "the first sentence is not translated yet");
-        assert!(!batch.taken[0].left.load(Ordering::Relaxed));
+        assert!(!batch.taken[0].abandoned.load(Ordering::Relaxed));
         hand_out(batch.taken, vec![vec![Candidate::default()]]);
         let lengths = answer.try_recv().unwrap().unwrap().into_iter().map(|all| all.len());
         assert_eq!(lengths.collect::<Vec<_>>(), [1, 0, 0]);
@@ -411,9 +411,9 @@ mod tests {
     #[test]
     fn requests_that_nobody_waits_for_are_left_out() {
         let mut state = State::default();
-        let left = put(&mut state, "a", choice(1), &[10; 5]);
+        let abandoned = put(&mut state, "a", choice(1), &[10; 5]);
         put(&mut state, "b", choice(1), &[10]);
-        left.store(true, Ordering::Relaxed);
+        abandoned.store(true, Ordering::Relaxed);
         assert_eq!((next(&mut state), state.sentences), ("b".into(), 0));
         assert!(state.take(SETTINGS).is_none());
     }

@@ -8,7 +8,6 @@ use super::data::{MIX, corpus_paths};
 use super::error::{ConfigFileError, Result};
 use super::model::ModelSettings;
 use super::train_config::TrainConfig;
-use super::training::TrainingSettings;
 
 /// The ranges of numbers: for each key, the interval and its words in a message. `0|` adds 0 to an
 /// interval.
@@ -54,11 +53,6 @@ impl TrainConfig {
     /// Returns a [`ConfigFileError`] that names the key and a remedy.
     pub fn validate(&self) -> Check {
         self.validate_numbers()?;
-        let TrainingSettings { max_updates, max_minutes, max_epochs, .. } = self.training;
-        let has_end = max_updates > 0 || max_minutes > 0.0 || max_epochs > 0;
-        let remedy = "0 in a run without training.max_updates, max_minutes or max_epochs";
-        let cooldown = self.schedule.cooldown;
-        check(has_end || cooldown == 0.0, "schedule.cooldown", cooldown, remedy)?;
         self.validate_data()?;
         self.validate_tokenizer()?;
         self.validate_model()

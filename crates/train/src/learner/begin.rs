@@ -87,7 +87,7 @@ impl Learner {
                 state.loss_scale,
                 replicas.first(),
             ),
-            adviser: Adviser::new(config.schedule.warmup, first.shape.tokens().target_vocab),
+            adviser: Adviser::new(config.schedule.warmup, first.config.tokens().target_vocab),
             best_on_disk: best_on_disk(setup.metric(), run, &state),
             look_after: look_after(config, run),
             clock: Clock::new(state.seconds),
@@ -106,7 +106,7 @@ impl Learner {
         let padding = sampler.window(at.seed, at.epoch, 0)?.padding_share();
         self.reporter.note(&format!(
             "model: {:.1}M parameters | corpus: {}, {over} over the budget | epoch: {}, {:.1}% padding",
-            self.setup.first.shape.parameter_count() as f64 / 1e6,
+            self.setup.first.config.parameter_count() as f64 / 1e6,
             counted(pairs, "pair"),
             counted(batches, "batch"),
             100.0 * padding,
@@ -118,7 +118,7 @@ impl Learner {
             ))?;
         }
         if let Some(bytes) = self.setup.memory.resident() {
-            let [rows, source, target] = self.setup.worst.1;
+            let [rows, source, target] = self.setup.worst_shape;
             self.reporter.note(&format!(
                 "memory: {:.2} GB after the worst batch ({rows} sentences of {source} and {target} tokens)",
                 bytes as f64 / 1e9
@@ -166,7 +166,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
     let mut found = found.clone();
     found.extend(text_check::unknown(&corpora.train, &corpora.tokenizers, texts, utf8)?);
     if setup.first.start.is_some() {
-        let (special, device) = (special_ids(setup.first.shape.as_ref()), setup.replicas.first());
+        let (special, device) = (special_ids(setup.first.config.as_ref()), setup.replicas.first());
         let tokenizers = &corpora.tokenizers;
         found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
     }

@@ -78,7 +78,7 @@ impl Learner {
         has_finite_weights(self.model()) && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());
             let device = self.device().clone().inner();
-            let (worst, recipe) = (&self.setup.worst.0, self.updater.recipe);
+            let (worst, recipe) = (&self.setup.worst_batch, self.updater.recipe);
             let sums = recipe.loss(&model, worst, Mode::Inference, &device);
             sums.smoothed.into_scalar::<f32>().is_finite()
         }

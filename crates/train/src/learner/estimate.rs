@@ -42,7 +42,7 @@ impl Learner {
         }
         let seconds = started.elapsed().as_secs_f64() / f64::from(measured);
         Ok(RunEstimate {
-            parameters: self.setup.first.shape.parameter_count(),
+            parameters: self.setup.first.config.parameter_count(),
             memory: self.setup.memory.resident(),
             measured,
             seconds,

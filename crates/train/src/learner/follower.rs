@@ -54,22 +54,24 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// the same texts as those of process 0. The configuration is received from process 0.
 ///
 /// # Errors
-/// Returns [`TrainError::OtherTexts`] if the texts differ from those of process 0, and the errors
-/// of [`Learner::new`] for devices and configurations.
+/// Returns [`TrainError::OtherTexts`] if the texts differ from those of process 0,
+/// [`TrainError::OtherProgram`] if its messages are those of another version, and the errors of
+/// [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
 /// Panics if process 0 sends messages in an order that the protocol does not have.
 pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<()> {
-    let Message::Begin { config, origin } = Message::receive(&*ranks) else {
+    let Message::Begin { config, origin } = Message::receive(&*ranks)? else {
         panic!("the first message begins the run")
     };
     if Origin::of(corpora) != origin {
         return Err(TrainError::OtherTexts(ranks.rank().number));
     }
-    let config = toml::from_str(&config).expect("process 0 runs the same program");
+    let other = |_| TrainError::OtherProgram(ranks.rank().number);
+    let config = toml::from_str(&config).map_err(other)?;
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
     loop {
-        match Message::receive(&*ranks) {
+        match Message::receive(&*ranks)? {
             Message::Begin { .. } => panic!("a run begins once"),
             Message::Load { optimizer_steps, loss_scale } => {
                 follower.load(&*ranks, optimizer_steps, loss_scale);

@@ -3,6 +3,7 @@
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Result, TrainError};
 use crate::run::Origin;
 use crate::update::{LossScale, Ranks};
 
@@ -21,9 +22,13 @@ pub(super) enum Message {
 
 impl Message {
     /// Waits for the next message of process 0.
-    pub fn receive(ranks: &dyn Ranks) -> Self {
+    ///
+    /// # Errors
+    /// Returns [`TrainError::OtherProgram`] for a message that this version does not know.
+    pub fn receive(ranks: &dyn Ranks) -> Result<Self> {
         let mut bytes = Vec::new();
         ranks.broadcast(&mut bytes);
-        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
+        let other = |_| TrainError::OtherProgram(ranks.rank().number);
+        serde_json::from_slice(&bytes).map_err(other)
     }
 }

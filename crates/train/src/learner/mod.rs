@@ -139,7 +139,8 @@ impl Learner {
         let Setup { config, first, batches_per_epoch, .. } = &self.setup;
         let epochs = epoch as f64 + next_batch as f64 / *batches_per_epoch as f64;
         let progress = progress(config, step - 1, ahead.seconds, epochs);
-        self.state.recovery.rate_scale * config.schedule.rate(step, first.shape.d_model(), progress)
+        self.state.recovery.rate_scale
+            * config.schedule.rate(step, first.config.d_model(), progress)
     }
 
     /// Makes updates until something ends the run. Each time the run goes back, the batches start

@@ -11,7 +11,7 @@ use crate::validation::Subject;
 impl Learner {
     pub(super) fn saved(&self) -> Saved<'_> {
         Saved {
-            config: &self.setup.first.shape,
+            config: &self.setup.first.config,
             model: self.model(),
             tokenizers: &self.setup.tokenizers,
             search: &self.setup.first.search,
@@ -20,7 +20,7 @@ impl Learner {
 
     /// Fails if there is no room for a checkpoint.
     pub(super) fn try_room(&self) -> Result<()> {
-        let weights = 4 * self.setup.first.shape.parameter_count() as u64;
+        let weights = 4 * self.setup.first.config.parameter_count() as u64;
         let sizes = [weights, self.updater.optimizer.moments.bytes()];
         try_sizes(&self.setup.run.checkpoint(self.state.step), sizes)
     }
@@ -76,7 +76,7 @@ impl Learner {
             return self.reporter.note("the average is left out: none of its checkpoints is whole");
         }
         let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
-        let model = average_as(&dirs, &self.setup.first.shape, self.device())?;
+        let model = average_as(&dirs, &self.setup.first.config, self.device())?;
         if !has_finite_weights(&model) {
             return self.reporter.note("the average is left out: its weights are not finite");
         }

@@ -36,9 +36,11 @@ pub(super) struct Setup {
     pub origin: Origin,
     pub run: RunDir,
     pub memory: MemoryLimit,
-    /// The batch that needs the most memory, on which a model has to have a finite loss before it
-    /// is kept, and the number of its rows, source and target columns.
-    pub worst: (Batch, [usize; 3]),
+    /// The batch that needs the most memory. A model is kept only if its loss on this batch is
+    /// finite.
+    pub worst_batch: Batch,
+    /// Rows, source tokens and target tokens of the worst batch.
+    pub worst_shape: [usize; 3],
 }
 
 impl Setup {
@@ -52,14 +54,14 @@ impl Setup {
     ) -> Result<Self> {
         let model = corpora.model.clone();
         let first = FirstModel::new(&config, corpora.start.clone(), || corpora.tokens(), model)?;
-        let special = special_ids(first.shape.as_ref());
+        let special = special_ids(first.config.as_ref());
         let sampler = sampler(&config, corpora, special)?;
-        let worst = worst_of(&config, &first.shape, &sampler)?;
+        let (worst_batch, worst_shape) = worst_of(&config, &first.config, &sampler)?;
         let validator = Validator::new(&config, corpora, special, first.search.clone())?;
         let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
         let replicas = replicas.among(workers.ranks, config.training.exchange);
         let run = RunDir::open(folder, mode)?;
-        let mut memory = MemoryLimit::new(&config.training, &first.shape, worst.1);
+        let mut memory = MemoryLimit::new(&config.training, &first.config, worst_shape);
         // The free memory of a GPU is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
             memory.check_estimate()?;
@@ -77,7 +79,8 @@ impl Setup {
             origin,
             run,
             memory,
-            worst,
+            worst_batch,
+            worst_shape,
         })
     }
 
@@ -85,7 +88,7 @@ impl Setup {
     /// the same time, and drops them: this needs the memory of an update without making one. Then
     /// checks the memory of the process. Model and random state do not change.
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<()> {
-        let batches = vec![self.worst.0.clone(); self.replicas.count()];
+        let batches = vec![self.worst_batch.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
         let recipe = Recipe::new(&self.config);
         let objective = Objective { recipe, step: 0, tokens, loss_scale: 1.0 };
@@ -155,7 +158,7 @@ impl Setup {
         let mut damaged = Vec::new();
         for &step in steps.iter().rev() {
             let path = run.checkpoint(step);
-            match checkpoint::load(&path, config, &first.shape, origin, replicas.first()) {
+            match checkpoint::load(&path, config, &first.config, origin, replicas.first()) {
                 Ok(loaded) => {
                     run.forget_other_end(step)?;
                     return Ok(self.at(loaded, &damaged)?.in_precision(self));

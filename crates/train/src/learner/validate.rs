@@ -28,7 +28,7 @@ impl Learner {
             return Ok(false);
         }
         let validation =
-            match validator.validate(&self.setup.first.shape, self.model(), self.device()) {
+            match validator.validate(&self.setup.first.config, self.model(), self.device()) {
                 Err(TrainError::Infer(InferError::Sentence {
                     error: SentenceError::NotFinite(_),
                     ..
@@ -39,9 +39,9 @@ impl Learner {
             return Ok(false);
         }
         let (metric, step) = (self.setup.metric(), self.state.step);
-        let standing = validation.standing(metric);
+        let score = validation.score(metric);
         let averaged = subject == Subject::Average;
-        let best = self.state.validation.record(metric, standing, step, averaged);
+        let best = self.state.validation.record(metric, score, step, averaged);
         self.report_validation(&validation, best, subject)?;
         if best {
             self.save_best()?;
@@ -56,7 +56,7 @@ impl Learner {
         let metric = self.setup.metric();
         let best = self.state.validation.best_model.expect("a validation was recorded");
         if let Some(there) = self.best_on_disk
-            && metric.is_better(there.standing, Some(best.standing))
+            && metric.is_better(there.score, Some(best.score))
         {
             return self
                 .reporter

@@ -88,11 +88,11 @@ pub struct ScheduleSettings {
     /// The course of the learning rate after the warm-up.
     pub shape: ScheduleShape,
     /// The last part of the run, as a share from 0 to 1 of its updates, minutes or epochs
-    /// (whichever of `training.max_updates`, `max_minutes` and `max_epochs` ends it first), over
-    /// which the learning rate is lowered linearly to 0. The paper has 0, no such part. A short run
-    /// gains from 1 (Bergsma et al., 2025): the noise of large steps is gone from the last model,
-    /// which then needs no averaging of checkpoints. Since the rate depends on the end, continuing
-    /// such a run beyond it raises the rate again.
+    /// (whichever of `training.max_updates`, `max_minutes` and `max_epochs` ends it first; without
+    /// one, no effect), over which the learning rate is lowered linearly to 0. The paper has 0. A
+    /// short run gains from 1 (Bergsma et al., 2025): the noise of large steps is gone from the
+    /// last model, which then needs no averaging of checkpoints. Since the rate depends on the end,
+    /// continuing such a run beyond it raises the rate again.
     pub cooldown: f64,
 }
 

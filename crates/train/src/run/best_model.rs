@@ -18,7 +18,7 @@ const FILE: &str = "validation.json";
 #[display("{} {step} ({:.4})", match averaged {
     false => "the model of update",
     true => "the average of the checkpoints up to update",
-}, standing.value)]
+}, score.value)]
 pub struct BestModel {
     /// The number of updates made.
     pub step: u64,
@@ -26,7 +26,7 @@ pub struct BestModel {
     pub averaged: bool,
     /// The value of the metric, and the loss.
     #[serde(flatten)]
-    pub standing: ValidationScore,
+    pub score: ValidationScore,
 }
 
 /// The content of [`FILE`].
@@ -98,15 +98,15 @@ mod tests {
     #[test]
     fn the_score_of_a_model_is_restored_bit_for_bit_for_its_metric_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let standing = ValidationScore { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
-        let best = BestModel { step: 300, averaged: true, standing };
+        let score = ValidationScore { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
+        let best = BestModel { step: 300, averaged: true, score };
         best.write(folder.path(), EarlyStoppingMetric::Bleu).unwrap();
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);
         assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
     }
 
-    fn standing(value: f64, nll: f64) -> ValidationScore {
+    fn score(value: f64, nll: f64) -> ValidationScore {
         ValidationScore { value, nll }
     }
 
@@ -121,9 +121,9 @@ mod tests {
             (Loss, 9.0, 11.0),
         ] {
             let is_better =
-                |value, nll| metric.is_better(standing(value, nll), Some(standing(10.0, 2.0)));
-            assert!(metric.is_better(standing(worse, 2.0), None));
-            assert!(!metric.is_better(standing(f64::NAN, 2.0), None));
+                |value, nll| metric.is_better(score(value, nll), Some(score(10.0, 2.0)));
+            assert!(metric.is_better(score(worse, 2.0), None));
+            assert!(!metric.is_better(score(f64::NAN, 2.0), None));
             assert!(is_better(better, 3.0) && is_better(10.0, 1.9));
             let no_better = [(worse, 1.0), (10.0, 2.0), (10.0, f64::NAN), (f64::NAN, 1.0)];
             assert!(no_better.iter().all(|&(value, nll)| !is_better(value, nll)));
@@ -134,9 +134,9 @@ mod tests {
     fn validations_that_do_no_better_exhaust_the_patience() {
         let mut memory = EarlyStopping::default();
         for (step, value) in [(1, 10.0), (2, 11.0), (3, f64::NAN)] {
-            memory.record(EarlyStoppingMetric::Ppl, standing(value, value), step);
+            memory.record(EarlyStoppingMetric::Ppl, score(value, value), step);
         }
-        let best = Some(standing(10.0, 10.0));
+        let best = Some(score(10.0, 10.0));
         assert_eq!(memory, EarlyStopping { best, step: 1, waited: 2 });
         assert!(memory.exhausted(2) && !memory.exhausted(3) && !memory.exhausted(0));
     }
@@ -145,18 +145,18 @@ mod tests {
     fn a_score_that_stays_0_does_not_exhaust_the_patience_while_the_loss_falls() {
         let mut memory = EarlyStopping::default();
         for (step, nll) in [(1, 5.0), (2, 4.0), (3, 3.0)] {
-            memory.record(EarlyStoppingMetric::Bleu, standing(0.0, nll), step);
+            memory.record(EarlyStoppingMetric::Bleu, score(0.0, nll), step);
         }
         assert_eq!((memory.step, memory.waited), (3, 0));
     }
 
     #[test]
     fn a_run_that_goes_back_keeps_its_best_and_forgets_the_validations_it_takes_back() {
-        let best = Some(standing(10.0, 1.0));
+        let best = Some(score(10.0, 1.0));
         let then = EarlyStopping { best, step: 4, waited: 1 };
         let no_better = EarlyStopping { waited: 3, ..then };
         assert_eq!(no_better.back_at(then), then);
-        let better = EarlyStopping { best: Some(standing(12.0, 0.9)), step: 6, waited: 2 };
+        let better = EarlyStopping { best: Some(score(12.0, 0.9)), step: 6, waited: 2 };
         assert_eq!(better.back_at(then), EarlyStopping { waited: 0, ..better });
     }
 

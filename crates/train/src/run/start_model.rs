@@ -92,7 +92,7 @@ impl StartModel {
 #[derive(Clone, Debug)]
 pub(crate) struct FirstModel {
     /// The configuration of the model.
-    pub shape: ModelConfig,
+    pub config: ModelConfig,
     /// The model whose weights it has; `None` for random weights.
     pub start: Option<StartModel>,
     /// The search settings of saved models by default.
@@ -100,8 +100,8 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config`. Its shape is `given`, or else the shape of `start`,
-    /// or else the shape in `config` over the vocabularies of `tokens`.
+    /// The first model of a run with `config`. Its configuration is `given`, or else that of
+    /// `start`, or else the one in `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
     /// Returns [`TrainError::Model`] if the configuration describes no valid model, and
@@ -112,15 +112,15 @@ impl FirstModel {
         tokens: impl FnOnce() -> Result<Tokens>,
         given: Option<ModelConfig>,
     ) -> Result<Self> {
-        let shape = match (given, &start) {
-            (Some(shape), _) => shape,
+        let model = match (given, &start) {
+            (Some(given), _) => given,
             (None, Some(start)) => start.shape(&config.model),
             (None, None) => {
                 let Tokens { source_vocab, target_vocab, pad, bos, eos } = tokens()?;
                 config.model.over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
             }
         };
-        shape.validate()?;
+        model.validate()?;
         let search = SearchSettings {
             beam_size: config.validation.test_beam,
             length_penalty: LengthPenalty::Gnmt(config.validation.test_alpha),
@@ -135,7 +135,7 @@ impl FirstModel {
             calibration: None,
             ..start.search.clone()
         });
-        Ok(Self { shape, start, search })
+        Ok(Self { config: model, start, search })
     }
 
     /// The model on `device`; random weights are a function of `seed`.
@@ -143,7 +143,7 @@ impl FirstModel {
     /// # Errors
     /// Returns [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
-        let model = self.shape.build(seed, device)?;
+        let model = self.config.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };
         let (_, parameters) = model_dir::load_parameters(&start.dir)?;
         let loaded = with_parameters(model, parameters);

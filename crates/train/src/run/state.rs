@@ -65,12 +65,12 @@ pub struct ValidationState {
 }
 
 impl ValidationState {
-    /// Notes that the model at `step`, or the average of the checkpoints up to there, has this
-    /// standing. Returns true if it is the best of all.
+    /// Notes the score of the model at `step`, or of the average of the checkpoints up to there.
+    /// Returns true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
-        standing: ValidationScore,
+        score: ValidationScore,
         step: u64,
         averaged: bool,
     ) -> bool {
@@ -78,11 +78,11 @@ impl ValidationState {
             self.averaged = step;
         } else {
             self.validated = step;
-            self.early_stopping.record(metric, standing, step);
+            self.early_stopping.record(metric, score, step);
         }
-        let best = metric.is_better(standing, self.best_model.map(|best| best.standing));
+        let best = metric.is_better(score, self.best_model.map(|best| best.score));
         if best {
-            self.best_model = Some(BestModel { step, averaged, standing });
+            self.best_model = Some(BestModel { step, averaged, score });
         }
         best
     }

@@ -13,7 +13,7 @@ use burnformer_kernels::is_fused_on;
 
 use crate::optimizer::Optimizer;
 use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
-use replicas::among_workers;
+use replicas::in_thread_pool;
 
 pub use loss_scale::LossScale;
 pub use memory::update_bytes;
@@ -73,7 +73,7 @@ impl Updater {
         let objective = Objective { recipe, step, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
         let (model, pending) = match self.synchronous {
-            true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
+            true => in_thread_pool(replicas.first(), || self.step(model, sums, tokens, rate)),
             false => self.step_on_device(model, sums, tokens, rate),
         };
         (model, pending, size)

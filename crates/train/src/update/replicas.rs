@@ -132,7 +132,7 @@ impl Replicas {
         }
         let device = &self.first;
         let over = || GradientSums::over(model, share_of(0), objective, device);
-        let first = among_workers(device, over);
+        let first = in_thread_pool(device, over);
         let first = first.expect("an update has at least one batch");
         busy.iter().map(Replica::answer).fold(first, GradientSums::plus)
     }
@@ -200,7 +200,7 @@ impl Job {
 /// Runs `work`, on a CPU inside rayon's thread pool. An update is a chain of hundreds of
 /// operations, each of which takes a fraction of a millisecond. A thread outside of the pool would
 /// hand each operation to the pool, sleep, and be woken again.
-pub(crate) fn among_workers<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
+pub(crate) fn in_thread_pool<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
     if is_fused_on(device) { rayon::scope(|_| work()) } else { work() }
 }
 

@@ -155,9 +155,7 @@ fn a_configuration_that_a_program_made_is_checked_before_anything_is_written() {
         ("training.accumulate", |config| config.training.accumulate = 0),
         ("schedule.warmup", |config| config.schedule.warmup = 0),
         ("the configuration", |config| config.training.seed = u64::MAX),
-        ("schedule.cooldown", |config| {
-            (config.schedule.cooldown, config.training.max_updates) = (0.5, 0);
-        }),
+        ("schedule.cooldown", |config| config.schedule.cooldown = 2.0),
     ];
     for (key, change) in changes {
         run.config = valid.clone();

@@ -5,3 +5,4 @@ mod convolution;
 mod damage;
 mod finetune;
 mod precision;
+mod processes;
