@@ -176,6 +176,39 @@ fn a_host_with_another_version_of_burn_compiles_the_layers() {
     fs::remove_dir_all(host).unwrap();
 }
 
+/// The newest version of Burn, which a pre-release may be.
+const NEXT: &str = "=0.23.0-pre.1";
+
+#[test]
+#[ignore = "it compiles Burn anew, and fetches it"]
+fn the_layers_and_their_fused_operations_compile_with_the_next_burn() {
+    let name = format!("burnformer-next-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let clone = Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&folder).status();
+    assert!(clone.expect("git starts").success());
+    fs::remove_file(folder.join("Cargo.lock")).unwrap();
+    let members = ["core", "kernels", "data", "files", "sentencepiece", "text"];
+    let members: String = members.iter().map(|name| format!("\"crates/{name}\", ")).collect();
+    let members = format!("members = [{members}\"assets/corpus/tatoeba-de-en\"]");
+    for manifest in ["Cargo.toml", "crates/core/Cargo.toml", "crates/kernels/Cargo.toml"] {
+        let path = folder.join(manifest);
+        let text = fs::read_to_string(&path).unwrap();
+        let line = |line: &str| match line {
+            line if line.starts_with("members = ") => members.clone(),
+            line if line.starts_with("burn") => {
+                let next = format!("version = \"{NEXT}\"");
+                line.replace("version = \"0.22\"", &next).replace("version = \"=0.22.1\"", &next)
+            }
+            line => line.to_owned(),
+        };
+        fs::write(&path, text.lines().map(|text| line(text) + "\n").collect::<String>()).unwrap();
+    }
+    cargo_in(&folder, &["check", "--package", "burnformer-core"]);
+    let tree = cargo_in(&folder, &["tree", "--package", "burnformer-core", "--prefix", "none"]);
+    assert!(tree.contains(&format!("burn v{}", NEXT.trim_start_matches('='))), "{tree}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 #[ignore = "it compiles Burn anew"]
 fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependencies() {

@@ -56,7 +56,8 @@ pub struct MultiHeadAttentionConfig {
     #[config(default = false)]
     pub joint_query_norm: bool,
     /// The number of key and value heads, each shared by a group of query heads (Ainslie et al.,
-    /// 2023); `None` for the number of query heads, as in the paper.
+    /// 2023); `None` for the number of query heads, as in the paper. Fewer save weights and the
+    /// memory of cached keys and values; each step of decoding copies these for every query head.
     pub key_heads: Option<usize>,
     /// The base of rotary positions (Su et al., 2021), such as 10,000: queries and keys are rotated
     /// by their positions before they are compared. `None` for none, as in the paper.

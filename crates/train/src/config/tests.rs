@@ -177,6 +177,28 @@ fn an_architecture_without_a_name_is_refused() {
 }
 
 #[test]
+fn a_part_that_the_architecture_lacks_is_refused_by_its_key() {
+    for (name, setting, key) in [
+        ("tiny", "model.rnn.d_hidden=3", "model.rnn is "),
+        ("rnn", "model.heads=2", "model.heads is 2"),
+        ("rnn", "model.norm=pre", "model.norm is \"pre\""),
+    ] {
+        let error = preset(name, &[setting]).expect_err(setting);
+        assert!(matches!(error, ConfigFileError::NoEffect { .. }), "{setting}: {error}");
+        assert!(error.to_string().starts_with(key), "{error}");
+    }
+}
+
+#[test]
+fn a_start_model_that_cannot_be_read_is_named_with_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let setting = format!("training.from={:?}", folder.path().display().to_string());
+    let error = set(&[&setting]).unwrap_err();
+    assert!(matches!(error, ConfigFileError::From(_)), "{error}");
+    assert!(error.to_string().starts_with("training.from (--from): "), "{error}");
+}
+
+#[test]
 fn a_corpus_is_one_or_two_files() {
     let paths: Vec<PathBuf> = ["a", "b", "c"].map(PathBuf::from).to_vec();
     assert!(corpus_paths("data.train", &paths[..1]).is_ok());

@@ -59,6 +59,15 @@ pub struct Learner {
     look_after: Option<f64>,
 }
 
+/// The actions after an update, each of which needs the statistics of the update.
+struct Due {
+    log: bool,
+    validation: bool,
+    first_look: bool,
+    checkpoint: bool,
+    stop: Option<StopReason>,
+}
+
 impl Learner {
     /// The model in its present state.
     pub fn model(&self) -> &Model {
@@ -166,29 +175,28 @@ impl Learner {
                 ControlFlow::Break(exit) => return Ok(exit),
                 ControlFlow::Continue(norm) => norm,
             };
-            let step = self.state.step;
-            let every = |n: u64| n > 0 && step.is_multiple_of(n);
-            if every(self.setup.config.training.log_every) {
+            let Due { log, validation, .. } = self.due(&self.state, interrupted);
+            if log {
                 let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
                 let point = self.state.log_point(self.pending.last_rate, waited);
                 self.reporter.train(&point)?;
             }
-            if every(self.setup.config.validation.every) && !self.validate(Subject::Model)? {
+            if validation && !self.validate(Subject::Model)? {
                 return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
             }
-            if self.look_is_due() {
+            // A validation takes time, and it may exhaust the patience.
+            let Due { first_look, checkpoint, stop, .. } = self.due(&self.state, interrupted);
+            if first_look {
                 self.first_look()?;
             }
             // While updates are being skipped, it is not known whether the model is good.
             let settled = self.state.recovery.skipped == 0;
-            let scheduled = settled && self.setup.is_scheduled(step);
-            let asked = settled && interrupted.load(Ordering::Relaxed);
-            let limit = limit_reached(&self.setup.config, &self.state);
-            let stop = limit.or(asked.then_some(StopReason::Interrupted));
-            if (scheduled || stop.is_some()) && !self.is_sound() {
+            let checkpoint = settled && checkpoint;
+            let stop = stop.filter(|reason| settled || *reason != StopReason::Interrupted);
+            if (checkpoint || stop.is_some()) && !self.is_sound() {
                 return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
             }
-            if scheduled {
+            if checkpoint {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
             }
             self.check_memory()?;
@@ -231,19 +239,27 @@ impl Learner {
         self.pending.after(&self.state, self.clock.seconds())
     }
 
+    /// The actions that follow when the run is in `state`.
+    fn due(&self, state: &RunState, interrupted: &AtomicBool) -> Due {
+        let config = &self.setup.config;
+        let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
+        let asked = || interrupted.load(Ordering::Relaxed).then_some(StopReason::Interrupted);
+        Due {
+            log: every(config.training.log_every),
+            validation: every(config.validation.every),
+            first_look: self.look_is_due(),
+            checkpoint: self.setup.is_scheduled(state.step),
+            stop: limit_reached(config, state).or_else(asked),
+        }
+    }
+
     /// Returns whether the statistics of the updates are needed now: for a log line, or because the
     /// model is measured or saved next.
     fn reads_now(&self, interrupted: &AtomicBool) -> bool {
-        let (ahead, config) = (self.ahead(), &self.setup.config);
-        let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
-        self.updater.synchronous
-            || self.pending.is_full()
-            || every(config.training.log_every)
-            || every(config.validation.every)
-            || self.setup.is_scheduled(ahead.step)
-            || limit_reached(config, &ahead).is_some()
-            || self.look_is_due()
-            || interrupted.load(Ordering::Relaxed)
+        let Due { log, validation, first_look, checkpoint, stop } =
+            self.due(&self.ahead(), interrupted);
+        let is_due = log || validation || first_look || checkpoint || stop.is_some();
+        is_due || self.updater.synchronous || self.pending.is_full()
     }
 
     /// Reads the statistics of the pending updates and advances the state update by update. Returns
