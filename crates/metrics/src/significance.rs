@@ -27,9 +27,9 @@ pub struct PairedResult {
 /// (sacreBLEU's `--paired-bs`).
 ///
 /// # Errors
-/// Returns [`UnequalSystems`](MetricError::UnequalSystems) if the systems have different numbers of
-/// lines, [`NoSamples`](MetricError::NoSamples) if no samples are asked for, and
-/// [`EmptyCorpus`](MetricError::EmptyCorpus) if there is no line.
+/// Returns [`UnequalSystems`](crate::MetricError::UnequalSystems) if the systems have different
+/// numbers of lines, [`NoSamples`](crate::MetricError::NoSamples) if no samples are asked for, and
+/// [`EmptyCorpus`](crate::MetricError::EmptyCorpus) if there is no line.
 pub fn paired_bootstrap(
     metric: &dyn Metric,
     baseline: &Statistics,
@@ -57,9 +57,9 @@ pub fn paired_bootstrap(
 /// two systems on random lines (sacreBLEU's `--paired-ar`).
 ///
 /// # Errors
-/// Returns [`UnequalSystems`](MetricError::UnequalSystems) if the systems have different numbers of
-/// lines, [`NoSamples`](MetricError::NoSamples) if no samples are asked for, and
-/// [`EmptyCorpus`](MetricError::EmptyCorpus) if there is no line.
+/// Returns [`UnequalSystems`](crate::MetricError::UnequalSystems) if the systems have different
+/// numbers of lines, [`NoSamples`](crate::MetricError::NoSamples) if no samples are asked for, and
+/// [`EmptyCorpus`](crate::MetricError::EmptyCorpus) if there is no line.
 pub fn approximate_randomization(
     metric: &dyn Metric,
     baseline: &Statistics,
