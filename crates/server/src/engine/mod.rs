@@ -93,7 +93,8 @@ pub enum EngineError {
 /// threads at once.
 pub trait Engine: Send + Sync + 'static {
     /// Translates `jobs` and returns, in their order, up to `choice.n_best` translations of each
-    /// sentence, best first. A sentence that is too long is truncated.
+    /// sentence, best first. A sentence that is too long is truncated. The jobs are those that
+    /// [`prepare`](Self::prepare) of the same engine made.
     ///
     /// `cancelled` contains a flag for each sentence, which becomes true when the sentence is no
     /// longer needed. An engine should check the flags often and stop translating such sentences;
