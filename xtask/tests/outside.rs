@@ -176,7 +176,7 @@ fn a_host_with_another_version_of_burn_compiles_the_layers() {
     fs::remove_dir_all(host).unwrap();
 }
 
-/// The newest version of Burn, which a pre-release may be.
+/// The newest pre-release of Burn.
 const NEXT: &str = "=0.23.0-pre.1";
 
 #[test]

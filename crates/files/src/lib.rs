@@ -55,7 +55,7 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// The last error of `attempt`.
-pub fn patiently(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     // Access is denied, or it is shared with nobody.
     let is_open = |code| cfg!(windows) && [5, 32].contains(&code);
     for pause in (0..8).map(|doublings| Duration::from_millis(10 << doublings)) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::{folder_of, open_or_create, patiently, sync_folder_of};
+use crate::{folder_of, open_or_create, sync_folder_of, with_retries};
 
 /// The start of the names of temporary files, chosen so that no file of a user has such a name.
 const PREFIX: &str = ".burnformer-";
@@ -97,7 +97,7 @@ impl Temporary {
     /// Errors of the operating system. A file that was at `path` is then unchanged.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         self.file.as_file().sync_all()?;
-        patiently(|| fs::rename(self.file.path(), path))?;
+        with_retries(|| fs::rename(self.file.path(), path))?;
         let _ = self.file.keep();
         // The file is complete at its path. Flushing the folder only protects it from a power cut
         // in the next seconds.

@@ -24,8 +24,8 @@ pub struct Hypothesis {
     /// temperature.
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses
-    /// are ranked by it. For a [uppercased](Self::is_uppercased) hypothesis, it is the score of the text in
-    /// capitals, as [`Translator::score`](crate::Translator::score) gives it.
+    /// are ranked by it. If the hypothesis [is uppercased](Self::is_uppercased), it is the score of
+    /// the text in capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,

@@ -39,7 +39,8 @@ pub fn resampled(
     Ok((0..bootstrap.samples).map(|_| draw()).collect())
 }
 
-/// Checks that two systems have the same lines, at least one, and that there are resamples.
+/// Checks that two systems have the same number of lines, at least one, and that resamples are
+/// asked for.
 pub(crate) fn check(
     baseline: &Statistics,
     system: &Statistics,

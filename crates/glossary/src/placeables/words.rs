@@ -289,7 +289,8 @@ pub(super) fn sign(before: &str) -> Sign {
     }
 }
 
-/// If a time of day stands before `after`, whether it is after noon on a clock of twelve hours.
+/// Returns whether the time of day that stands before `after` is after noon, by the words behind it
+/// (`p.m.`); `None` if there are none.
 pub(super) fn clock(after: &str) -> Option<bool> {
     let near = after.chars().take(16).filter(|c| !matches!(c, ' ' | '.' | '\u{a0}' | '\u{202f}'));
     let near: String = near.flat_map(char::to_lowercase).collect();

@@ -12,7 +12,8 @@ const PROJECTED_POSITIONS: usize = 512;
 
 /// The number of rows whose logits are computed and searched together in 8-bit integers on a CPU:
 /// those of 6,000 tokens take 0.8 MB, which stays in the second-level cache. Translation takes 8 %
-/// less time than with all rows at once; in float32, where the product takes longer, as much.
+/// less time than with all rows at once. In float32, where the product takes longer, it makes no
+/// difference.
 const PART_ROWS: usize = 32;
 /// The largest number of elements of a projection to the vocabulary that is read again for each
 /// part: 2 MB in 8-bit integers.

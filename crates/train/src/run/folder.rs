@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_files::{patiently, sync_folder_of};
+use burnformer_files::{sync_folder_of, with_retries};
 
 use crate::error::{Result, TrainError};
 
@@ -135,7 +135,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&leftover(path, PARTIAL))?;
     let old = leftover(path, OLD);
-    let put_back = || patiently(|| fs::rename(&old, path));
+    let put_back = || with_retries(|| fs::rename(&old, path));
     if old.exists() && !path.exists() { put_back() } else { remove(&old) }
 }
 
@@ -151,13 +151,13 @@ pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
 /// files.
 pub(crate) fn discard(path: &Path) -> io::Result<()> {
     let partial = leftover(path, PARTIAL);
-    patiently(|| fs::rename(path, &partial))?;
+    with_retries(|| fs::rename(path, &partial))?;
     remove(&partial)
 }
 
 /// Removes the folder at `path` if there is one.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match patiently(|| fs::remove_dir_all(path)) {
+    match with_retries(|| fs::remove_dir_all(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
     }
@@ -176,7 +176,7 @@ fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
     if path.exists() {
         exchange(new, path)?
     } else {
-        patiently(|| fs::rename(new, path))?
+        with_retries(|| fs::rename(new, path))?
     }
     sync_folder_of(path)?;
     remove(new)
@@ -201,7 +201,7 @@ fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     let old = leftover(path, OLD);
     remove(&old)?;
     for (from, to) in [(path, &*old), (new, path), (&old, new)] {
-        patiently(|| fs::rename(from, to))?;
+        with_retries(|| fs::rename(from, to))?;
     }
     Ok(())
 }
