@@ -2,10 +2,15 @@
 //!
 //! The `tokenizers` library trusts its files: there are settings with which it panics, never ends,
 //! overflows the stack or fills the memory. A file may come from anywhere, so such settings are
-//! refused when it is loaded, and the error names the part that has them. [`before_parsing`] checks
-//! the settings that break parsing itself, [`parts`] the steps of each part, and [`added_tokens`]
-//! the added tokens. [`trial`] uses the tokeniser on texts chosen to provoke faults. The faults
-//! were found in the source of the library, release 0.23.
+//! refused when it is loaded, and the error names the part that has them. The faults were found in
+//! the source of the library, release 0.23.
+//!
+//! A panic is caught while the file is parsed and in a [`trial`] of the tokeniser on texts chosen
+//! to provoke faults. The settings are read only for faults that a trial cannot show or survive:
+//! memory that a table or the growth of a text fills ([`precompiled`], [`growth`]), a search that
+//! never ends or takes too long ([`pattern`], [`MAX_WORD_PIECE_CHARS`]), a stack that overflows
+//! ([`MAX_PIECE_BYTES`]), text that is no longer UTF-8 ([`affixes`]), and panics on texts with
+//! characters or tokens of the file's own ([`precompiled`], [`added_tokens`]).
 
 mod growth;
 mod pattern;
@@ -15,7 +20,8 @@ mod trial;
 use growth::{Check, Growth, json, refusal};
 use serde_json::Value;
 use tokenizers::AddedToken;
-use tokenizers::models::ModelWrapper;
+
+use super::pipeline;
 
 pub(super) use growth::Refusal;
 pub(super) use trial::trial;
@@ -28,13 +34,14 @@ pub(super) const MAX_PIECE_BYTES: usize = 1024;
 const MAX_AFFIX_BYTES: usize = 64;
 /// Length of the longest word that WordPiece may divide, in characters. The library tries every
 /// substring of every remainder of the word.
-const MAX_WORD_PIECE_CHARS: usize = 200;
+const MAX_WORD_PIECE_CHARS: u64 = 200;
 /// Largest total size of the added tokens in bytes. The library builds an automaton of about 50
 /// times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
-/// Checks for settings with which the library would panic, or worse, while it parses.
+
+/// Checks the settings that can do harm while the library parses them, and those of the model.
 pub(super) fn before_parsing(json: &Value) -> Check {
-    precompiled::every(&json["normalizer"], &mut |map| precompiled::growth(map).map(drop))?;
+    precompiled::every(&json["normalizer"])?;
     let model = &json["model"];
     for piece in model["vocab"].as_array().into_iter().flatten() {
         let length = piece[0].as_str().map_or(0, str::len);
@@ -43,6 +50,14 @@ pub(super) fn before_parsing(json: &Value) -> Check {
                 format!("a piece has {length} bytes, but at most {MAX_PIECE_BYTES} are possible");
             return refusal("model (Unigram)", message);
         }
+    }
+    let chars = model["max_input_chars_per_word"].as_u64().unwrap_or_default();
+    if chars > MAX_WORD_PIECE_CHARS {
+        let message = format!(
+            "max_input_chars_per_word is {chars}; at most {MAX_WORD_PIECE_CHARS} are possible, since the time goes \
+             with its cube"
+        );
+        return refusal("model (WordPiece)", message);
     }
     affixes(model)
 }
@@ -86,11 +101,14 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
             let message = format!("{content:?} is white space; set its \"lstrip\" to false");
             return refusal(part, message);
         }
-        let normalized = match tokenizer.get_normalizer().filter(|_| token.normalized) {
-            Some(normalizer) => trial::normalized(normalizer, content)?,
-            None => content.clone(),
+        // If a step fails, the library gives the error when it adds the token.
+        let normal =
+            || pipeline::normalized(tokenizer, content).unwrap_or_else(|_| content.clone());
+        let normalized = match token.normalized {
+            true => trial::survives("normalizer", content, normal)?,
+            false => content.clone(),
         };
-        // An empty token would be found again and again at the same place.
+        // An empty token would be found between all characters, and cut those of several bytes.
         if normalized.is_empty() && !content.is_empty() {
             let message =
                 format!("nothing is left of {content:?}; set its \"normalized\" to false");
@@ -111,8 +129,7 @@ pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Check {
     steps("normalizer", &json(&tokenizer.get_normalizer()), &mut encoding)?;
     steps("pre_tokenizer", &json(&tokenizer.get_pre_tokenizer()), &mut encoding)?;
     let mut decoding = Growth::up_to(growth::DECODING);
-    steps("decoder", &json(&tokenizer.get_decoder()), &mut decoding)?;
-    model(tokenizer.get_model())
+    steps("decoder", &json(&tokenizer.get_decoder()), &mut decoding)
 }
 
 /// Checks the steps of a part in the form in which the library writes it, in which every step names
@@ -125,53 +142,24 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     let kind = step["type"].as_str().unwrap_or_default();
     let name = format!("{part} ({kind})");
     let bytes = |key: &str| step[key].as_str().map_or(0, str::len) as f64;
-    let factor = match (part, kind) {
+    let factor = match kind {
         _ if step.is_null() => return Ok(()),
-        ("pre_tokenizer", "FixedLength") if step["length"] == 0 => {
-            let message = "words of 0 characters are asked for; set \"length\" to 1 or more";
-            return refusal(&name, message);
-        }
-        ("decoder", "Strip") if step["stop"] != 0 => {
-            let message = format!(
-                "it strips {} characters from the end, which fails on shorter text; set \"stop\" to 0",
-                step["stop"]
-            );
-            return refusal(&name, message);
-        }
-        (_, "Replace") => pattern::replacement(&name, step)?,
-        (_, "Split") => pattern::split(&name, step)?,
-        (_, "Precompiled") => precompiled::growth(step)?,
-        (_, "Prepend") => 1.0 + bytes("prepend"),
+        "Replace" => pattern::replacement(&name, step)?,
+        "Split" => pattern::split(&name, step)?,
+        "Precompiled" => precompiled::growth(step)?,
+        "Prepend" => 1.0 + bytes("prepend"),
         // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with
         // compatibility forms.
-        (_, "NFC" | "NFD") => 3.0,
-        (_, "NFKC" | "NFKD") => 11.0,
-        (_, "BertNormalizer") => 10.0,
-        // A byte becomes two, and before pre-tokenised words there is a space.
-        ("normalizer", "ByteLevel") | (_, "Lowercase") | ("decoder", "WordPiece") => 2.0,
-        (_, "ByteLevel") => 3.0,
+        "NFC" | "NFD" => 3.0,
+        "NFKC" | "NFKD" => 11.0,
+        "BertNormalizer" => 10.0,
+        "Lowercase" | "WordPiece" => 2.0,
+        // A byte becomes two, and there is a space before each word. A decoder that replaces the
+        // empty text puts a space before, between and after all characters.
+        "ByteLevel" | "BPEDecoder" | "CTC" => 3.0,
         // There is a character before each word, and one for each space.
-        ("pre_tokenizer", "Metaspace") => 2.0 * bytes("replacement"),
-        // If the empty text is replaced by a space, there is a space before, between and after all
-        // characters.
-        (_, "BPEDecoder") if bytes("suffix") == 0.0 => 3.0,
-        (_, "CTC") if bytes("word_delimiter_token") == 0.0 => 3.0,
+        "Metaspace" => 2.0 * bytes("replacement"),
         _ => 1.0,
     };
     growth.step(part, factor)
-}
-
-fn model(model: &ModelWrapper) -> Check {
-    let ModelWrapper::WordPiece(model) = model else {
-        return Ok(());
-    };
-    if model.max_input_chars_per_word > MAX_WORD_PIECE_CHARS {
-        let message = format!(
-            "max_input_chars_per_word is {}; at most {MAX_WORD_PIECE_CHARS} are possible, since the time goes with \
-             its cube",
-            model.max_input_chars_per_word
-        );
-        return refusal("model (WordPiece)", message);
-    }
-    Ok(())
 }

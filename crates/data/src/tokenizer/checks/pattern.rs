@@ -47,13 +47,8 @@ fn check(part: &str, pattern: &str) -> Check {
 
 /// Returns whether the pattern has an unescaped `\K`.
 fn keeps_out(pattern: &str) -> bool {
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        if c == '\\' && chars.next() == Some('K') {
-            return true;
-        }
-    }
-    false
+    // Without its escaped backslashes, each other backslash begins an escape.
+    pattern.replace(r"\\", "").contains(r"\K")
 }
 
 /// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`, `\u`,

@@ -15,16 +15,16 @@ const KEY: &str = "precompiled_charsmap";
 /// 300,000 bytes.
 const LARGEST: usize = 16 << 20;
 
-/// Calls `check` with every object in `json` that has a table, at any depth.
-pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Check) -> Check {
+/// Checks every table in `json`, at any depth.
+pub(super) fn every(json: &Value) -> Check {
     match json {
         Value::Object(fields) => {
             if fields.contains_key(KEY) {
-                check(json)?;
+                growth(json)?;
             }
-            fields.values().try_for_each(|field| every(field, check))
+            fields.values().try_for_each(every)
         }
-        Value::Array(items) => items.iter().try_for_each(|item| every(item, check)),
+        Value::Array(items) => items.iter().try_for_each(every),
         _ => Ok(()),
     }
 }
@@ -109,13 +109,10 @@ mod tests {
 
     #[test]
     fn a_table_is_found_however_deep_it_is() {
-        let mut found = 0;
-        let json = serde_json::json!({"normalizers": [{"a": {KEY: ""}}, {KEY: ""}]});
-        every(&json, &mut |_| {
-            found += 1;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(found, 2);
+        let good = table(&replaces_a(0), "xyz\0");
+        for bad in [serde_json::json!({"a": {KEY: ""}}), serde_json::json!({KEY: ""})] {
+            assert!(every(&serde_json::json!({"normalizers": [good, bad]})).is_err(), "{bad}");
+        }
+        assert_eq!(every(&serde_json::json!({"normalizers": [good, 7]})), Ok(()));
     }
 }
