@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use burnformer_data::DataError;
 use burnformer_data::corpus::{
     COMPRESSED, MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe,
 };
+use burnformer_data::{DataError, TextError};
 use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts, TrainError};
@@ -33,9 +33,9 @@ pub fn next_chunk<T, E: Into<Error>>(
 /// Refuses a pipe that is named twice, since it can be read once.
 ///
 /// # Errors
-/// Returns [`DataError::PipeTwice`] for the first pipe that is named again.
-pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), DataError> {
-    let twice = |path: &Path| Err(DataError::PipeTwice(path.into()));
+/// Returns [`TextError::PipeTwice`] for the first pipe that is named again.
+pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), TextError> {
+    let twice = |path: &Path| Err(TextError::PipeTwice(path.into()));
     repeated_pipe(paths).map_or(Ok(()), twice)
 }
 
@@ -150,7 +150,7 @@ impl ReadTexts {
     /// Gives the texts that `error` names the names that the user gave them, instead of those of
     /// their copies in the cache.
     pub fn explain(&self, mut error: TrainError) -> TrainError {
-        let TrainError::Data(cause) = &mut error else { return error };
+        let TrainError::Data(DataError::Text(cause)) = &mut error else { return error };
         for path in cause.texts_mut() {
             if let Some(text) = self.0.iter().find(|text| text.path() == path) {
                 *path = shown(&text.source.from).into();
@@ -176,7 +176,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     let unwritable = || unwritable(folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
     let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
-    let unreadable = |cause| DataError::Unreadable(shown(from).into(), cause);
+    let unreadable = |cause| TextError::Unreadable(shown(from).into(), cause);
     let mut input: Box<dyn Read> = match is_standard_input(from) {
         true => Box::new(io::stdin().lock()),
         false => Box::new(File::open(from).map_err(unreadable)?),
@@ -197,7 +197,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
                     if length > MAX_LINE_BYTES {
                         let (path, line) = (shown(from).into(), lines + 1);
                         let limit = MAX_LINE_BYTES;
-                        return Err(DataError::LineTooLong { path, line, limit }.into());
+                        return Err(TextError::LineTooLong { path, line, limit }.into());
                     }
                 }
                 file.write_all(bytes).with_context(unwritable)?;
@@ -282,12 +282,12 @@ mod tests {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         let error = |[shorter, longer]: [PathBuf; 2]| {
-            TrainError::from(DataError::LineCountMismatch {
+            TrainError::Data(DataError::Text(TextError::LineCountMismatch {
                 shorter,
                 shorter_lines: 1,
                 longer,
                 longer_lines: 2,
-            })
+            }))
         };
         let explained = read.explain(error([texts.train[1].clone(), texts.train[0].clone()]));
         assert_eq!(explained.to_string(), error([b, a]).to_string());

@@ -11,8 +11,7 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use sha2::{Digest, Sha256};
 
-use crate::corpus::open_error;
-use crate::error::{DataError, Result};
+use crate::corpus::{TextError, open_error};
 
 /// A SHA-256 digest.
 pub(crate) type Key = [u8; 32];
@@ -29,11 +28,11 @@ pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
 }
 
 /// SHA-256 of a file's raw bytes, streamed.
-pub(crate) fn file_key(path: &Path) -> Result<Key> {
+pub(crate) fn file_key(path: &Path) -> Result<Key, TextError> {
     let file = File::open(path).map_err(|cause| open_error(path, cause))?;
     let mut hasher = Sha256::new();
     io::copy(&mut BufReader::with_capacity(1 << 18, file), &mut hasher)
-        .map_err(|cause| DataError::Unreadable(path.into(), cause))?;
+        .map_err(|cause| TextError::Unreadable(path.into(), cause))?;
     Ok(hasher.finalize().into())
 }
 

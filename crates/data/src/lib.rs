@@ -46,13 +46,14 @@ pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::CleaningSettings;
 pub use cleaning_report::{CleaningReport, counted};
-pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
+pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
-    BatchSampler, EpochPlan, PlannedRows, PlannedUpdate, Rank, SamplerSettings, SamplerState,
-    UpdateStream,
+    BatchSampler, EpochPlan, PlannedRows, PlannedUpdate, Rank, SamplerError, SamplerSettings,
+    SamplerState, UpdateStream,
 };
 pub use tokenizer::{
-    SpecialIds, Tokenizer, TokenizerFiles, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
+    SpecialIds, Tokenizer, TokenizerError, TokenizerFiles, TokenizerSettings, TokenizerSpecialIds,
+    Tokenizers,
 };

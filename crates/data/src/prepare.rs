@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
 use crate::clean::CleaningSettings;
 use crate::cleaning_report::CleaningReport;
-use crate::corpus::{CorpusPaths, LinePair, ParallelReader, is_pipe};
-use crate::error::{DataError, Result};
+use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, is_pipe};
+use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
@@ -91,12 +91,12 @@ pub struct Prepared {
 /// lines.
 ///
 /// # Errors
-/// Returns any [`DataError`] that reading, training, cleaning or writing causes. Damaged cache
-/// files are built again without an error.
+/// Returns any [`DataError`](crate::DataError) that reading, training, cleaning or writing causes.
+/// Damaged cache files are built again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
     if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {
-        return Err(DataError::NotRepeatable(path.into()));
+        return Err(TextError::NotRepeatable(path.into()).into());
     }
     make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;
@@ -113,7 +113,7 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
         CorpusPaths::Pair { .. } => b"pair",
         CorpusPaths::Tsv { .. } => b"tsv",
     };
-    let keys = corpus.files().into_iter().map(file_key).collect::<Result<Vec<_>>>()?;
+    let keys = corpus.files().into_iter().map(file_key).collect::<Result<Vec<_>, _>>()?;
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use burnformer_data::corpus::MAX_LINE_BYTES;
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader, PrepareSettings,
+    CleaningSettings, CorpusPaths, LineReader, ParallelReader, PrepareSettings, TextError,
     Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
@@ -80,7 +80,7 @@ fn count_lines(bytes: &[u8]) {
     let expected = bytes.split_inclusive(|&byte| byte == end).count();
     let mut lines = reader.cutting_long_lines().peekable();
     // Zero bytes can look like UTF-16, which is refused.
-    if !matches!(lines.peek(), Some(Err(DataError::Wide(..)))) {
+    if !matches!(lines.peek(), Some(Err(TextError::Wide(..)))) {
         assert_eq!(lines.map(Result::unwrap).count(), expected);
     }
 }

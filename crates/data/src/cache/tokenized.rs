@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::header::{HEADER_BYTES, Header};
 use crate::cleaning_report::CleaningReport;
-use crate::corpus::open_error;
+use crate::corpus::{TextError, open_error};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};
 
@@ -64,14 +64,14 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// Returns [`DataError::NotFound`] if the file does not exist, and [`DataError::DamagedCache`]
+    /// Returns [`TextError::NotFound`] if the file does not exist, and [`DataError::DamagedCache`]
     /// if its content was not written for `key` or has changed since.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
         let verified = verify(&file, key).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => damaged(path, "it ends too early".to_owned()),
             io::ErrorKind::InvalidData => damaged(path, error.to_string()),
-            _ => open_error(path, error),
+            _ => open_error(path, error).into(),
         })?;
         let (header, highest) = verified;
         let (hash, report) = (header.body_hash.clone(), header.report.clone());
@@ -140,7 +140,7 @@ impl TokenizedCorpus {
     ///
     /// # Errors
     /// Returns [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it
-    /// was opened, [`DataError::Unreadable`] if the disk fails.
+    /// was opened, [`TextError::Unreadable`] if the disk fails.
     ///
     /// # Panics
     /// Panics if `i` is not below [`TokenizedCorpus::len`].
@@ -246,7 +246,7 @@ impl TokenFile {
         let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut bytes));
         read.map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
-            _ => DataError::Unreadable(self.path.clone(), cause),
+            _ => TextError::Unreadable(self.path.clone(), cause).into(),
         })?;
         Ok(bytes)
     }

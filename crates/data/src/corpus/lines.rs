@@ -3,9 +3,9 @@
 use std::io::{BufRead, Cursor, Read, empty};
 use std::path::{Path, PathBuf};
 
+use super::error::{Result, TextError};
 use super::open::{OpenText, check_encoding, decompress, open};
 use super::{Side, Utf8Policy, is_standard_input, is_tsv};
-use crate::error::{DataError, Result};
 
 /// The longest accepted line, in bytes. A longer line is not a sentence, and could fill the memory
 /// if a file is damaged.
@@ -224,7 +224,7 @@ impl LineReader {
     fn cut(&mut self, ended: bool) -> Result<()> {
         let (path, line) = (self.path.clone(), self.number + 1);
         if !self.cut_long_lines {
-            return Err(DataError::LineTooLong { path, line, limit: MAX_LINE_BYTES });
+            return Err(TextError::LineTooLong { path, line, limit: MAX_LINE_BYTES });
         }
         let continues = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
         let near = MAX_LINE_BYTES - 3..=MAX_LINE_BYTES;
@@ -237,12 +237,12 @@ impl LineReader {
         Ok(())
     }
 
-    fn failed(&self, cause: std::io::Error) -> DataError {
+    fn failed(&self, cause: std::io::Error) -> TextError {
         let path = self.path.clone();
         if self.input.compressed {
-            DataError::DamagedCompression { path, line: self.number, cause }
+            TextError::DamagedCompression { path, line: self.number, cause }
         } else {
-            DataError::Unreadable(path, cause)
+            TextError::Unreadable(path, cause)
         }
     }
 
@@ -260,8 +260,8 @@ impl LineReader {
         }
     }
 
-    fn invalid(&self, at: usize) -> DataError {
-        DataError::InvalidUtf8 {
+    fn invalid(&self, at: usize) -> TextError {
+        TextError::InvalidUtf8 {
             path: self.path.clone(),
             line: self.number,
             column: at + 1,
@@ -284,7 +284,7 @@ pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'
         return Ok(("", ""));
     }
     let columns = line.split('\t').count();
-    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| DataError::NotTwoColumns {
+    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| TextError::NotTwoColumns {
         path: path.into(),
         line: number,
         columns,

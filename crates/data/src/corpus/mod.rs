@@ -6,6 +6,7 @@
 //! the tokeniser removes them.
 
 mod compressed;
+mod error;
 mod lines;
 mod open;
 mod parallel;
@@ -15,10 +16,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use error::TextError;
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
 pub use open::{COMPRESSED, is_pipe, open_bytes, repeated_pipe};
-pub use parallel::{LinePair, ParallelReader, check_line_counts};
+pub use parallel::{LinePair, ParallelReader, check_line_counts, read_pairs};
 
 /// The policy for a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use super::compressed::{GzipReader, ZstdReader};
+use super::error::{Result, TextError};
 use super::is_standard_input;
-use crate::error::{DataError, Result};
 
 /// The magic numbers of gzip and zstd: the first bytes of a compressed text.
 pub const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
@@ -47,7 +47,7 @@ pub fn open_bytes(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 
 /// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<OpenText> {
-    let head = read_head(&mut raw).map_err(|cause| DataError::Unreadable(path.into(), cause))?;
+    let head = read_head(&mut raw).map_err(|cause| TextError::Unreadable(path.into(), cause))?;
     let [gzip, zstd] = COMPRESSED.map(|magic| head.starts_with(magic));
     check_name(path, &head, gzip, zstd)?;
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
@@ -89,9 +89,9 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
         _ => return Ok(()),
     };
     if head.is_empty() {
-        return Err(DataError::Empty(path.into()));
+        return Err(TextError::Empty(path.into()));
     }
-    Err(DataError::NotCompressed(path.into(), expected))
+    Err(TextError::NotCompressed(path.into(), expected))
 }
 
 /// Refuses text whose first bytes are those of UTF-16 or UTF-32.
@@ -100,7 +100,7 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     let line = first.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
     let encoding =
         [first, line].into_iter().find_map(wide_encoding).or_else(|| of_ideographs(first));
-    encoding.map_or(Ok(()), |encoding| Err(DataError::Wide(path.into(), encoding)))
+    encoding.map_or(Ok(()), |encoding| Err(TextError::Wide(path.into(), encoding)))
 }
 
 /// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
@@ -168,10 +168,10 @@ fn of_ideographs(first: &[u8]) -> Option<&'static str> {
 }
 
 /// The error for a failed `open`.
-pub(crate) fn open_error(path: &Path, cause: io::Error) -> DataError {
+pub(crate) fn open_error(path: &Path, cause: io::Error) -> TextError {
     match cause.kind() {
-        io::ErrorKind::NotFound => DataError::NotFound(path.into()),
-        _ => DataError::Unreadable(path.into(), cause),
+        io::ErrorKind::NotFound => TextError::NotFound(path.into()),
+        _ => TextError::Unreadable(path.into(), cause),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::error::{Result, TextError};
 use super::lines::columns;
 use super::{CorpusPaths, Line, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
-use crate::error::{DataError, Result};
 
 /// A sentence and its translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl ParallelReader {
     /// is read.
     ///
     /// # Errors
-    /// Returns the errors of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the
-    /// same pipe; [`DataError::TwoTables`] if they are two TSV files.
+    /// Returns the errors of [`LineReader::open`]; [`TextError::PipeTwice`] if both sides are the
+    /// same pipe; [`TextError::TwoTables`] if they are two TSV files.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -56,7 +56,7 @@ impl ParallelReader {
             Input::Tsv(tsv) => next_of_tsv(tsv)?,
         };
         if pair.is_none() && !self.started {
-            return Err(DataError::Empty(self.first_path().into()));
+            return Err(TextError::Empty(self.first_path().into()));
         }
         self.started = true;
         Ok(pair)
@@ -92,12 +92,22 @@ impl Iterator for ParallelReader {
     }
 }
 
+/// Reads the whole corpus, without the lines that the policy skips: the two sides of each pair.
+///
+/// # Errors
+/// Returns the errors of [`ParallelReader::open`] and [`ParallelReader::next_pair`].
+pub fn read_pairs(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Vec<(String, String)>> {
+    let pairs = ParallelReader::open(paths, policy)?;
+    let valid = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
+    valid.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect()
+}
+
 fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {
     if let Some(path) = repeated_pipe([source, target]) {
-        return Err(DataError::PipeTwice(path.into()));
+        return Err(TextError::PipeTwice(path.into()));
     }
     if source != target && is_tsv(source) && is_tsv(target) {
-        return Err(DataError::TwoTables { first: source.into(), second: target.into() });
+        return Err(TextError::TwoTables { first: source.into(), second: target.into() });
     }
     let open = |path, side| LineReader::open_side(path, side, policy);
     Ok(Input::Pair(open(source, Side::Source)?, open(target, Side::Target)?))
@@ -121,25 +131,25 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
 /// path of each text.
 ///
 /// # Errors
-/// Returns [`DataError::LineCountMismatch`] with the shortest and the longest text.
+/// Returns [`TextError::LineCountMismatch`] with the shortest and the longest text.
 pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clone) -> Result<()> {
     match texts.clone().min().zip(texts.max()) {
         Some(((shorter_lines, shorter), (longer_lines, longer)))
             if shorter_lines < longer_lines =>
         {
             let (shorter, longer) = (shorter.into(), longer.into());
-            Err(DataError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines })
+            Err(TextError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines })
         }
         _ => Ok(()),
     }
 }
 
 /// The error for sides of unequal length; an empty side is reported as empty.
-fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<DataError> {
+fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> {
     if shorter.lines_read() == 0 {
-        return Ok(DataError::Empty(shorter.path().into()));
+        return Ok(TextError::Empty(shorter.path().into()));
     }
-    Ok(DataError::LineCountMismatch {
+    Ok(TextError::LineCountMismatch {
         shorter: shorter.path().into(),
         shorter_lines: shorter.lines_read(),
         longer_lines: longer.count_rest()?,

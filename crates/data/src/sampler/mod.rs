@@ -15,6 +15,7 @@
 //! block of the corpus. A mixture is planned as one window, and the lengths of its pairs are held
 //! in memory. The text stays on the disk.
 
+mod error;
 mod plan;
 mod stream;
 
@@ -28,6 +29,7 @@ use crate::batch::Batch;
 use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::hash::generator;
+pub use error::SamplerError;
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows, SamplerSettings};
 pub use stream::{PlannedUpdate, Rank, UpdateStream};
@@ -72,8 +74,8 @@ impl BatchSampler {
     /// [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// Returns [`DataError::BudgetTooSmall`] if no pair fits, [`DataError::InvalidSetting`] if the
-    /// window or the multiple is 0, and the errors of [`TokenizedCorpus::lengths`].
+    /// Returns [`SamplerError::BudgetTooSmall`] if no pair fits, [`DataError::InvalidSetting`] if
+    /// the window or the multiple is 0, and the errors of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
         let SamplerSettings { window, multiple, .. } = settings;
         DataError::check(window > 0, "window", window, "choose at least 1, or leave it out")?;
@@ -102,8 +104,9 @@ impl BatchSampler {
             }
         }
         self.mixture = Arc::new(mixture);
+        let shortest = shortest.unwrap_or(0);
         match self.fitting {
-            0 => Err(DataError::BudgetTooSmall { budget, shortest: shortest.unwrap_or(0) }),
+            0 => Err(SamplerError::BudgetTooSmall { budget, shortest }.into()),
             _ => Ok(()),
         }
     }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{BatchSampler, EpochPlan, SamplerState};
+use super::{BatchSampler, EpochPlan, SamplerError, SamplerState};
 use crate::batch::Batch;
-use crate::error::{DataError, Result};
+use crate::error::Result;
 
 /// One of several processes that share the batches of each update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +116,13 @@ impl BatchSampler {
     /// after another. The batches of other processes than `rank` are planned but not read.
     ///
     /// # Errors
-    /// Returns [`DataError::StalePosition`] if the epoch of `state` has fewer batches, and the
+    /// Returns [`SamplerError::StalePosition`] if the epoch of `state` has fewer batches, and the
     /// errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn updates(&self, state: SamplerState, size: usize, rank: Rank) -> Result<UpdateStream> {
         let SamplerState { seed, epoch, next_batch } = state;
         let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
         if next_batch > batches {
-            return Err(DataError::StalePosition { next_batch, epoch, batches });
+            return Err(SamplerError::StalePosition { next_batch, epoch, batches }.into());
         }
         Ok(UpdateStream { sampler: self.clone(), ends, window: None, state, size, rank })
     }

@@ -11,8 +11,9 @@
 
 use serde_json::{Value, json};
 
+use super::TokenizerError;
 use super::settings::TokenizerSettings;
-use crate::error::{DataError, Result};
+use crate::error::Result;
 use crate::special;
 
 /// Control and format characters that carry no text: C0 and C1 except white space, and the
@@ -94,13 +95,12 @@ pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
 
 /// A tokeniser with only the special tokens, for its normaliser and its division into words.
 pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
-    parse(&document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
+    parse(document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
 }
 
 /// Parses a `tokenizer.json`.
-pub(super) fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {
-    let bytes = serde_json::to_vec(document).map_err(DataError::training)?;
-    tokenizers::Tokenizer::from_bytes(bytes).map_err(DataError::training)
+pub(super) fn parse(document: Value) -> Result<tokenizers::Tokenizer> {
+    Ok(serde_json::from_value(document).map_err(TokenizerError::training)?)
 }
 
 /// The model of a `tokenizer.json` by BPE.

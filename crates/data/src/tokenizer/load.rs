@@ -9,7 +9,7 @@ use tokenizers::AddedToken;
 use super::caught::quietly;
 use super::checks::{self, Refusal};
 use super::sentencepiece::SentencePieceTokenizer;
-use super::{Kind, Tokenizer, layout, pipeline};
+use super::{Kind, Tokenizer, TokenizerError, layout, pipeline};
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::special;
@@ -37,11 +37,8 @@ impl Tokenizer {
     /// # Errors
     /// Returns the errors of [`Tokenizer::load`].
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
-        let refused = |Refusal { part, message }| DataError::TokenizerPart {
-            path: name.into(),
-            part,
-            message,
-        };
+        let refused =
+            |Refusal { part, message }| TokenizerError::Part { path: name.into(), part, message };
         let mut json: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
         let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
@@ -77,8 +74,8 @@ impl Tokenizer {
     /// files by `name` and by the name in `vocab`.
     ///
     /// # Errors
-    /// Returns [`DataError::SentencePiece`] for a bad model and [`DataError::VocabularyFile`] for a
-    /// bad vocabulary.
+    /// Returns [`TokenizerError::SentencePiece`] for a bad model and
+    /// [`TokenizerError::VocabularyFile`] for a bad vocabulary.
     pub fn from_sentencepiece(
         name: &Path,
         model: Vec<u8>,
@@ -127,7 +124,7 @@ fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> R
 }
 
 fn invalid(name: &Path, error: impl ToString) -> DataError {
-    DataError::TokenizerInvalid(name.into(), error.to_string())
+    TokenizerError::Invalid(name.into(), error.to_string()).into()
 }
 
 fn check_special_tokens(name: &Path, inner: &tokenizers::Tokenizer) -> Result<()> {
@@ -135,7 +132,7 @@ fn check_special_tokens(name: &Path, inner: &tokenizers::Tokenizer) -> Result<()
         let found = inner.token_to_id(token);
         if found != Some(expected) {
             let path = name.into();
-            return Err(DataError::TokenizerSpecialToken { path, token, expected, found });
+            return Err(TokenizerError::SpecialToken { path, token, expected, found }.into());
         }
     }
     Ok(())

@@ -11,6 +11,7 @@
 mod bpe;
 mod caught;
 mod checks;
+mod error;
 mod layout;
 mod load;
 mod pipeline;
@@ -29,11 +30,13 @@ use sha2::{Digest, Sha256};
 use tokenizers::NormalizerWrapper;
 use tokenizers::models::ModelWrapper;
 
+pub use error::TokenizerError;
 pub use settings::TokenizerSettings;
 pub use special_ids::{SpecialIds, TokenizerFiles, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
-use crate::error::{DataError, Result};
+use crate::cache::write_atomically;
+use crate::error::Result;
 use crate::special;
 use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
@@ -94,12 +97,12 @@ impl Tokenizer {
     /// files.
     ///
     /// # Errors
-    /// Returns [`DataError::Unwritable`] if the file cannot be written.
+    /// Returns [`DataError::Unwritable`](crate::DataError::Unwritable) if the file cannot be
+    /// written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let (TokenizerFiles::HuggingFace { json: bytes }
         | TokenizerFiles::SentencePiece { model: bytes, .. }) = self.files();
-        burnformer_files::write(path, &bytes)
-            .map_err(|cause| DataError::Unwritable(path.into(), cause))
+        write_atomically(path, &bytes)
     }
 
     /// Returns the files from which the tokeniser can be loaded again.
@@ -337,8 +340,8 @@ impl Tokenizers {
     /// none, as in Marian.
     ///
     /// # Errors
-    /// Returns [`DataError::SpecialIdsDiffer`] if padding or the closing token has different ids on
-    /// the two sides, because batches and models have a single id for each.
+    /// Returns [`TokenizerError::SpecialIdsDiffer`] if padding or the closing token has different
+    /// ids on the two sides, because batches and models have a single id for each.
     pub fn special_ids(&self) -> Result<SpecialIds> {
         let (source, target) = (self.source.special_ids(), self.target.special_ids());
         let pairs = [
@@ -347,7 +350,7 @@ impl Tokenizers {
         ];
         if let Some((token, source, target)) = pairs.into_iter().find(|(_, a, b)| a != b) {
             let (source_id, target_id) = (source, target);
-            return Err(DataError::SpecialIdsDiffer { token, source_id, target_id });
+            return Err(TokenizerError::SpecialIdsDiffer { token, source_id, target_id }.into());
         }
         let bos = target.bos.or_else(|| self.target.id(special::BOS_TOKEN)).unwrap_or(target.pad);
         Ok(SpecialIds { pad: target.pad, bos, eos: target.eos })

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use burnformer_sentencepiece::SentencePiece;
 
-use super::TokenizerSpecialIds;
 use super::special_ids::TokenizerFiles;
-use crate::error::{DataError, Result};
+use super::{TokenizerError, TokenizerSpecialIds};
+use crate::error::Result;
 use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, UNK_TOKEN};
 
 /// The padding token of other systems.
@@ -33,7 +33,7 @@ pub(super) struct SentencePieceTokenizer {
 impl SentencePieceTokenizer {
     /// See [`Tokenizer::from_sentencepiece`](super::Tokenizer::from_sentencepiece).
     pub fn new(name: &Path, model: Vec<u8>, vocab: Option<(&Path, Vec<u8>)>) -> Result<Self> {
-        let parsed = SentencePiece::from_bytes(name, &model)?;
+        let parsed = SentencePiece::from_bytes(name, &model).map_err(TokenizerError::from)?;
         let (vocab_name, vocab_bytes) = match vocab {
             Some((name, bytes)) => (name, bytes),
             None => (name, own_vocabulary(&parsed)),
@@ -141,8 +141,8 @@ impl SentencePieceTokenizer {
     }
 }
 
-fn invalid(path: &Path, message: String) -> DataError {
-    DataError::VocabularyFile(path.into(), message)
+fn invalid(path: &Path, message: String) -> TokenizerError {
+    TokenizerError::VocabularyFile(path.into(), message)
 }
 
 /// The pieces of `model` by their own ids, as JSON.

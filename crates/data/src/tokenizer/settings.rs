@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TokenizerError;
 use crate::error::{DataError, Result};
 use crate::special;
 
@@ -64,12 +65,12 @@ impl TokenizerSettings {
     /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// Returns [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`] for the first
-    /// setting that is out of its range.
+    /// Returns [`TokenizerError::VocabularyTooSmall`] or [`DataError::InvalidSetting`] for the
+    /// first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
-        let needed = FIXED_TOKENS + 1;
-        if self.vocab_size < needed {
-            return Err(DataError::VocabularyTooSmall { asked: self.vocab_size, needed });
+        let (asked, needed) = (self.vocab_size, FIXED_TOKENS + 1);
+        if asked < needed {
+            return Err(TokenizerError::VocabularyTooSmall { asked, needed }.into());
         }
         let coverage = self.character_coverage;
         let good = coverage > 0.0 && coverage <= 1.0;

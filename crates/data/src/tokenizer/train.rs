@@ -14,8 +14,8 @@ use rayon::prelude::*;
 
 use super::layout::{bpe_json, document, empty, fixed_tokens, parse};
 use super::settings::{FIXED_TOKENS, MAX_PIECE_CHARS, TokenizerSettings};
-use super::{Tokenizer, bpe, pipeline};
-use crate::error::{DataError, Result};
+use super::{Tokenizer, TokenizerError, bpe, pipeline};
+use crate::error::Result;
 use crate::hash::generator;
 
 /// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by
@@ -63,9 +63,9 @@ impl TokenizerTrainer {
         let learnt = bpe::learn(&words.counts, fixed_tokens(), &words.alphabet, asked, longest);
         let (model, possible) = (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len());
         if possible < asked && !settings.allow_smaller {
-            return Err(DataError::VocabularyTooLarge { asked, possible });
+            return Err(TokenizerError::VocabularyTooLarge { asked, possible }.into());
         }
-        Ok(Tokenizer { tells_rule: true, ..Tokenizer::wrap(parse(&document(model, settings))?) })
+        Ok(Tokenizer { tells_rule: true, ..Tokenizer::wrap(parse(document(model, settings))?) })
     }
 }
 
@@ -106,7 +106,7 @@ fn count_words(
     let counts = summed(parts.into_iter().flatten());
     let alphabet = alphabet(&counts, coverage, max_alphabet);
     if alphabet.is_empty() {
-        return Err(DataError::NoTrainingText);
+        return Err(TokenizerError::NoTrainingText.into());
     }
     let counts = restrict(&counts, &alphabet);
     Ok(Words { counts, alphabet })
@@ -118,8 +118,8 @@ fn count_chunk(
 ) -> Result<HashMap<String, u64>> {
     let mut counts = HashMap::new();
     for line in lines {
-        let normalized = pipeline::normalized(tokenizer, line).map_err(DataError::training)?;
-        for word in pipeline::words(tokenizer, &normalized).map_err(DataError::training)? {
+        let normalized = pipeline::normalized(tokenizer, line).map_err(TokenizerError::training)?;
+        for word in pipeline::words(tokenizer, &normalized).map_err(TokenizerError::training)? {
             *counts.entry(word).or_default() += 1;
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use burnformer_data::{DataError, Tokenizer, TokenizerSettings};
+use burnformer_data::{DataError, Tokenizer, TokenizerError, TokenizerSettings};
 use serde_json::{Value, json};
 
 /// A good file.
@@ -29,7 +29,9 @@ fn with(pointer: &str, value: Value) -> Value {
 #[track_caller]
 fn is_refused(json: &Value, expected: &str, parts: &[&str]) {
     let error = load(json).expect_err("is refused");
-    let DataError::TokenizerPart { part, .. } = &error else { panic!("{error:?}") };
+    let DataError::Tokenizer(TokenizerError::Part { part, .. }) = &error else {
+        panic!("{error:?}")
+    };
     assert_eq!(part, expected, "{error}");
     let message = error.to_string();
     for part in [&["model/tokenizer.json"], parts].concat() {
@@ -246,8 +248,10 @@ fn a_file_whose_parsing_panics_is_invalid() {
     merges["model"]["merges"] = json!([["the", "the"], ["▁the", "▁house▁house▁house"]]);
     for json in [with("/normalizer", map), with("/decoder", decoder), merges] {
         let error = load(&json).expect_err("an error");
-        let typed =
-            matches!(error, DataError::TokenizerInvalid(..) | DataError::TokenizerPart { .. });
+        let typed = matches!(
+            error,
+            DataError::Tokenizer(TokenizerError::Invalid(..) | TokenizerError::Part { .. })
+        );
         assert!(typed && error.to_string().contains("model/tokenizer.json"), "{error:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use burnformer_data::{
     CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared, SpecialIds, Tokenizer,
-    TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
+    TokenizerError, TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
 };
 
 const MODEL: &[u8] = include_bytes!("../fixtures/ten.spm");
@@ -130,7 +130,10 @@ fn a_vocabulary_that_cannot_be_used_is_named() {
         (r#"{"<pad>": 0, "</s>": 1, "<unk>": 4000000000}"#, "the highest id is 4000000000"),
     ] {
         let error = with_vocabulary(vocabulary).unwrap_err();
-        assert!(matches!(error, DataError::VocabularyFile(..)), "{error}");
+        assert!(
+            matches!(error, DataError::Tokenizer(TokenizerError::VocabularyFile(..))),
+            "{error}"
+        );
         let message = error.to_string();
         assert!(message.starts_with("dir/vocab.json: ") && message.contains(needle), "{message}");
     }
@@ -140,7 +143,7 @@ fn a_vocabulary_that_cannot_be_used_is_named() {
 fn a_damaged_model_is_named() {
     let cut = MODEL[..MODEL.len() - 1].to_vec();
     let error = Tokenizer::from_sentencepiece(Path::new("dir/source.spm"), cut, None).unwrap_err();
-    assert!(matches!(error, DataError::SentencePiece(_)), "{error}");
+    assert!(matches!(error, DataError::Tokenizer(TokenizerError::SentencePiece(_))), "{error}");
     assert!(error.to_string().starts_with("dir/source.spm: "), "{error}");
     // It has no padding, and nothing else says what that is.
     let alone = Tokenizer::from_sentencepiece(Path::new("dir/source.spm"), MODEL.to_vec(), None);
@@ -179,7 +182,14 @@ fn sides_with_other_special_ids_are_refused() {
     let other = with_vocabulary(&other.replace('}', r#", "a": 5, "b": 6}"#)).unwrap();
     let error = prepared(Tokenizers::separate(tokenizer(), other)).err().unwrap();
     assert!(
-        matches!(&error, DataError::SpecialIdsDiffer { token: "</s>", source_id: 0, target_id: 2 }),
+        matches!(
+            &error,
+            DataError::Tokenizer(TokenizerError::SpecialIdsDiffer {
+                token: "</s>",
+                source_id: 0,
+                target_id: 2
+            })
+        ),
         "{error}"
     );
 }

@@ -2,8 +2,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use burnformer_core::{ModelConfig, Tokens};
+use burnformer_data::corpus::read_pairs;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, SpecialIds,
+    CleaningReport, CleaningSettings, DataError, PrepareSettings, Progress, SpecialIds,
     TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
 use burnformer_infer::LONGEST_SENTENCE;
@@ -131,14 +132,8 @@ impl Corpora {
             cache_dir: cache_folder(config),
         };
         let corpus = prepare(&settings, progress)?.corpus;
-        let pairs = ParallelReader::open(&paths, config.data.utf8)?;
-        let pairs = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
-        let (mut source, mut target) = (Vec::new(), Vec::new());
-        for pair in pairs {
-            let pair = pair?;
-            source.push(pair.source);
-            target.push(pair.target);
-        }
+        let pairs = read_pairs(&paths, config.data.utf8).map_err(DataError::from)?;
+        let (mut source, mut target): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         if source.len() > corpus.len() {
             (source, target) = self.measurable(source, target);
         }

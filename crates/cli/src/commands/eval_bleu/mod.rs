@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_data::corpus::{Side, check_line_counts, is_tsv};
-use burnformer_data::{DataError, LineReader, Utf8Policy};
+use burnformer_data::{LineReader, TextError, Utf8Policy};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Smoothing, Ter, WritingSystem,
@@ -293,12 +293,9 @@ fn references(args: &Args) -> Result<Vec<PathBuf>> {
 /// it would change the score.
 fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
-    let mut lines = Vec::new();
-    while let Some(line) = reader.next_line()? {
-        lines.push(line.text);
-    }
+    let lines = reader.by_ref().map(|line| Ok(line?.text)).collect::<Result<Vec<_>>>()?;
     if lines.is_empty() {
-        return Err(DataError::Empty(reader.path().into()).into());
+        return Err(TextError::Empty(reader.path().into()).into());
     }
     Ok(lines)
 }

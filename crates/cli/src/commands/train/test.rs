@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_data::ParallelReader;
+use burnformer_data::DataError;
+use burnformer_data::corpus::read_pairs;
 use burnformer_infer::{LongSources, TranslateOptions, Translator};
 use burnformer_metrics::{References, WritingSystem, as_strs};
 use burnformer_train::config::corpus_paths;
@@ -25,9 +26,7 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>, 
         return Ok(vec![]);
     }
     let corpus = corpus_paths("data.test", text)?;
-    let pairs = ParallelReader::open(&corpus, config.data.utf8)?;
-    let whole = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
-    Ok(whole.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect::<Result<_, _>>()?)
+    Ok(read_pairs(&corpus, config.data.utf8).map_err(DataError::from)?)
 }
 
 /// Returns whether the run in `folder`, which has come to its end before, lacks only the score of

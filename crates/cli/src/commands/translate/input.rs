@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use burnformer_data::corpus::{Line, Side, is_standard_input};
-use burnformer_data::{DataError, LineReader, Utf8Policy};
+use burnformer_data::{LineReader, TextError, Utf8Policy};
 
 use crate::line_warnings::LineWarnings;
 use crate::shards::length;
@@ -127,7 +127,7 @@ pub(super) struct Lines {
     /// If true, the input may be interactive: its next line may depend on the translation of this
     /// one.
     pub(super) is_dialogue: bool,
-    lines: Receiver<Result<Line, DataError>>,
+    lines: Receiver<Result<Line, TextError>>,
     /// The number of lines that were taken or skipped.
     taken: u64,
     /// If true, these are all lines up to the end of the text. A shard ends earlier.

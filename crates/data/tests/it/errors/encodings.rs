@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use burnformer_data::DataError;
+use burnformer_data::TextError;
 
 use super::{file, folder, lines_error, says};
 
@@ -12,7 +12,7 @@ fn invalid_utf8_names_file_line_byte_and_value() {
     let latin = file(&folder, "latin.txt", b"fine\ncaf\xe9 au lait\n");
     let error = lines_error(&latin);
     assert!(
-        matches!(error, DataError::InvalidUtf8 { line: 2, column: 4, byte: 0xe9, .. }),
+        matches!(error, TextError::InvalidUtf8 { line: 2, column: 4, byte: 0xe9, .. }),
         "{error:?}"
     );
     says(&error, &["latin.txt:2", "0xe9", "iconv"]);
@@ -57,7 +57,7 @@ fn wide_encodings_are_named_with_and_without_a_mark() {
     ] {
         for (encoding, bytes) in wide(text) {
             let error = lines_error(&file(&folder, "wide.txt", &bytes));
-            let DataError::Wide(_, found) = error else { panic!("{text}: {error}") };
+            let TextError::Wide(_, found) = error else { panic!("{text}: {error}") };
             assert_eq!(found, encoding, "{text}");
         }
     }
@@ -85,7 +85,7 @@ fn utf16_of_ideographs_is_told_from_8_bit_encodings() {
             let is_wide = |bytes: &[u8]| std::str::from_utf8(bytes).is_err() || bytes.len() > 12;
             for (encoding, bytes) in wide(&text).into_iter().filter(|(_, bytes)| is_wide(bytes)) {
                 let error = lines_error(&file(&folder, "wide.txt", &bytes));
-                let DataError::Wide(_, found) = error else { panic!("{text}: {error}") };
+                let TextError::Wide(_, found) = error else { panic!("{text}: {error}") };
                 assert_eq!(found, encoding, "{text}");
                 cases += 1;
             }
@@ -101,6 +101,6 @@ fn utf16_of_ideographs_is_told_from_8_bit_encodings() {
         b"\xe4\x01\x02\x03\x04\xff\xff\x10\n",
     ] {
         let error = lines_error(&file(&folder, "narrow.txt", bytes));
-        assert!(matches!(error, DataError::InvalidUtf8 { .. }), "{error}");
+        assert!(matches!(error, TextError::InvalidUtf8 { .. }), "{error}");
     }
 }

@@ -3,14 +3,15 @@
 mod encodings;
 mod tokenizers;
 
+use std::fmt::Display;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use burnformer_data::{
     BatchSampler, CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader,
-    PrepareSettings, Rank, SamplerSettings, SamplerState, TokenizedCorpus, TokenizerSettings,
-    TokenizerSource, Utf8Policy, prepare,
+    PrepareSettings, Rank, SamplerError, SamplerSettings, SamplerState, TextError, TokenizedCorpus,
+    TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -34,14 +35,14 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 }
 
 /// The first error of reading the corpus to its end.
-fn corpus_error(paths: &CorpusPaths) -> DataError {
+fn corpus_error(paths: &CorpusPaths) -> TextError {
     match ParallelReader::open(paths, Utf8Policy::Error) {
         Err(error) => error,
         Ok(reader) => reader.filter_map(Result::err).next().expect("an error"),
     }
 }
 
-fn lines_error(path: &std::path::Path) -> DataError {
+fn lines_error(path: &std::path::Path) -> TextError {
     match LineReader::open(path, Utf8Policy::Error) {
         Err(error) => error,
         Ok(mut reader) => reader.find_map(Result::err).expect("an error"),
@@ -49,7 +50,7 @@ fn lines_error(path: &std::path::Path) -> DataError {
 }
 
 #[track_caller]
-fn says(error: &DataError, parts: &[&str]) {
+fn says(error: &impl Display, parts: &[&str]) {
     let message = error.to_string();
     for part in parts {
         assert!(message.contains(part), "{part:?} is missing in: {message}");
@@ -63,7 +64,7 @@ fn repeated_text() -> Vec<String> {
 #[test]
 fn a_missing_file_is_named() {
     let error = lines_error("nowhere/corpus.de".as_ref());
-    assert!(matches!(error, DataError::NotFound(..)));
+    assert!(matches!(error, TextError::NotFound(..)));
     says(&error, &["nowhere/corpus.de", "check the path"]);
 }
 
@@ -71,7 +72,7 @@ fn a_missing_file_is_named() {
 fn a_folder_is_unreadable() {
     let folder = folder();
     let error = lines_error(folder.path());
-    assert!(matches!(error, DataError::Unreadable(..)));
+    assert!(matches!(error, TextError::Unreadable(..)));
     says(&error, &["directory", "check that it is a file"]);
 }
 
@@ -88,7 +89,7 @@ fn an_empty_corpus_is_named_whichever_side_is_empty() {
         (CorpusPaths::tsv(&empty), "a.txt"),
     ] {
         let error = corpus_error(&paths);
-        assert!(matches!(error, DataError::Empty(..)), "{error:?}");
+        assert!(matches!(error, TextError::Empty(..)), "{error:?}");
         says(&error, &[name, "empty", "one sentence per line"]);
     }
 }
@@ -100,7 +101,7 @@ fn unequal_sides_name_the_line_without_partner() {
     for paths in [CorpusPaths::pair(&a, &b), CorpusPaths::pair(&b, &a)] {
         let error = corpus_error(&paths);
         assert!(
-            matches!(error, DataError::LineCountMismatch { shorter_lines: 3, longer_lines: 5, .. }),
+            matches!(error, TextError::LineCountMismatch { shorter_lines: 3, longer_lines: 5, .. }),
             "{error:?}"
         );
         says(&error, &["a.de ends after line 3", "b.en has 5 lines", "line 4 has no partner"]);
@@ -115,7 +116,7 @@ fn a_tsv_line_needs_exactly_two_columns() {
     {
         let error = corpus_error(&CorpusPaths::tsv(file(&folder, "c.tsv", content)));
         assert!(
-            matches!(error, DataError::NotTwoColumns { line: 2, columns, .. } if columns == found),
+            matches!(error, TextError::NotTwoColumns { line: 2, columns, .. } if columns == found),
             "{error:?}"
         );
         says(&error, &["c.tsv:2", "source<TAB>target", remedy]);
@@ -133,7 +134,7 @@ fn a_line_beyond_any_sentence_is_refused_before_it_fills_the_memory() {
     let folder = folder();
     let path = file(&folder, "long.txt", [b"ok\n".as_slice(), &vec![b'x'; 3 << 20]].concat());
     let error = lines_error(&path);
-    assert!(matches!(error, DataError::LineTooLong { line: 2, .. }), "{error:?}");
+    assert!(matches!(error, TextError::LineTooLong { line: 2, .. }), "{error:?}");
     says(&error, &["long.txt:2", "1048576 bytes", "line ends"]);
 }
 
@@ -147,7 +148,7 @@ fn truncated_gzip_and_zstd_name_the_last_good_line() {
     );
     for (name, bytes) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zstd)] {
         let error = lines_error(&file(&folder, name, &bytes[..bytes.len() / 2]));
-        assert!(matches!(error, DataError::DamagedCompression { .. }), "{error:?}");
+        assert!(matches!(error, TextError::DamagedCompression { .. }), "{error:?}");
         says(&error, &[name, "truncated or damaged after line", "gzip -t"]);
     }
 }
@@ -165,7 +166,7 @@ fn a_flipped_byte_in_gzip_or_zstd_is_noticed() {
         bytes[last] ^= 0x40; // within the stored checksum
         let path = file(&folder, name, &bytes);
         let error = LineReader::open(&path, Utf8Policy::Error).unwrap().find_map(Result::err);
-        assert!(matches!(error, Some(DataError::DamagedCompression { .. })), "{name}: {error:?}");
+        assert!(matches!(error, Some(TextError::DamagedCompression { .. })), "{name}: {error:?}");
     }
 }
 
@@ -174,7 +175,7 @@ fn a_name_that_promises_compression_must_keep_it() {
     let folder = folder();
     for (name, format) in [("plain.gz", "gzip"), ("plain.zst", "zstd")] {
         let error = lines_error(&file(&folder, name, "plain text\n"));
-        assert!(matches!(error, DataError::NotCompressed(..)));
+        assert!(matches!(error, TextError::NotCompressed(..)));
         says(&error, &[name, format, "rename"]);
     }
 }
@@ -182,7 +183,7 @@ fn a_name_that_promises_compression_must_keep_it() {
 #[test]
 fn standard_input_can_be_one_side_only() {
     let error = corpus_error(&CorpusPaths::pair("-", "-"));
-    assert!(matches!(error, DataError::PipeTwice(..)));
+    assert!(matches!(error, TextError::PipeTwice(..)));
     says(&error, &["`-` was given twice", "one TSV"]);
 }
 
@@ -206,7 +207,7 @@ fn preparing(
 fn preparing_from_standard_input_is_refused_with_a_remedy() {
     let error =
         preparing(CorpusPaths::tsv("-"), TokenizerSettings::default(), CleaningSettings::default());
-    assert!(matches!(error, DataError::NotRepeatable(..)));
+    assert!(matches!(error, DataError::Text(TextError::NotRepeatable(..))));
     says(&error, &["`-`", "write it to a file first"]);
 }
 
@@ -239,7 +240,10 @@ fn a_budget_that_no_pair_fits_names_the_shortest() {
     let error = BatchSampler::new(corpus, SamplerSettings { budget: 9, ..Default::default() })
         .err()
         .unwrap();
-    assert!(matches!(error, DataError::BudgetTooSmall { budget: 9, shortest: 10 }));
+    assert!(matches!(
+        error,
+        DataError::Sampler(SamplerError::BudgetTooSmall { budget: 9, shortest: 10 })
+    ));
     says(&error, &["budget of 9", "needs 10"]);
 }
 
@@ -249,7 +253,10 @@ fn a_position_beyond_the_epoch_is_refused() {
     let sampler = BatchSampler::new(corpus, SamplerSettings::default()).unwrap();
     let state = SamplerState { seed: 1, epoch: 3, next_batch: 7 };
     let error = sampler.updates(state, 1, Rank::ALONE).err().unwrap();
-    assert!(matches!(error, DataError::StalePosition { next_batch: 7, epoch: 3, batches: 1 }));
+    assert!(matches!(
+        error,
+        DataError::Sampler(SamplerError::StalePosition { next_batch: 7, epoch: 3, batches: 1 })
+    ));
     says(&error, &["batch 7 of epoch 3", "has 1 batches"]);
 }
 
@@ -282,7 +289,7 @@ fn two_tables_are_no_two_sides() {
     let folder = folder();
     let [a, b] = ["a.tsv", "b.tsv"].map(|name| file(&folder, name, "x\ty\n"));
     let error = corpus_error(&CorpusPaths::pair(&a, &b));
-    assert!(matches!(error, DataError::TwoTables { .. }), "{error}");
+    assert!(matches!(error, TextError::TwoTables { .. }), "{error}");
     says(&error, &["a.tsv", "b.tsv", "cat"]);
     let same = ParallelReader::open(&CorpusPaths::pair(&a, &a), Utf8Policy::Error).unwrap();
     let pair = same.map(|pair| pair.unwrap()).next().unwrap();

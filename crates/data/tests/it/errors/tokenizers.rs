@@ -1,20 +1,24 @@
 //! Tokenisers that cannot be trained or loaded.
 
-use burnformer_data::{DataError, Tokenizer, TokenizerSettings};
+use burnformer_data::{DataError, TextError, Tokenizer, TokenizerError, TokenizerSettings};
 
 use super::{file, folder, repeated_text, says};
 
 #[test]
 fn a_vocabulary_below_the_fixed_tokens_is_refused() {
     let error = Tokenizer::train(["a"], &TokenizerSettings::bpe(260)).unwrap_err();
-    assert!(matches!(error, DataError::VocabularyTooSmall { asked: 260, needed: 261 }));
+    assert!(matches!(
+        error,
+        DataError::Tokenizer(TokenizerError::VocabularyTooSmall { asked: 260, needed: 261 })
+    ));
     says(&error, &["vocab_size = 260", "at least 261"]);
 }
 
 #[test]
 fn a_vocabulary_beyond_the_text_names_the_largest_possible() {
     let error = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(9_000)).unwrap_err();
-    let DataError::VocabularyTooLarge { asked: 9_000, possible } = error else {
+    let DataError::Tokenizer(TokenizerError::VocabularyTooLarge { asked: 9_000, possible }) = error
+    else {
         panic!("{error:?}")
     };
     says(&error, &["vocab_size = 9000", &format!("at most {possible}"), "allow_smaller"]);
@@ -27,7 +31,7 @@ fn a_vocabulary_beyond_the_text_names_the_largest_possible() {
 #[test]
 fn blank_text_trains_no_tokenizer() {
     let error = Tokenizer::train(["", "  \t", "\u{0}"], &TokenizerSettings::bpe(300)).unwrap_err();
-    assert!(matches!(error, DataError::NoTrainingText));
+    assert!(matches!(error, DataError::Tokenizer(TokenizerError::NoTrainingText)));
     says(&error, &["every line is blank"]);
 }
 
@@ -35,9 +39,12 @@ fn blank_text_trains_no_tokenizer() {
 fn a_broken_tokenizer_json_is_named() {
     let folder = folder();
     let error = Tokenizer::load(&file(&folder, "tokenizer.json", "{\"model\": 3}")).unwrap_err();
-    assert!(matches!(error, DataError::TokenizerInvalid(..)));
+    assert!(matches!(error, DataError::Tokenizer(TokenizerError::Invalid(..))));
     says(&error, &["tokenizer.json", "not a usable"]);
-    assert!(matches!(Tokenizer::load("none.json".as_ref()), Err(DataError::NotFound(..))));
+    assert!(matches!(
+        Tokenizer::load("none.json".as_ref()),
+        Err(DataError::Text(TextError::NotFound(..)))
+    ));
 }
 
 #[test]
@@ -49,7 +56,12 @@ fn special_tokens_at_other_ids_are_refused() {
     let error = Tokenizer::load(&file(&folder, "tokenizer.json", moved)).unwrap_err();
     assert!(matches!(
         error,
-        DataError::TokenizerSpecialToken { token: "</s>", expected: 2, found: None, .. }
+        DataError::Tokenizer(TokenizerError::SpecialToken {
+            token: "</s>",
+            expected: 2,
+            found: None,
+            ..
+        })
     ));
     says(&error, &["</s> must have id 2", "found none"]);
 }
