@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_path_to_error::Segment;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 use toml::{Spanned, Table, Value};
 
 use super::error::{ConfigFileError, Result};
 use super::peers::hint;
+use super::reference::schema;
 use super::train_config::TrainConfig;
 
 /// The largest size of a configuration file in bytes. All keys together take a few thousand.
@@ -144,15 +146,30 @@ pub(super) fn typed<'de>(
     at: &dyn Fn(Option<Range<usize>>) -> String,
 ) -> Result<TrainConfig> {
     serde_path_to_error::deserialize(values).map_err(|error| {
-        let (key, error) = (error.path().to_string(), error.into_inner());
-        // Serde's errors have the expected type in their text alone, by Rust's name.
-        let message =
-            ["usize", "u64", "u32"].iter().fold(error.message().to_owned(), |text, name| {
-                text.replace(&format!("expected {name}"), "expected a whole number, 0 or more,")
-            });
-        let message = message.replace("expected f64", "expected a number");
-        // A path of no keys is a dot.
-        let message = if key == "." { message } else { format!("{message} in {key}") };
+        let (key, number) = (error.path().to_string(), number_at(error.path()));
+        let error = error.into_inner();
+        let message = match number {
+            Some(number) => format!("{key} must be {number}"),
+            // A path of no keys is a dot.
+            None if key == "." => error.message().into(),
+            None => format!("{} in {key}", error.message()),
+        };
         ConfigFileError::Type { location: at(error.span()), message }
     })
+}
+
+/// The numbers that the key at `path` takes, which serde calls by Rust's types; `None` if it takes
+/// no number.
+fn number_at(path: &serde_path_to_error::Path) -> Option<&'static str> {
+    let root = schema::of::<TrainConfig>();
+    let key = path.iter().try_fold(root.as_value(), |table, segment| match segment {
+        Segment::Map { key } => table["properties"].get(key),
+        Segment::Seq { .. } => table.get("items"),
+        _ => None,
+    });
+    match key?["type"].as_str()? {
+        "integer" => Some("a whole number, 0 or more"),
+        "number" => Some("a number"),
+        _ => None,
+    }
 }

@@ -233,4 +233,8 @@ fn no_name_of_a_rust_type_is_in_an_error() {
         }
     }
     assert!(refused > 200, "{refused}");
+    let in_a_list = set(&["data.mix=[{ weight = \"x\" }]"]).unwrap_err().to_string();
+    assert!(in_a_list.contains("data.mix[0].weight must be a number;"), "{in_a_list}");
+    let alpha = set(&["validation.test_alphas=[0.5, true]"]).unwrap_err().to_string();
+    assert!(alpha.contains("validation.test_alphas[1] must be a number;"), "{alpha}");
 }

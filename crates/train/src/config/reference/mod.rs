@@ -5,7 +5,7 @@
 //! `schemars` derives, and [`SettingsFile::find`] shows what it finds. A test writes
 //! `docs/configuration.md` from it, and fails where they differ, or where a key has no description.
 
-mod schema;
+pub(super) mod schema;
 mod settings_file;
 
 pub use schema::{Choice, Key, Section};

@@ -1,7 +1,7 @@
 //! The sections and keys of a struct's JSON schema.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 /// A table of settings.
@@ -51,12 +51,16 @@ pub struct Choice {
     pub description: String,
 }
 
+/// The JSON schema of `T`, without references.
+pub(in crate::config) fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
 /// The tables and keys of `T`, in the order of its fields.
 pub(super) fn sections<T: JsonSchema>() -> Vec<Section> {
-    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut sections = Vec::new();
-    collect("", schema.as_value(), &mut sections);
+    collect("", of::<T>().as_value(), &mut sections);
     sections.retain(|section| !section.keys.is_empty());
     sections
 }

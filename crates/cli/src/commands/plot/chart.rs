@@ -1,42 +1,35 @@
-#[cfg(test)]
-mod tests;
-
 use std::ops::Range;
 
+use anyhow::{Result, anyhow, ensure};
 use plotters::data::float::FloatPrettyPrinter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, DrawResult, Pen, SINK, ViewError, pixels, text};
+use super::pen::{Area, DrawResult, Pen, SINK, pixels, text};
 
 /// The scale of an axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
-    /// Linear: equal distances are equal differences.
+#[derive(PartialEq)]
+enum Scale {
     Linear,
-    /// Logarithmic: equal distances are equal ratios. Marks are at powers of two. Values must be
-    /// positive.
+    /// Values must be positive.
     Log,
 }
 
 /// One axis of a chart. Its range covers the points.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The quantity on the axis, with its unit.
-    pub label: String,
-    /// The scale of the axis.
-    pub scale: Scale,
+    label: &'static str,
+    scale: Scale,
 }
 
 impl Axis {
-    /// Creates a linear axis.
-    pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Linear }
+    pub fn linear(label: &'static str) -> Self {
+        Self { label, scale: Scale::Linear }
     }
 
-    /// Creates a logarithmic axis with marks at powers of two.
-    pub fn log(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log }
+    /// A logarithmic axis with marks at powers of two.
+    pub fn log(label: &'static str) -> Self {
+        Self { label, scale: Scale::Log }
     }
 
     /// The position of `value` on the axis; `None` if it has none.
@@ -63,9 +56,8 @@ impl Axis {
     }
 }
 
-/// A named line of points, in the order in which they are joined. Points that have no position on
-/// the axes (NaN, or zero on a logarithmic axis) are left out.
-#[derive(Clone, Debug, PartialEq)]
+/// A line of points, in the order in which they are joined. Points that have no position on the
+/// axes (NaN, or zero on a logarithmic axis) are left out.
 pub struct Series {
     /// The name in the legend. Series with the same name look the same in every chart of a figure.
     pub name: String,
@@ -73,34 +65,16 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-impl Series {
-    /// Creates a series.
-    pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Self { name: name.into(), points }
-    }
-}
-
-/// A chart: lines over one pair of axes.
-#[derive(Clone, Debug, PartialEq)]
+/// Lines over one pair of axes.
 pub struct Chart {
-    /// The title of the chart.
-    pub title: String,
-    /// The horizontal axis.
+    pub title: &'static str,
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
-    /// The lines.
     pub series: Vec<Series>,
 }
 
 /// Several charts side by side with one legend.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// The charts, row by row.
-    pub charts: Vec<Chart>,
-    /// The number of charts per row.
-    pub columns: usize,
-}
+pub struct Figure(pub Vec<Chart>);
 
 /// The size of a chart in a figure of several, and the size of one alone.
 const CHART: (u32, u32) = (480, 320);
@@ -112,16 +86,11 @@ const LABEL_SIZE: f64 = 12.0;
 const MARKERS: usize = 10;
 
 impl Figure {
-    /// Creates a figure with one chart.
-    pub fn of(chart: Chart) -> Self {
-        Self { charts: vec![chart], columns: 1 }
-    }
-
     /// The names of all series in the order of first appearance. The index of a name decides how
     /// its series look.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for series in self.charts.iter().flat_map(|chart| &chart.series) {
+        for series in self.0.iter().flat_map(|chart| &chart.series) {
             if !names.contains(&series.name.as_str()) {
                 names.push(&series.name);
             }
@@ -129,14 +98,16 @@ impl Figure {
         names
     }
 
+    /// The numbers of rows and columns of charts.
     fn grid(&self) -> (usize, usize) {
-        let columns = self.columns.clamp(1, self.charts.len().max(1));
-        (self.charts.len().div_ceil(columns), columns)
+        let charts = self.0.len();
+        let columns = if charts == 4 { 2 } else { charts.clamp(1, 3) };
+        (charts.div_ceil(columns), columns)
     }
 
     /// Width and height of each chart.
     fn chart_size(&self) -> (u32, u32) {
-        if self.charts.len() == 1 { SINGLE } else { CHART }
+        if self.0.len() == 1 { SINGLE } else { CHART }
     }
 
     fn width(&self) -> u32 {
@@ -177,25 +148,22 @@ impl Figure {
     /// Returns the figure as an SVG document.
     ///
     /// # Errors
-    /// Returns [`ViewError::Empty`] if there is nothing to draw, and [`ViewError::Drawing`] if the
-    /// drawing library fails.
-    pub fn to_svg(&self) -> Result<String, ViewError> {
+    /// Returns an error if there is nothing to draw or the drawing library fails.
+    pub fn to_svg(&self) -> Result<String> {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, self.size()?).into_drawing_area();
         let drawn = area.fill(&WHITE).and_then(|()| self.draw(&area));
         let drawn = drawn.and_then(|()| area.present());
-        drawn.map_err(|error| ViewError::Drawing(error.to_string()))?;
+        drawn.map_err(|error| anyhow!("the picture cannot be drawn: {error}"))?;
         drop(area);
         Ok(svg)
     }
 
     /// Width and height.
-    fn size(&self) -> Result<(u32, u32), ViewError> {
-        let points =
-            self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
-        if points.count() == 0 {
-            return Err(ViewError::Empty("no series has a point"));
-        }
+    fn size(&self) -> Result<(u32, u32)> {
+        let mut points =
+            self.0.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
+        ensure!(points.next().is_some(), "nothing to draw: no series has a point");
         let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
         Ok((self.width(), self.legend_height() + height * rows))
     }
@@ -207,7 +175,7 @@ impl Figure {
             self.draw_legend(&above)?;
         }
         let names = self.names();
-        for (chart, area) in self.charts.iter().zip(below.split_evenly(self.grid())) {
+        for (chart, area) in self.0.iter().zip(below.split_evenly(self.grid())) {
             chart.draw(&area, &names)?;
         }
         Ok(())
@@ -233,7 +201,7 @@ impl Chart {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(20) // half of the last mark of the horizontal axis
-            .caption(&self.title, text(TITLE_SIZE))
+            .caption(self.title, text(TITLE_SIZE))
             .x_label_area_size(44)
             .y_label_area_size(68)
             .build_cartesian_2d(x, y)?;
@@ -248,8 +216,8 @@ impl Chart {
             .x_labels(6)
             .x_label_formatter(&|x| self.x.number(*x))
             .y_label_formatter(&|y| self.y.number(*y))
-            .x_desc(&self.x.label)
-            .y_desc(&self.y.label)
+            .x_desc(self.x.label)
+            .y_desc(self.y.label)
             .draw()?;
         for series in &self.series {
             let look = Pen::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
@@ -266,3 +234,6 @@ impl Chart {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,16 +1,19 @@
+mod chart;
+mod pen;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_data::counted;
 use burnformer_train::report::{METRICS_FILE, Record, read_metrics};
-use burnformer_view::{Axis, Chart, Figure, Series};
 use serde_json::json;
 
+use self::chart::{Axis, Chart, Figure, Series};
 use crate::output::{csv, note, unwritable, wrong_usage};
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
-#[command(after_help = include_str!("plot.txt"))]
+#[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// Run directories, or their metrics.jsonl files
     #[arg(required = true)]
@@ -61,7 +64,6 @@ pub fn run(args: Args) -> Result<()> {
     let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
-    let columns = if charts.len() == 4 { 2 } else { charts.len().clamp(1, 3) };
     let ends = |path: &PathBuf, ends: &[&str]| {
         path.extension().is_some_and(|end| ends.iter().any(|known| end == *known))
     };
@@ -71,10 +73,10 @@ pub fn run(args: Args) -> Result<()> {
             "{name}: the name of a picture ends in .svg, and that of numbers in .csv"
         )));
     }
-    let figure = Figure { charts, columns };
+    let figure = Figure(charts);
     for path in args.output {
         let text = match ends(&path, &["csv"]) {
-            true => numbers(&figure.charts) + "\n",
+            true => numbers(&figure.0) + "\n",
             false => figure.to_svg()?,
         };
         std::fs::write(&path, text).with_context(|| unwritable(path.display()))?;
@@ -145,7 +147,7 @@ fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
     };
     let series = runs.iter().flat_map(|run| series(field, against, run));
     let series = series.filter(|series| !series.points.is_empty()).collect();
-    Chart { title: title.into(), x, y, series }
+    Chart { title, x, y, series }
 }
 
 /// The training curve and the validation curve of one run by a field of its records; either may be
@@ -166,7 +168,10 @@ fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
     // The average of models is no point of the run's curve.
     let validation = curve(|record| matches!(record, Record::Valid(it) if !it.averaged));
     let name = &run.name;
-    [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
+    [
+        Series { name: name.clone(), points: training },
+        Series { name: format!("{name}, validation"), points: validation },
+    ]
 }
 
 #[cfg(test)]

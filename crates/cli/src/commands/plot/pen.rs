@@ -3,37 +3,26 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::RGBColor;
 
-/// An error that prevents a picture from being made.
-#[derive(Debug, thiserror::Error)]
-pub enum ViewError {
-    /// There is nothing to show.
-    #[error("nothing to draw: {0}")]
-    Empty(&'static str),
-    /// The drawing library failed.
-    #[error("the picture cannot be drawn: {0}")]
-    Drawing(String),
-}
-
-pub(crate) type Area<B> = DrawingArea<B, Shift>;
-pub(crate) type DrawResult<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+pub(super) type Area<B> = DrawingArea<B, Shift>;
+pub(super) type DrawResult<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 /// The style of text with a height of `size` units, in the font that a viewer has.
-pub(crate) fn text(size: f64) -> TextStyle<'static> {
+pub(super) fn text(size: f64) -> TextStyle<'static> {
     ("sans-serif", 1.24 * size).into_font().color(&BLACK)
 }
 
 /// The vertical shift that centres lower-case letters on a line, as a part of the size of the text:
 /// the middle of the text is above theirs.
-pub(crate) const SINK: f64 = 0.15;
+pub(super) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.
-pub(crate) fn pixels(length: f64) -> i32 {
+pub(super) fn pixels(length: f64) -> i32 {
     length.round() as i32
 }
 
 /// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can
 /// tell apart. Yellow is left out because it is hard to see on white.
-pub(crate) const SERIES: [RGBColor; 7] = [
+pub(super) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -46,7 +35,7 @@ pub(crate) const SERIES: [RGBColor; 7] = [
 /// The look of a series: colour and dashes. For the first few series, either of them alone tells
 /// the series apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pen {
+pub(super) struct Pen {
     pub color: RGBColor,
     /// Lengths of dash and gap; a solid line has no gap.
     pub dash: (f64, f64),
