@@ -5,7 +5,7 @@ use burnformer_kernels::masked_softmax;
 use crate::mask::row_ids;
 use crate::rnn::RnnConfig;
 use crate::rnn::gru::{Gru, at, by_rows};
-use crate::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
+use crate::{Linear, RandomKey, Seq2SeqCache};
 
 /// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the
 /// context that additive attention computes from the state before. A maxout readout combines state,
@@ -89,44 +89,29 @@ impl RnnDecoder {
     /// Takes one step of attention and recurrence for each position of `x`, and moves the cache
     /// past them. Returns states and contexts, `[rows, len, 3·d_hidden]`, and the attention
     /// weights, `[rows, len, source_len]`.
-    fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> (Tensor<3>, Tensor<3>) {
+    pub(super) fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> (Tensor<3>, Tensor<3>) {
         let ([rows, len, d_model], weight) = (x.dims(), self.cell.weight_ih.val());
         let [gates, all] = weight.dims();
         let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
         let of_context = by_rows(weight.slice([0..gates, d_model..all]));
         let inputs = self.cell.inputs(x, of_embedding);
-        let RnnCache { state, annotations, keys, padding } = cache;
-        let [_, source_len, features] = annotations.dims();
+        let [_, source_len, _] = cache.annotations.dims();
         let next = self.cell.recurrence();
         let step = |index| {
-            let weights = self.attention.weights(state.clone(), keys.clone(), padding.clone());
-            let context = weights.clone().matmul(annotations.clone()).reshape([rows, features]);
+            let weights = self.attention.weights(cache);
+            let context = weights.clone().matmul(cache.annotations.clone()).flatten(0, 1);
             let input = at(&inputs, index) + context.clone().matmul(of_context.clone());
-            *state = next(input, state.clone());
-            let found = Tensor::cat(vec![state.clone(), context], 1);
+            cache.state = next(input, cache.state.clone());
+            let found = Tensor::cat(vec![cache.state.clone(), context], 1);
             (found, weights.reshape([rows, source_len]))
         };
         let (found, weights): (Vec<Tensor<2>>, Vec<Tensor<2>>) = (0..len).map(step).unzip();
         (Tensor::stack(found, 1), Tensor::stack(weights, 1))
     }
 
-    /// The attention weights at each of the embedded positions `x` (`[batch, len, d_model]`),
-    /// `[batch, 1, len, source_len]`.
-    pub(super) fn attention_weights(&self, x: Tensor<3>, mut cache: RnnCache) -> Tensor<4> {
-        self.run(x, &mut cache).1.unsqueeze_dim(1)
-    }
-
-    pub(super) fn pack(&mut self, compute: ComputeType) {
-        self.initial.pack(compute);
-        self.attention.key.pack(compute);
-        self.readout.pack(compute);
-    }
-
-    pub(super) fn set_precision(&mut self, precision: Precision) {
-        self.initial.set_precision(precision);
-        self.attention.key.set_precision(precision);
-        self.cell.precision = precision;
-        self.readout.set_precision(precision);
+    /// The linear maps outside of the steps.
+    pub(super) fn linears(&mut self) -> impl Iterator<Item = &mut Linear> {
+        [&mut self.initial, &mut self.attention.key, &mut self.readout].into_iter()
     }
 }
 
@@ -153,24 +138,18 @@ impl AdditiveAttention {
         }
     }
 
-    /// The weights with which decoder states attend to source positions. The rows of a sentence are
-    /// next to each other, and every sentence has the same number of rows.
+    /// The weights with which the states in the cache attend to the source positions.
     ///
     /// # Shapes
-    /// `states`: `[rows, d_hidden]`, `keys`: `[batch, source_len, d_attention]`, `padding`:
-    /// `[batch, source_len]`, `true` hides → `[batch, rows / batch, source_len]`
-    pub fn weights(
-        &self,
-        states: Tensor<2>,
-        keys: Tensor<3>,
-        padding: Tensor<2, Bool>,
-    ) -> Tensor<3> {
-        let ([rows, _], [batch, source_len, width]) = (states.dims(), keys.dims());
+    /// The result has the shape `[batch, rows / batch, source_len]`.
+    fn weights(&self, RnnCache { state, keys, padding, .. }: &RnnCache) -> Tensor<3> {
+        let ([rows, _], [batch, source_len, width]) = (state.dims(), keys.dims());
         let group = rows / batch;
-        let query = self.query.forward(states).reshape([batch, group, 1, width]);
-        let mixed = (query + keys.unsqueeze_dim::<4>(1)).tanh();
+        let query = self.query.forward(state.clone()).reshape([batch, group, 1, width]);
+        let mixed = (query + keys.clone().unsqueeze_dim::<4>(1)).tanh();
         let energy = self.energy.weight.val().reshape([1, 1, 1, width]);
         let scores = (mixed * energy).sum_dim(3).reshape([batch, group, source_len]);
-        masked_softmax(scores, padding.unsqueeze_dim::<3>(1).expand([batch, group, source_len]))
+        let padding = padding.clone().unsqueeze_dim::<3>(1);
+        masked_softmax(scores, padding.expand([batch, group, source_len]))
     }
 }

@@ -4,15 +4,6 @@ use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{Epilogue, linear_with};
 
-/// The direction in which a unit reads a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The unit reads from the first position to the last.
-    Forward,
-    /// The unit reads from the last position to the first.
-    Backward,
-}
-
 /// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in
 /// the order reset, update, new.
 #[derive(Module, Debug)]
@@ -50,27 +41,17 @@ impl Gru {
     ///
     /// # Shapes
     /// `x`: `[batch, len, in]`, `padding`: `[batch, len]` → `[batch, len, width]`
-    pub fn forward(
-        &self,
-        x: Tensor<3>,
-        padding: Tensor<2, Bool>,
-        direction: Direction,
-    ) -> Tensor<3> {
+    pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> Tensor<3> {
         let ([batch, len, _], [_, width]) = (x.dims(), self.weight_hh.dims());
         let mut state = Tensor::zeros([batch, width], &x.device());
         let next = self.recurrence();
         let inputs = self.inputs(x, self.weight_ih.val());
-        let step = |step| {
-            let index = if direction == Direction::Forward { step } else { len - 1 - step };
+        let step = |index| {
             let still = padding.clone().slice([0..batch, index..index + 1]).expand([batch, width]);
             state = next(at(&inputs, index), state.clone()).mask_where(still, state.clone());
             state.clone()
         };
-        let mut states: Vec<Tensor<2>> = (0..len).map(step).collect();
-        if direction == Direction::Backward {
-            states.reverse();
-        }
-        Tensor::stack(states, 1)
+        Tensor::stack((0..len).map(step).collect(), 1)
     }
 
     /// The projected inputs W·x + b, in the precision of the unit. `weight` holds the columns of W
@@ -88,10 +69,9 @@ impl Gru {
         let weight = by_rows(self.weight_hh.val());
         let bias = self.bias_hh.val().unsqueeze::<2>();
         move |input, state| {
-            let [rows, width] = state.dims();
+            let [_, width] = state.dims();
             let past = state.clone().matmul(weight.clone()) + bias.clone();
-            let gate =
-                |x: &Tensor<2>, n: usize| x.clone().slice([0..rows, n * width..(n + 1) * width]);
+            let gate = |x: &Tensor<2>, n| x.clone().slice_dim(1, n * width..(n + 1) * width);
             let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
             let update = sigmoid(gate(&input, 1) + gate(&past, 1));
             let new = (gate(&input, 2) + reset * gate(&past, 2)).tanh();
@@ -108,6 +88,5 @@ pub(super) fn by_rows(weight: Tensor<2>) -> Tensor<2> {
 
 /// The values of `x` at position `index`: `[rows, len, features]` → `[rows, features]`.
 pub(super) fn at(x: &Tensor<3>, index: usize) -> Tensor<2> {
-    let [rows, _, features] = x.dims();
-    x.clone().slice([0..rows, index..index + 1, 0..features]).reshape([rows, features])
+    x.clone().slice_dim(1, index..index + 1).squeeze_dim(1)
 }

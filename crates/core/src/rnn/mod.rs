@@ -26,7 +26,7 @@ mod network;
 use serde::{Deserialize, Serialize};
 
 use crate::{EmbeddingSharing, SharedEmbeddingsConfig};
-pub use gru::{Direction, Gru};
+pub use gru::Gru;
 pub use network::Rnn;
 
 /// The configuration of a recurrent encoder–decoder.

@@ -9,9 +9,8 @@ use crate::{
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 
-use crate::rnn::RnnConfig;
-use crate::rnn::decoder::{RnnCache, RnnDecoder};
-use crate::rnn::gru::{Direction, Gru};
+use super::decoder::{RnnCache, RnnDecoder};
+use super::{Gru, RnnConfig};
 
 /// The bidirectional encoder. The annotation of a position depends on the positions before and
 /// after it.
@@ -24,25 +23,14 @@ pub struct RnnEncoder {
 }
 
 impl RnnEncoder {
-    /// An encoder with the sizes of `config`; its initial weights are a function of `key`.
-    pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        let gru = |index| Gru::new(config.d_model, config.d_hidden, key.fold(index), device);
-        Self { left_to_right: gru(0), right_to_left: gru(1) }
-    }
-
     /// The states of both directions at each position.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two tensors
     /// `[batch, len, d_hidden]`
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> [Tensor<3>; 2] {
-        let forward = self.left_to_right.forward(x.clone(), padding.clone(), Direction::Forward);
-        [forward, self.right_to_left.forward(x, padding, Direction::Backward)]
-    }
-
-    pub(super) fn set_precision(&mut self, precision: Precision) {
-        self.left_to_right.precision = precision;
-        self.right_to_left.precision = precision;
+        let reversed = self.right_to_left.forward(x.clone().flip([1]), padding.clone().flip([1]));
+        [self.left_to_right.forward(x, padding), reversed.flip([1])]
     }
 }
 
@@ -60,17 +48,6 @@ pub struct Rnn {
 }
 
 impl Rnn {
-    pub(crate) fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        Self {
-            // The embeddings derive their keys by folding the numbers 0 to 3.
-            embeddings: config.embeddings().init_with_key(key, device),
-            encoder: RnnEncoder::new(config, key.fold(4), device),
-            decoder: RnnDecoder::new(config, key.fold(5), device),
-            dropout: Dropout::new(config.dropout),
-            pad: config.pad,
-        }
-    }
-
     /// Encodes the source ids, `[batch, source_len]`, for decoding from them.
     fn start_decoding(&self, source: Tensor<2, Int>, mode: Mode) -> RnnCache {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
@@ -79,8 +56,7 @@ impl Rnn {
     }
 
     fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
-        let embedded = self.embeddings.target(tokens);
-        let x = self.dropout.forward(embedded, mode.fold(1));
+        let x = self.dropout.forward(self.embeddings.target(tokens), mode.fold(1));
         self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
     }
 }
@@ -99,8 +75,7 @@ impl Seq2Seq for Rnn {
     }
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
-        let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference);
-        states.slice_dim(1, -1..)
+        self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference).slice_dim(1, -1..)
     }
 
     fn select_outputs(&self, ids: &[u32]) -> Linear {
@@ -108,9 +83,9 @@ impl Seq2Seq for Rnn {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let cache = self.start_decoding(source, Mode::Inference);
-        let cross = self.decoder.attention_weights(self.embeddings.target(target_input), cache);
-        AttentionMaps { cross: vec![cross], ..AttentionMaps::default() }
+        let mut cache = self.start_decoding(source, Mode::Inference);
+        let (_, cross) = self.decoder.run(self.embeddings.target(target_input), &mut cache);
+        AttentionMaps { cross: vec![cross.unsqueeze_dim(1)], ..AttentionMaps::default() }
     }
 
     fn vocabularies(&self) -> [usize; 2] {
@@ -118,7 +93,7 @@ impl Seq2Seq for Rnn {
     }
 
     fn pack(&mut self, compute: ComputeType) {
-        self.decoder.pack(compute);
+        self.decoder.linears().for_each(|linear| linear.pack(compute));
         self.embeddings.pack(compute);
     }
 
@@ -126,8 +101,11 @@ impl Seq2Seq for Rnn {
     /// keys of attention, the readout and the output projection. The recurrence itself stays in
     /// float32.
     fn set_precision(&mut self, precision: Precision) {
-        self.encoder.set_precision(precision);
-        self.decoder.set_precision(precision);
+        let RnnEncoder { left_to_right, right_to_left } = &mut self.encoder;
+        for unit in [left_to_right, right_to_left, &mut self.decoder.cell] {
+            unit.precision = precision;
+        }
+        self.decoder.linears().for_each(|linear| linear.set_precision(precision));
         self.embeddings.set_precision(precision);
     }
 }
@@ -141,7 +119,16 @@ impl RnnConfig {
     /// The error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Rnn, ConfigError> {
         self.validate()?;
-        Ok(Rnn::new(self, RandomKey::new(seed), device))
+        // The embeddings derive their keys by folding the numbers 0 to 3.
+        let key = RandomKey::new(seed);
+        let gru = |index| Gru::new(self.d_model, self.d_hidden, key.fold(4).fold(index), device);
+        Ok(Rnn {
+            embeddings: self.embeddings().init_with_key(key, device),
+            encoder: RnnEncoder { left_to_right: gru(0), right_to_left: gru(1) },
+            decoder: RnnDecoder::new(self, key.fold(5), device),
+            dropout: Dropout::new(self.dropout),
+            pad: self.pad,
+        })
     }
 }
 
@@ -169,14 +156,13 @@ impl Seq2SeqConfig for RnnConfig {
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        let sizes = [
+        check_sizes([
             ("source_vocab", self.source_vocab, MOST_ROWS),
             ("target_vocab", self.target_vocab, MOST_ROWS),
             ("d_model", self.d_model, WIDEST),
             ("d_hidden", self.d_hidden, WIDEST),
             ("d_attention", self.d_attention, WIDEST),
-        ];
-        check_sizes(sizes)?;
+        ])?;
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(ConfigError::Rate { field: "dropout", value: self.dropout });
         }
@@ -194,22 +180,18 @@ impl Seq2SeqConfig for RnnConfig {
         let &Self { d_model, d_hidden, d_attention, .. } = self;
         let (annotation, unit) = (self.annotation(), 13 * d_hidden);
         let gru = |input: usize| 3 * d_hidden * (input + d_hidden);
-        let biases = 6 * d_hidden;
-        let readout = d_hidden + annotation + d_model;
+        let (biases, readout) = (6 * d_hidden, d_hidden + annotation + d_model);
         let encoder = Cost {
             parameters: 2 * (gru(d_model) + biases),
             multiplications: 2 * gru(d_model) + d_attention * annotation,
             activations: 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention,
         };
-        let initial = d_hidden * (d_hidden + 1);
         let attention = d_attention * (d_hidden + annotation + 2);
-        let cell = gru(d_model + annotation);
-        let scores = d_attention * d_hidden + source * (d_attention + annotation);
-        let units = 8 * d_model + unit + 2 * annotation;
+        let cell = gru(d_model + annotation) + 2 * d_model * readout;
         let decoder = Cost {
-            parameters: initial + attention + cell + biases + 2 * d_model * (readout + 1),
-            multiplications: cell + scores + 2 * d_model * readout,
-            activations: units + 2 * d_attention + source + 2 * readout,
+            parameters: d_hidden * (d_hidden + 1) + attention + cell + biases + 2 * d_model,
+            multiplications: cell + d_attention * d_hidden + source * (d_attention + annotation),
+            activations: 8 * d_model + unit + 2 * (annotation + d_attention + readout) + source,
         };
         [encoder, decoder]
     }

@@ -1,7 +1,7 @@
 use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Distribution, Tensor};
-use burnformer_core::rnn::{Direction, Gru};
+use burnformer_core::rnn::Gru;
 use burnformer_core::{
     AttentionInputs, Dropout, Mode, RandomKey, Window, WindowBlocks, window_attention,
 };
@@ -119,7 +119,7 @@ impl Layer {
             Weights::Gru(gru) => {
                 let [batch, len, _] = x.dims();
                 let padding = Tensor::full([batch, len], false, &x.device());
-                gru.forward(x, padding, Direction::Forward)
+                gru.forward(x, padding)
             }
             Weights::Convolution(kernel) => convolve(x, kernel, 1),
             Weights::Separable(kernel, map) => {
