@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::workspace;
-use crate::lines::is_test;
+use crate::lines::{code, is_test};
 
 const LINES: &str = "xtask/src/lines.rs";
 
@@ -126,6 +126,15 @@ fn the_search_tracks_terms_in_their_folder_alone() {
     let found = files.iter().filter(|(path, text)| !is_of_terms(path) && text.contains("Tracker"));
     let found: Vec<&PathBuf> = found.map(|(path, _)| path).collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_recurrent_baseline_and_the_benchmarks_stay_small() {
+    for (folder, most) in [("crates/core/src/rnn", 450), ("crates/bench/src", 900)] {
+        let files = texts(&workspace().join(folder));
+        let lines: usize = files.iter().map(|(_, text)| code(text).len()).sum();
+        assert!((1..=most).contains(&lines), "{folder}: {lines}");
+    }
 }
 
 #[test]
