@@ -164,7 +164,10 @@ fn number_at(path: &serde_path_to_error::Path) -> Option<&'static str> {
     let root = schema::of::<TrainConfig>();
     let key = path.iter().try_fold(root.as_value(), |table, segment| match segment {
         Segment::Map { key } => table["properties"].get(key),
-        Segment::Seq { .. } => table.get("items"),
+        // Serde takes a list for a table, too.
+        Segment::Seq { index } => {
+            table.get("items").or_else(|| table["properties"].as_object()?.values().nth(*index))
+        }
         _ => None,
     });
     match key?["type"].as_str()? {
