@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
-use crate::settings::check;
+use crate::settings::{SettingsError, check};
 
 /// The limits on the number of sentences that the model computes together. They change speed and
 /// memory. Results stay equal; on a CPU even the last bits do, unless a batch has a source of more
@@ -30,8 +30,8 @@ impl Batching {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// Returns [`InferError::Setting`](crate::InferError::Setting) if a bound is 0.
-    pub fn validate(&self) -> Result<()> {
+    /// Returns [`SettingsError::Value`] if a bound is 0.
+    pub fn validate(&self) -> Result<(), SettingsError> {
         for (name, bound) in
             [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)]
         {
@@ -136,7 +136,7 @@ fn alone(work: impl Fn() + Send) {
 mod tests {
     use super::*;
     use crate::InferError;
-    use crate::error::SentenceError;
+    use crate::search::SentenceError;
 
     #[test]
     fn batches_keep_both_bounds_and_lose_nobody() {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_bound_of_zero_is_refused() {
         let bad = Batching { max_tokens: 0, ..Batching::default() };
-        assert!(matches!(bad.validate(), Err(InferError::Setting { name: "max_tokens", .. })));
+        assert!(matches!(bad.validate(), Err(SettingsError::Value { name: "max_tokens", .. })));
     }
 
     #[test]

@@ -94,15 +94,16 @@ pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
-pub use error::{InferError, SentenceError};
+pub use error::InferError;
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
-pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
-pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
+pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
+pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, WordEdges, search};
 pub use settings::{
-    AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, length_penalty,
+    AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, SettingsError,
+    length_penalty,
 };
 pub use translator::{
-    LONGEST_SENTENCE, Languages, LongSources, TOKENIZER_FILES, TargetScore, TextLink,
-    TranslateOptions, Translator, force_score, load_settings, load_tokenizers, perplexity,
-    perplexity_of, save_text_files, vocabularies,
+    LONGEST_SENTENCE, LanguageError, Languages, LongSources, TOKENIZER_FILES, TargetScore,
+    TermError, TextLink, TranslateOptions, Translator, TranslatorError, force_score, load_settings,
+    load_tokenizers, perplexity, perplexity_of, save_text_files, vocabularies,
 };

@@ -1,10 +1,9 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
-use crate::error::{InferError, Result};
 
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
@@ -125,6 +124,39 @@ pub struct Sampling {
     pub seed: u64,
 }
 
+/// A result whose error is [`SettingsError`].
+type Result<T> = std::result::Result<T, SettingsError>;
+
+/// The reasons why settings of a search cannot be used, read or written.
+#[derive(thiserror::Error)]
+pub enum SettingsError {
+    /// A setting is out of its range.
+    #[error("{name} = {value}: {remedy}")]
+    Value {
+        /// The name of the setting.
+        name: &'static str,
+        /// The given value.
+        value: String,
+        /// The allowed values.
+        remedy: &'static str,
+    },
+    /// A setting exceeds another setting that limits it.
+    #[error("{name} = {value}: it cannot exceed {most}; lower it, or raise {most}")]
+    Above {
+        /// The name of the setting.
+        name: &'static str,
+        /// The value given.
+        value: usize,
+        /// The name of the setting that limits it.
+        most: &'static str,
+    },
+    /// The file cannot be read or written.
+    #[error("{0}: {1}")]
+    File(PathBuf, String),
+}
+
+burnformer_files::debug_as_message!(SettingsError);
+
 impl Default for SearchSettings {
     fn default() -> Self {
         Self {
@@ -190,7 +222,7 @@ impl SearchSettings {
     /// Checks that the settings are in their ranges.
     ///
     /// # Errors
-    /// Returns an [`InferError::Setting`] that names the first setting out of its range.
+    /// Returns a [`SettingsError`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
@@ -228,10 +260,9 @@ impl SearchSettings {
     /// Parses the content of a settings file. Error messages call the file `path`.
     ///
     /// # Errors
-    /// Returns [`InferError::SettingsFile`] if the file has an unknown key or a value out of its
-    /// range.
+    /// Returns [`SettingsError::File`] if the file has an unknown key or a value out of its range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let error = |message: String| InferError::SettingsFile(path.into(), message);
+        let error = |message: String| SettingsError::File(path.into(), message);
         let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
         settings.validate().map_err(|e| error(e.to_string()))?;
         Ok(settings)
@@ -240,14 +271,14 @@ impl SearchSettings {
     /// Writes all settings to a JSON file, which is [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
-    /// Returns [`InferError::Setting`] if a setting is out of its range,
-    /// [`InferError::SettingsFile`] if the file cannot be written.
+    /// Returns [`SettingsError::Value`] if a setting is out of its range, [`SettingsError::File`]
+    /// if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
         json.push(b'\n');
         burnformer_files::write(path, &json)
-            .map_err(|e| InferError::SettingsFile(path.into(), e.to_string()))
+            .map_err(|e| SettingsError::File(path.into(), e.to_string()))
     }
 }
 
@@ -264,7 +295,7 @@ impl Sampling {
 }
 
 fn within(name: &'static str, value: usize, most: &'static str, limit: usize) -> Result<()> {
-    if value <= limit { Ok(()) } else { Err(InferError::Above { name, value, most }) }
+    if value <= limit { Ok(()) } else { Err(SettingsError::Above { name, value, most }) }
 }
 
 /// An error that names the setting `name`, unless its `value` is `good`.
@@ -274,7 +305,7 @@ pub(crate) fn check(
     value: &dyn ToString,
     remedy: &'static str,
 ) -> Result<()> {
-    if good { Ok(()) } else { Err(InferError::Setting { name, value: value.to_string(), remedy }) }
+    if good { Ok(()) } else { Err(SettingsError::Value { name, value: value.to_string(), remedy }) }
 }
 
 /// The function by which the score of a hypothesis takes its length into account.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use burnformer_core::ConfigError;
 use burnformer_core::model_dir::ModelDirError;
-use burnformer_infer::InferError;
+use burnformer_infer::{InferError, SettingsError};
 
 /// The result of the functions of this crate.
 pub type Result<T, E = InteropError> = std::result::Result<T, E>;
@@ -104,9 +104,12 @@ pub enum InteropError {
     /// A model directory cannot be read or written.
     #[error(transparent)]
     ModelDir(#[from] ModelDirError),
-    /// Search settings cannot be read or written.
+    /// Search settings cannot be used or written.
     #[error(transparent)]
-    Settings(#[from] InferError),
+    Settings(#[from] SettingsError),
+    /// The search settings of a model directory cannot be read.
+    #[error(transparent)]
+    Infer(#[from] InferError),
 }
 
 impl InteropError {

@@ -69,7 +69,7 @@ impl Pretrained {
     /// format of other systems can express it.
     ///
     /// # Errors
-    /// Returns [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that
+    /// Returns [`InteropError::ModelDir`] or [`InteropError::Infer`], depending on the file that
     /// is wrong.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;

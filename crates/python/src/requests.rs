@@ -23,9 +23,7 @@ pub fn requests(
         if cancel.is_cancelled() {
             bail!("interrupted");
         }
-        let done = requests.len();
-        let more = translator.requests(texts, options);
-        requests.extend(more.map_err(|error| error.offset(done))?);
+        requests.extend(translator.requests(texts, options)?);
     }
     requests.iter_mut().for_each(|Request { cancel: request, .. }| *request = cancel.clone());
     let Some(prefixes) = prefixes else { return Ok(requests) };

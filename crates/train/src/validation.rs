@@ -4,7 +4,8 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
-    Calibration, LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator,
+    Calibration, InferError, LengthPenalty, NeuralModel, SearchSettings, TranslateOptions,
+    Translator,
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
@@ -254,7 +255,7 @@ impl Validator {
     ) -> Result<Vec<String>> {
         let once = SearchSettings { second_search: false, keep_parts: false, ..search.clone() };
         let [once, twice] = [once, search].map(|search| self.options(translator, search));
-        let requests = translator.requests(&self.source, &twice)?;
+        let requests = translator.requests(&self.source, &twice).map_err(InferError::from)?;
         let mut found = translator.translate_requests(requests.clone(), &once)?;
         let best = |i: usize| &found[i].n_best[0].hypothesis;
         let asks = |&i: &usize| translator.asks_again(&requests[i], best(i), &twice.search);

@@ -31,7 +31,9 @@ use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
 use burnformer_data::CorpusPaths;
 use burnformer_data::corpus::Side;
-use burnformer_infer::{InferError, LengthPenalty, Shortlist, TranslateOptions, Translator};
+use burnformer_infer::{
+    LanguageError, LengthPenalty, SettingsError, Shortlist, TranslateOptions, Translator,
+};
 use burnformer_train::TrainConfig;
 use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
 use clap::builder::RangedU64ValueParser;
@@ -139,12 +141,8 @@ impl Searching {
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
         let [from, to] = self.languages().map(Option::as_deref);
-        let optional = |error: InferError| match error {
-            InferError::Language { side, what } => {
-                wrong_usage(format_args!("--{side}-language: {what}"))
-            }
-            other => other.into(),
-        };
+        let optional =
+            |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
         let languages = translator.languages(from, to).map_err(optional)?;
         let tags = translator.tokenizers().source.target_tags();
         if let ([tag, _, ..], None) = (&tags[..], to) {
@@ -206,16 +204,16 @@ const OPTIONS: [(&str, &str); 7] = [
 ];
 
 /// The error of a search that the command line asks for, with the names of its options.
-fn of_options(error: InferError) -> anyhow::Error {
+fn of_options(error: SettingsError) -> anyhow::Error {
     let option = |key: &'static str| {
         OPTIONS.iter().find(|(known, _)| *known == key).map_or(key, |(_, option)| *option)
     };
     wrong_usage(match error {
-        InferError::Setting { name, value, remedy } => {
-            InferError::Setting { name: option(name), value, remedy }
+        SettingsError::Value { name, value, remedy } => {
+            SettingsError::Value { name: option(name), value, remedy }
         }
-        InferError::Above { name, value, most } => {
-            InferError::Above { name: option(name), value, most: option(most) }
+        SettingsError::Above { name, value, most } => {
+            SettingsError::Above { name: option(name), value, most: option(most) }
         }
         other => other,
     })

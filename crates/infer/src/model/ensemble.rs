@@ -2,7 +2,6 @@ use burnformer_kernels::softmax;
 
 use super::{Decoding, SpecialIds, StepModel};
 use crate::attention::HeadWeights;
-use crate::error::{InferError, Result};
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
 ///
@@ -13,16 +12,36 @@ pub struct Ensemble {
     members: Vec<Box<dyn StepModel>>,
 }
 
+/// The reasons why models make no ensemble.
+#[derive(thiserror::Error)]
+pub enum EnsembleError {
+    /// An ensemble has no models.
+    #[error("an ensemble needs at least one model")]
+    Empty,
+    /// The members of an ensemble do not share their vocabularies.
+    #[error(
+        "model {member} of the ensemble has another {what} than model 1; ensemble models of one vocabulary"
+    )]
+    Differs {
+        /// The number of the member, from 1.
+        member: usize,
+        /// The difference.
+        what: &'static str,
+    },
+}
+
+burnformer_files::debug_as_message!(EnsembleError);
+
 impl Ensemble {
     /// An ensemble of `members`.
     ///
     /// # Errors
-    /// Returns [`InferError::EmptyEnsemble`] if there are no members, and [`InferError::Ensemble`]
-    /// if their vocabulary sizes or special ids differ.
-    pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self> {
-        let first = members.first().ok_or(InferError::EmptyEnsemble)?;
+    /// Returns [`EnsembleError::Empty`] if there are no members, and [`EnsembleError::Differs`] if
+    /// their vocabulary sizes or special ids differ.
+    pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, EnsembleError> {
+        let first = members.first().ok_or(EnsembleError::Empty)?;
         for (index, member) in members.iter().enumerate() {
-            let differs = |what| Err(InferError::Ensemble { member: index + 1, what });
+            let differs = |what| Err(EnsembleError::Differs { member: index + 1, what });
             if member.source_vocab() != first.source_vocab() {
                 return differs("source vocabulary");
             }

@@ -3,7 +3,7 @@
 mod ensemble;
 mod neural;
 
-pub use ensemble::Ensemble;
+pub use ensemble::{Ensemble, EnsembleError};
 pub use neural::NeuralModel;
 
 pub use burnformer_data::SpecialIds;

@@ -2,14 +2,17 @@
 
 mod batch;
 mod beam;
+mod check;
 mod constraints;
 mod request;
 mod sampling;
 mod task;
 mod terms;
 
+pub use check::SentenceError;
+pub(crate) use check::{check, check_lengths, check_pairs};
 pub use request::{Cancel, Request};
-pub(crate) use request::{check, check_lengths, check_pairs, len_with_eos, with_eos};
+pub(crate) use request::{len_with_eos, with_eos};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;
@@ -44,9 +47,9 @@ use terms::{AfterTerm, after_term};
 /// the empty translation.
 ///
 /// # Errors
-/// Before anything is computed, returns [`Setting`](crate::InferError::Setting) if a setting is out
-/// of its range, or the [`SentenceError`](crate::SentenceError) of the first bad request. Returns
-/// [`NotFinite`](crate::SentenceError::NotFinite) if the model's output is NaN or infinite.
+/// Before anything is computed, returns a [`SettingsError`](crate::SettingsError) if a setting is
+/// out of its range, or the [`SentenceError`] of the first bad request. Returns
+/// [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
     requests: &[Request],

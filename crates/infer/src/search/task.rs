@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 
+use super::check::SentenceError;
 use super::constraints::{TokenChoices, constrain, end_word, forced};
 use super::request::Request;
 use super::sampling::draw;
-use crate::error::{Result, SentenceError};
+use crate::error::Result;
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{AtLimit, BeamRule, SearchSettings};
 

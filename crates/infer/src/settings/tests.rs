@@ -4,12 +4,12 @@ fn refused(change: impl FnOnce(&mut SearchSettings)) -> &'static str {
     let mut settings = SearchSettings::default();
     change(&mut settings);
     match settings.validate().unwrap_err() {
-        InferError::Setting { name, .. } | InferError::Above { name, .. } => name,
-        other => panic!("{other}"),
+        SettingsError::Value { name, .. } | SettingsError::Above { name, .. } => name,
+        error @ SettingsError::File(..) => panic!("{error}"),
     }
 }
 
-fn load(path: &Path) -> Result<SearchSettings, InferError> {
+fn load(path: &Path) -> Result<SearchSettings> {
     SearchSettings::from_bytes(path, &std::fs::read(path).expect("is there"))
 }
 
@@ -73,7 +73,7 @@ fn missing_keys_have_defaults_and_unknown_keys_are_errors() {
     assert_eq!(load(&path).expect("loads"), expected);
     std::fs::write(&path, r#"{"beem_size": 5}"#).expect("writes");
     let error = load(&path).unwrap_err();
-    assert!(matches!(error, InferError::SettingsFile(..)));
+    assert!(matches!(error, SettingsError::File(..)));
     assert!(error.to_string().contains("beem_size"), "{error}");
 }
 

@@ -3,7 +3,8 @@ use std::path::Path;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
-use crate::error::{InferError, Result};
+use super::load::TranslatorError;
+use crate::error::Result;
 use crate::settings::{GENERATION_FILE, SearchSettings};
 
 /// The file with the tokeniser of both sides, in Hugging Face's format.
@@ -27,8 +28,9 @@ pub const TOKENIZER_FILES: [&str; 7] = {
 /// are ignored.
 ///
 /// # Errors
-/// Returns [`InferError::NoTokenizer`] if there is no tokeniser, [`InferError::Tokenizer`] if a
-/// file is damaged, and [`InferError::ModelDir`] if a file differs from the manifest.
+/// Returns [`TranslatorError::NoTokenizer`] if there is no tokeniser,
+/// [`InferError::Tokenizer`](crate::InferError::Tokenizer) if a file is damaged, and
+/// [`InferError::ModelDir`](crate::InferError::ModelDir) if a file differs from the manifest.
 pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> {
     let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
@@ -41,7 +43,7 @@ pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> 
     match (load_side(dir, source, of_source)?, load_side(dir, target, &of_both)?) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
-        _ => Err(InferError::NoTokenizer(dir.dir().into())),
+        _ => Err(TranslatorError::NoTokenizer(dir.dir().into()).into()),
     }
 }
 
@@ -69,8 +71,9 @@ fn load_side(
 /// can translate text. Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
 ///
 /// # Errors
-/// Returns [`InferError::Tokenizer`] or [`InferError::SettingsFile`] if a file cannot be written,
-/// [`InferError::Setting`] if a setting is out of its range.
+/// Returns [`InferError::Tokenizer`](crate::InferError::Tokenizer) or a
+/// [`SettingsError`](crate::SettingsError) if a file cannot be written, or a setting is out of its
+/// range.
 pub fn save_text_files(
     dir: &Path,
     tokenizers: &Tokenizers,
@@ -81,7 +84,7 @@ pub fn save_text_files(
         burnformer_files::write(&path, &bytes)
             .map_err(|cause| DataError::Unwritable(path, cause))?;
     }
-    settings.save(&dir.join(GENERATION_FILE))
+    Ok(settings.save(&dir.join(GENERATION_FILE))?)
 }
 
 /// The name and the content of every file that `tokenizers` consist of.
@@ -110,12 +113,13 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
 /// [`GENERATION_FILE`], they are the settings of the paper.
 ///
 /// # Errors
-/// Returns [`InferError::SettingsFile`] if the file has an unknown key or a value out of its range,
-/// and [`InferError::ModelDir`] if it differs from the manifest.
+/// Returns [`SettingsError::File`](crate::SettingsError::File) if the file has an unknown key or a
+/// value out of its range, and [`InferError::ModelDir`](crate::InferError::ModelDir) if it differs
+/// from the manifest.
 pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {
-        Some(bytes) => SearchSettings::from_bytes(&source.join(GENERATION_FILE), &bytes),
+        Some(bytes) => Ok(SearchSettings::from_bytes(&source.join(GENERATION_FILE), &bytes)?),
         None => Ok(SearchSettings::default()),
     }
 }

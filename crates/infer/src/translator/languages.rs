@@ -4,7 +4,21 @@ use burnformer_text::find_language;
 
 use super::load::Translator;
 use super::options::Languages;
-use crate::error::{InferError, Result};
+
+/// The model does not know a language, or needs a language that is not given.
+#[derive(thiserror::Error)]
+#[error("{side} language: {what}")]
+pub struct LanguageError {
+    /// `source` or `target`.
+    pub side: &'static str,
+    /// The problem and its remedy.
+    pub what: String,
+}
+
+burnformer_files::debug_as_message!(LanguageError);
+
+/// A result whose error is [`LanguageError`].
+type Result<T> = std::result::Result<T, LanguageError>;
 
 impl Translator {
     /// The tokens for a translation from the language `source` into the language `target`, whose
@@ -13,8 +27,8 @@ impl Translator {
     /// that [`find_language`](burnformer_text::find_language) understands.
     ///
     /// # Errors
-    /// Returns [`InferError::Language`] if the vocabulary has no such token or several, if the
-    /// model needs a language that is not given, or if it has no languages to choose from.
+    /// Returns an error if the vocabulary has no such token or several, if the model needs a
+    /// language that is not given, or if it has no languages to choose from.
     pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
         let (of_source, of_target) = (&self.tokenizers.source, &self.tokenizers.target);
         let codes = [source, target].map(|code| code.map(str::to_owned));
@@ -40,8 +54,8 @@ impl Translator {
     /// A side with a single language has no tokens.
     ///
     /// # Errors
-    /// Returns [`InferError::Language`] if the model needs the token of a language and its
-    /// vocabulary has no such token or several.
+    /// Returns an error if the model needs the token of a language and its vocabulary has no such
+    /// token or several.
     pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages> {
         let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());
@@ -59,7 +73,7 @@ fn chosen(
     known: &[String],
     needed: bool,
 ) -> Result<Option<String>> {
-    let wrong = |what: String| Err(InferError::Language { side, what });
+    let wrong = |what: String| Err(LanguageError { side, what });
     let Some(code) = asked else {
         return match needed && !known.is_empty() {
             true => wrong(format!(

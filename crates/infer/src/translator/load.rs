@@ -1,6 +1,6 @@
 //! The parts of a translator, and how it is loaded.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::Device;
@@ -8,14 +8,14 @@ use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
-use burnformer_shortlist::{Shortlist, Vocabularies};
+use burnformer_shortlist::{Shortlist, ShortlistError, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
 use crate::doubt::doubts;
-use crate::error::{InferError, Result};
+use crate::error::Result;
 use crate::hypothesis::Hypothesis;
-use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
+use crate::model::{Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
 use crate::search::{WordEdges, len_with_eos};
 use crate::settings::SearchSettings;
 
@@ -32,14 +32,53 @@ pub struct Translator {
     pub(super) edges: OnceLock<Arc<WordEdges>>,
 }
 
+/// The reasons why a model and its tokenisers make no translator.
+#[derive(Debug, thiserror::Error)]
+pub enum TranslatorError {
+    /// The model directory holds no tokeniser.
+    #[error("{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, \
+        nor source.spm; make it again with its tokeniser, as by `import --sentencepiece SOURCE \
+        TARGET`", .0.display())]
+    NoTokenizer(PathBuf),
+    /// A tokeniser and the model know different numbers of tokens.
+    #[error(
+        "the {side} tokeniser has {tokenizer} tokens but the model {model}; \
+         use the tokeniser that the model was trained with"
+    )]
+    Vocabulary {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The number of tokens of the tokeniser.
+        tokenizer: usize,
+        /// The number of tokens of the model.
+        model: usize,
+    },
+    /// The model's special ids are not the tokeniser's.
+    #[error(
+        "the model's {token} has id {model} but the tokeniser's {tokenizer}; \
+         use the tokeniser that the model was trained with"
+    )]
+    SpecialId {
+        /// The token.
+        token: &'static str,
+        /// The id of the token in the model.
+        model: u32,
+        /// The id of the token in the tokeniser.
+        tokenizer: u32,
+    },
+    /// The device has no matrix products of this type.
+    #[error("the device has no products in {0}; use the CPU (--device cpu), or float32")]
+    ComputeType(&'static str),
+}
+
 impl Translator {
     /// Loads the model directory `dir` onto `device`, checking the hash of every file.
     ///
     /// # Errors
-    /// Returns [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
-    /// [`InferError::SettingsFile`] or [`InferError::Setting`], depending on the file that is
-    /// wrong; [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
-    /// not fit together.
+    /// Returns [`InferError::ModelDir`](crate::InferError::ModelDir),
+    /// [`InferError::Tokenizer`](crate::InferError::Tokenizer) or a
+    /// [`SettingsError`](crate::SettingsError), depending on the file that is wrong; a
+    /// [`TranslatorError`] if there is no tokeniser, or if model and tokenisers do not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self> {
         Self::load_as(&[dir], device, None)
     }
@@ -49,15 +88,15 @@ impl Translator {
     /// that its directory names.
     ///
     /// # Errors
-    /// Returns the errors of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is
-    /// empty, [`InferError::Ensemble`] if the models do not share their vocabularies;
-    /// [`InferError::ComputeType`] if `device` has no matrix products of the compute type.
+    /// Returns the errors of [`load`](Self::load); an [`EnsembleError`] if `dirs` is empty or the
+    /// models do not share their vocabularies; [`TranslatorError::ComputeType`] if `device` has no
+    /// matrix products of the compute type.
     pub fn load_as<P: AsRef<Path>>(
         dirs: &[P],
         device: &Device,
         compute: Option<ComputeType>,
     ) -> Result<Self> {
-        let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
+        let (first, others) = dirs.split_first().ok_or(EnsembleError::Empty)?;
         let first = Self::load_from(first, device, compute)?;
         if others.is_empty() {
             return Ok(first);
@@ -68,7 +107,7 @@ impl Translator {
             let (model, loaded) = load_model(dir.into(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
             if hashes(&loaded) != hashes(&tokenizers) {
-                return Err(InferError::Ensemble { member, what: "tokeniser" });
+                return Err(EnsembleError::Differs { member, what: "tokeniser" }.into());
             }
             members.push(Box::new(model));
         }
@@ -80,8 +119,8 @@ impl Translator {
     /// does.
     ///
     /// # Errors
-    /// Returns the errors of [`load`](Self::load), and [`InferError::ComputeType`] if `device` has
-    /// no matrix products of the compute type.
+    /// Returns the errors of [`load`](Self::load), and [`TranslatorError::ComputeType`] if `device`
+    /// has no matrix products of the compute type.
     pub fn load_from<'a>(
         source: impl Into<Source<'a>>,
         device: &Device,
@@ -89,7 +128,7 @@ impl Translator {
     ) -> Result<Self> {
         let is_rounded = |compute: &ComputeType| *compute != ComputeType::Float32;
         if let Some(compute) = compute.filter(is_rounded).filter(|_| !is_fused_on(device)) {
-            return Err(InferError::ComputeType(compute.name()));
+            return Err(TranslatorError::ComputeType(compute.name()).into());
         }
         let source = source.into();
         let (model, tokenizers) = load_model(source, device, compute)?;
@@ -101,8 +140,8 @@ impl Translator {
     /// settings.
     ///
     /// # Errors
-    /// Returns [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do
-    /// not fit together, [`InferError::Setting`] if a setting is out of its range.
+    /// Returns a [`TranslatorError`] if model and tokenisers do not fit together, and a
+    /// [`SettingsError`](crate::SettingsError) if a setting is out of its range.
     pub fn new(
         model: Box<dyn StepModel>,
         tokenizers: Tokenizers,
@@ -147,9 +186,9 @@ impl Translator {
     /// Checks that `shortlist` was made for the vocabularies of the model.
     ///
     /// # Errors
-    /// Returns [`InferError::Shortlist`] if it was made for other vocabularies.
-    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<()> {
-        Ok(shortlist.vocabularies().check(&vocabularies(&self.tokenizers))?)
+    /// Returns a [`ShortlistError`] if it was made for other vocabularies.
+    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), ShortlistError> {
+        shortlist.vocabularies().check(&vocabularies(&self.tokenizers))
     }
 
     /// The length of the longest source that `options` and the model allow, in tokens with `</s>`.
@@ -186,26 +225,24 @@ fn load_model(
     Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))
 }
 
-fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<()> {
+fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), TranslatorError> {
     let sides = [
         ("source", tokenizers.source.vocab_size(), model.source_vocab()),
         ("target", tokenizers.target.vocab_size(), model.target_vocab()),
     ];
-    match sides.into_iter().find(|&(_, tokenizer, model)| tokenizer != model) {
-        Some((side, tokenizer, model)) => Err(InferError::Vocabulary { side, tokenizer, model }),
-        None => Ok(()),
-    }
+    let wrong = sides.into_iter().find(|&(_, tokenizer, model)| tokenizer != model);
+    let error = |(side, tokenizer, model)| TranslatorError::Vocabulary { side, tokenizer, model };
+    wrong.map_or(Ok(()), |side| Err(error(side)))
 }
 
-fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<()> {
+fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), TranslatorError> {
     let known = tokenizer.special_ids();
     let pairs = [
         (special::PAD_TOKEN, ids.pad, known.pad),
         (special::BOS_TOKEN, ids.bos, known.bos.unwrap_or(ids.bos)),
         (special::EOS_TOKEN, ids.eos, known.eos),
     ];
-    match pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer) {
-        Some((token, model, tokenizer)) => Err(InferError::SpecialId { token, model, tokenizer }),
-        None => Ok(()),
-    }
+    let wrong = pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer);
+    let error = |(token, model, tokenizer)| TranslatorError::SpecialId { token, model, tokenizer };
+    wrong.map_or(Ok(()), |pair| Err(error(pair)))
 }

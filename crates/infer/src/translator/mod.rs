@@ -14,7 +14,9 @@ mod translate;
 mod unknown;
 
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
+pub use languages::LanguageError;
 pub use links::TextLink;
-pub use load::{Translator, vocabularies};
+pub use load::{Translator, TranslatorError, vocabularies};
 pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
+pub use terms::TermError;

@@ -2,10 +2,11 @@
 
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::translate::until_error;
 use crate::batching::Batching;
-use crate::error::{InferError, Result, SentenceError, until_error};
+use crate::error::{InferError, Result};
 use crate::model::StepModel;
-use crate::search::{check_lengths, check_pairs, with_eos};
+use crate::search::{SentenceError, check_lengths, check_pairs, with_eos};
 use crate::settings::LengthPenalty;
 
 impl Translator {
@@ -102,11 +103,11 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 /// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
-/// Before anything is computed, returns [`InferError::Setting`] if a limit of `batching` is 0,
-/// [`InferError::Count`] if the numbers of sources and targets differ, [`SentenceError::UnknownId`]
-/// if an id is outside the vocabulary, and [`SentenceError::TooLong`] if the model has too few
-/// positions for a text. Returns [`SentenceError::NotFinite`] if the model's output is NaN or
-/// infinite.
+/// Before anything is computed, returns a [`SettingsError`](crate::SettingsError) if a limit of
+/// `batching` is 0, [`InferError::Count`] if the numbers of sources and targets differ,
+/// [`SentenceError::UnknownId`] if an id is outside the vocabulary, and [`SentenceError::TooLong`]
+/// if the model has too few positions for a text. Returns [`SentenceError::NotFinite`] if the
+/// model's output is NaN or infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],

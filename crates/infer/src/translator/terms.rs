@@ -9,7 +9,6 @@ use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use crate::error::{InferError, Result};
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs after which a word stands without a space, as in `(word)` and `half-word`.
@@ -19,6 +18,22 @@ const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟'
 /// A word that others can follow.
 const WORD: &str = "a";
 
+/// The model's vocabulary has no tokens for a term.
+#[derive(thiserror::Error)]
+#[error("{}the model can write the term {term:?} only as {written:?}; give it in characters of the \
+    model's vocabulary",
+    location.as_ref().map(|location| format!("{location}: ")).unwrap_or_default())]
+pub struct TermError {
+    /// The position of the entry in the glossary, if the glossary was checked as a whole.
+    pub location: Option<String>,
+    /// The term.
+    pub term: String,
+    /// The text of its tokens.
+    pub written: String,
+}
+
+burnformer_files::debug_as_message!(TermError);
+
 impl Translator {
     /// Returns the terms for a translation that has to contain, for each of `wanted`, one of its
     /// translations as whole words. `source` holds the ids of the source, without those of
@@ -26,8 +41,8 @@ impl Translator {
     /// [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
-    /// Returns [`InferError::TermText`] if the model's vocabulary cannot write a term.
-    pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms> {
+    /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
+    pub fn terms(&self, wanted: &[Term], source: &[u32]) -> Result<Terms, TermError> {
         if wanted.is_empty() {
             return Ok(Terms::default());
         }
@@ -54,7 +69,7 @@ impl Translator {
         source: &str,
         ids: &[u32],
         options: &TranslateOptions,
-    ) -> Result<Terms> {
+    ) -> Result<Terms, TermError> {
         match &options.glossary {
             Some(glossary) => self.terms(&wanted(&[glossary], source), ids),
             None => Ok(Terms::default()),
@@ -64,17 +79,12 @@ impl Translator {
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
-    /// Returns an [`InferError::TermText`] that names the location of the first term that the model
-    /// cannot write.
-    pub fn check_glossary(&self, glossary: &Glossary) -> Result<()> {
+    /// Returns a [`TermError`] that names the location of the first term that the model cannot
+    /// write.
+    pub fn check_glossary(&self, glossary: &Glossary) -> Result<(), TermError> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {
-            let named = |error| match error {
-                InferError::TermText { term, written, .. } => {
-                    InferError::TermText { location: Some(entry.location.clone()), term, written }
-                }
-                error => error,
-            };
+            let named = |error| TermError { location: Some(entry.location.clone()), ..error };
             let wanted = Term { source: String::new(), targets: entry.targets.clone() };
             self.terms(&[wanted], &[]).map_err(named)
         });
@@ -112,7 +122,7 @@ fn find(text: &str, term: &str) -> Option<usize> {
 
 /// The sequences of tokens that write `text`: after a space or at the beginning, and directly after
 /// a sign.
-fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
+fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> {
     let alone = tokenizer.encode(text);
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
     let after_sign = SIGNS.iter().map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
@@ -129,7 +139,7 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>> {
         true => Ok(phrases),
         false => {
             let written = tokenizer.decode(&alone);
-            Err(InferError::TermText { location: None, term: text.into(), written })
+            Err(TermError { location: None, term: text.into(), written })
         }
     }
 }
@@ -223,7 +233,7 @@ mod tests {
     #[test]
     fn a_text_that_no_tokens_write_is_refused() {
         let error = phrases(&tokenizer(), "a\u{1}b").unwrap_err();
-        assert!(matches!(error, InferError::TermText { location: None, .. }), "{error}");
+        assert!(matches!(error, TermError { location: None, .. }), "{error}");
         assert!(error.to_string().contains(r#""ab""#), "{error}");
     }
 

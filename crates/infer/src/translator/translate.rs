@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
-use crate::error::{InferError, Result, until_error};
+use super::terms::TermError;
+use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, FinishReason, Hypothesis, Translation, one_line};
 use crate::search::{Request, check, check_lengths, search_counting};
 
@@ -29,12 +30,12 @@ impl Translator {
     /// `options`.
     ///
     /// # Errors
-    /// Returns [`InferError::TermText`] if the model's vocabulary cannot write a term.
+    /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
     pub fn requests<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
         options: &TranslateOptions,
-    ) -> Result<Vec<Request>> {
+    ) -> Result<Vec<Request>, TermError> {
         let request = |(source, ids): (&S, Vec<u32>)| {
             let source = source.as_ref();
             let terms = self.terms_for(source, &ids, options)?;
@@ -191,5 +192,52 @@ impl Translator {
     fn check_lengths(&self, requests: &[Request], options: &TranslateOptions) -> Result<()> {
         let (limit, eos) = (self.longest_source(options), self.model.special().eos);
         check_lengths("source", requests.iter().map(|request| &request.source), eos, limit)
+    }
+}
+
+/// The result of `work` for the sentences before the first one that causes an error, and that
+/// error. `work` takes the number of sentences, from the first on, of `count` in all.
+pub(super) fn until_error<T>(
+    mut count: usize,
+    mut work: impl FnMut(usize) -> Result<Vec<T>>,
+) -> (Vec<T>, Option<InferError>) {
+    let mut failure = None;
+    loop {
+        match work(count) {
+            Ok(done) => return (done, failure),
+            Err(error) => {
+                // A model that gives NaN may do so for several, and not in the order of the
+                // sentences.
+                count = error.sentence().map_or(0, |sentence| sentence - 1);
+                failure = Some(error);
+                if count == 0 {
+                    return (Vec::new(), failure);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::SentenceError;
+
+    #[test]
+    fn results_before_the_first_bad_sentence_are_kept() {
+        // Sentences 7 and 4 are bad, and the later is found first.
+        let work = |count: usize| match count {
+            7.. => Err(SentenceError::NotFinite(0).of(7)),
+            4.. => Err(SentenceError::NotFinite(0).of(4)),
+            _ => Ok((0..count).collect()),
+        };
+        let (done, failure) = until_error(10, work);
+        assert_eq!(done, [0, 1, 2]);
+        assert!(matches!(failure, Some(InferError::Sentence { sentence: 4, .. })));
+        let (done, failure) = until_error(3, work);
+        assert_eq!((done.len(), failure.is_none()), (3, true));
+        let other = || InferError::NoAttention;
+        let (done, failure) = until_error(3, |_| Err::<Vec<()>, _>(other()));
+        assert!(done.is_empty() && failure.is_some());
     }
 }

@@ -107,7 +107,6 @@ fn impossible_requests_are_refused() {
     );
     let glossary = Glossary::parse("t.tsv".as_ref(), b"dog\tHund\nhouse\tHa\x01us").unwrap();
     let error = translator.check_glossary(&glossary).unwrap_err();
-    assert!(matches!(error, InferError::TermText { .. }));
     assert!(error.to_string().starts_with("t.tsv:2: "), "{error}");
     let good = Glossary::from_pairs([("house", "Haus|家|C++")]).unwrap();
     translator.check_glossary(&good).unwrap();

@@ -7,7 +7,9 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_core::{EmbeddingSharing, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, Tokenizers};
-use burnformer_infer::{InferError, SearchSettings, Translator, load_tokenizers, save_text_files};
+use burnformer_infer::{
+    InferError, SearchSettings, Translator, TranslatorError, load_tokenizers, save_text_files,
+};
 
 /// Ten pieces; the vocabularies have ids for most of them, `</s>` 0, `<unk>` 1 and `<pad>` last
 /// (see the data crate).
@@ -83,7 +85,14 @@ fn special_ids_of_model_and_vocabulary_have_to_be_the_same() {
     let dir = saved(&both, &TransformerConfig { eos: 2, ..config() });
     let error = Translator::load(&dir, &Device::default()).err().unwrap();
     assert!(
-        matches!(error, InferError::SpecialId { token: "</s>", model: 2, tokenizer: 0 }),
+        matches!(
+            error,
+            InferError::Translator(TranslatorError::SpecialId {
+                token: "</s>",
+                model: 2,
+                tokenizer: 0
+            })
+        ),
         "{error}"
     );
 }

@@ -7,8 +7,8 @@ use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_infer::{
-    Batching, Hypothesis, InferError, NeuralModel, Request, SearchSettings, Shortlist,
-    ShortlistError, StepModel, TranslateOptions, Translator, search, vocabularies,
+    Batching, Hypothesis, NeuralModel, Request, SearchSettings, Shortlist, ShortlistError,
+    StepModel, TranslateOptions, Translator, search, vocabularies,
 };
 use proptest::prelude::*;
 
@@ -129,6 +129,6 @@ fn a_shortlist_of_another_model_is_refused() {
     other.tokenizers = Some(["a".into(), "a".into()]);
     let foreign = Shortlist::new(other, vec![], vec![]).unwrap();
     let error = translator.check_shortlist(&foreign).unwrap_err();
-    assert!(matches!(error, InferError::Shortlist(ShortlistError::Tokenizer(..))));
+    assert!(matches!(error, ShortlistError::Tokenizer(..)));
     assert!(error.to_string().contains("burnformer shortlist"), "{error}");
 }

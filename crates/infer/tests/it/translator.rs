@@ -8,9 +8,9 @@ use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    AlignmentOptions, FinishReason, InferError, LONGEST_SENTENCE, LongSources, MOST_LINKED,
-    Request, SearchSettings, SentenceError, TranslateOptions, Translator, perplexity,
-    save_text_files, word_alignment,
+    AlignmentOptions, EnsembleError, FinishReason, InferError, LONGEST_SENTENCE, LongSources,
+    MOST_LINKED, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
+    Translator, TranslatorError, perplexity, save_text_files, word_alignment,
 };
 
 use crate::common::translate_with_prefixes;
@@ -242,10 +242,13 @@ fn an_ensemble_of_directories_translates_and_strangers_are_refused() {
     let stranger = tempfile::tempdir().unwrap();
     save(stranger.path(), &config(275, 275), &Tokenizers::joint(tokenizer(275)), 1);
     let error = Translator::load_as(&[dirs[0].path(), stranger.path()], &Device::default(), None);
-    assert!(matches!(error.err(), Some(InferError::Ensemble { member: 2, what: "tokeniser" })));
+    assert!(matches!(
+        error.err(),
+        Some(InferError::Ensemble(EnsembleError::Differs { member: 2, what: "tokeniser" }))
+    ));
     let none: [&Path; 0] = [];
     let error = Translator::load_as(&none, &Device::default(), None);
-    assert!(matches!(error.err(), Some(InferError::EmptyEnsemble)));
+    assert!(matches!(error.err(), Some(InferError::Ensemble(EnsembleError::Empty))));
 }
 
 #[test]
@@ -262,7 +265,7 @@ fn unknown_search_settings_are_refused() {
     fs::write(dir.path().join("generation.json"), r#"{"beem_size": 4}"#).unwrap();
     model_dir::seal(dir.path()).unwrap();
     let error = refusal(dir.path());
-    assert!(matches!(error, InferError::SettingsFile(..)));
+    assert!(matches!(error, InferError::Settings(SettingsError::File(..))));
     assert!(error.to_string().contains("beem_size"), "{error}");
 }
 
@@ -271,7 +274,7 @@ fn a_directory_without_tokenisers_is_refused() {
     let dir = joint(1);
     fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
     model_dir::seal(dir.path()).unwrap();
-    assert!(matches!(refusal(dir.path()), InferError::NoTokenizer(_)));
+    assert!(matches!(refusal(dir.path()), InferError::Translator(TranslatorError::NoTokenizer(_))));
 }
 
 #[test]
@@ -281,7 +284,14 @@ fn a_tokeniser_of_another_model_is_refused() {
     assert!(matches!(refusal(dir.path()), InferError::ModelDir(_)), "the hash differs");
     model_dir::seal(dir.path()).unwrap();
     let error = refusal(dir.path());
-    assert!(matches!(error, InferError::Vocabulary { side: "source", tokenizer: 275, model: 280 }));
+    assert!(matches!(
+        error,
+        InferError::Translator(TranslatorError::Vocabulary {
+            side: "source",
+            tokenizer: 275,
+            model: 280
+        })
+    ));
 }
 
 #[test]
@@ -298,7 +308,10 @@ fn a_model_with_other_special_ids_is_refused() {
     let swapped = TransformerConfig { bos: 2, eos: 1, ..config(280, 280) };
     save(dir.path(), &swapped, &Tokenizers::joint(tokenizer(280)), 1);
     let error = refusal(dir.path());
-    assert!(matches!(error, InferError::SpecialId { token: "<s>", model: 2, tokenizer: 1 }));
+    assert!(matches!(
+        error,
+        InferError::Translator(TranslatorError::SpecialId { token: "<s>", model: 2, tokenizer: 1 })
+    ));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, model_dir};
-use burnformer_infer::{InferError, LengthPenalty, Request, SearchSettings, Translator};
+use burnformer_infer::{LengthPenalty, Request, SearchSettings, Translator};
 use burnformer_interop::{Format, InteropError};
 use serde_json::Value;
 
@@ -126,7 +126,6 @@ fn languages_are_asked_for_and_known_by_their_codes() {
         (Some("the"), Some("fr"), "source", "\"the\""),
     ] {
         let error = translator.languages(source, target).unwrap_err();
-        assert!(matches!(&error, InferError::Language { .. }), "{error}");
         let message = error.to_string();
         let flag = format!("{side} language");
         assert!(message.contains(needle) && message.contains(&flag), "{message}");

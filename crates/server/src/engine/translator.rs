@@ -176,10 +176,9 @@ fn engine_error(error: InferError) -> EngineError {
             ..
         } => EngineError::Failed(error.to_string()),
         InferError::Sentence { .. }
-        | InferError::TermText { .. }
+        | InferError::Term(_)
         | InferError::NoAttention
-        | InferError::Setting { .. }
-        | InferError::Above { .. } => EngineError::Request(error.to_string()),
+        | InferError::Settings(_) => EngineError::Request(error.to_string()),
         error => EngineError::Failed(error.to_string()),
     }
 }

@@ -15,7 +15,7 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, ModelDirProblem, read_tensors, write_tensors};
 use burnformer_core::{Model, ModelConfig, named_parameters, with_parameters};
 use burnformer_data::Tokenizers;
-use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
+use burnformer_infer::{GENERATION_FILE, InferError, SearchSettings, save_text_files};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -142,7 +142,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
 /// Returns an error if `dir` cannot be replaced, or if a file cannot be copied or written. `dir` is
 /// left unchanged then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
-    replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
+    replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path).map_err(InferError::from)?))
 }
 
 /// The initial state of a run, or the checkpoint from which it resumes.

@@ -3,8 +3,8 @@ pub(crate) mod table;
 use self::table::TableModel;
 use super::*;
 use crate::{
-    Batching, InferError, LengthPenalty, Request, SearchSettings, SentenceError, force_score,
-    search,
+    Batching, EnsembleError, InferError, LengthPenalty, Request, SearchSettings, SentenceError,
+    force_score, search,
 };
 
 const SOURCES: [&[u32]; 2] = [&[3, 4, 2], &[5, 2]];
@@ -73,10 +73,10 @@ fn an_ensemble_takes_what_its_shortest_member_takes() {
 
 #[test]
 fn members_that_do_not_fit_are_refused() {
-    assert!(matches!(Ensemble::new(vec![]), Err(InferError::EmptyEnsemble)));
+    assert!(matches!(Ensemble::new(vec![]), Err(EnsembleError::Empty)));
     let other: Box<dyn StepModel> = Box::new(TableModel::new(7, 1));
     let error = Ensemble::new(vec![member(1), member(2), other]);
-    assert!(matches!(error, Err(InferError::Ensemble { member: 3, what: "source vocabulary" })));
+    assert!(matches!(error, Err(EnsembleError::Differs { member: 3, what: "source vocabulary" })));
 }
 
 #[test]

@@ -124,7 +124,10 @@ fn bad_requests_are_refused_by_sentence() {
         InferError::Sentence { sentence: 2, error: SentenceError::PrefixToken(2) }
     ));
     let suppress = SearchSettings { suppress: vec![6], ..settings.clone() };
-    assert!(matches!(refused(&[], &suppress), InferError::Setting { name: "suppress", .. }));
+    assert!(matches!(
+        refused(&[], &suppress),
+        InferError::Settings(SettingsError::Value { name: "suppress", .. })
+    ));
 }
 
 #[test]

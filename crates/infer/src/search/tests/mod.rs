@@ -13,7 +13,7 @@ use crate::model::Decoding;
 use crate::model::tests::table::TableModel;
 use crate::{
     AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SentenceError,
-    SpecialIds,
+    SettingsError, SpecialIds,
 };
 
 const SOURCE: [u32; 3] = [4, 3, 2];
