@@ -36,17 +36,17 @@ pub use config::{
     ConfigFileError, EarlyStoppingMetric, ExchangePrecision, RecoverySettings, TrainConfig,
 };
 pub use error::TrainError;
-pub use learner::{Learner, Outcome, RunEstimate, StopReason, follow};
+pub use learner::{DivergenceError, Learner, Outcome, RunEstimate, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
 pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use run::{
-    BestModel, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir, RunEnd, RunMode,
-    StartModel, TEST_SCORE_FILE, TextName, Texts, average_models, cache_folder, checkpoint,
-    copy_files, user_cache,
+    BestModel, CheckpointError, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir,
+    RunEnd, RunError, RunMode, SaveError, StartModel, StartModelError, TEST_SCORE_FILE, TextName,
+    Texts, average_models, cache_folder, checkpoint, copy_files, user_cache,
 };
 pub use update::{
-    LossScale, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize, UpdateStatistics, Updater,
-    Workers, update_bytes,
+    LossScale, MemoryError, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize,
+    UpdateStatistics, Updater, Workers, WorkersError, update_bytes,
 };
 pub use validation::{Validation, Validator};

@@ -204,19 +204,17 @@ const OPTIONS: [(&str, &str); 7] = [
 ];
 
 /// The error of a search that the command line asks for, with the names of its options.
-fn of_options(error: SettingsError) -> anyhow::Error {
-    let option = |key: &'static str| {
-        OPTIONS.iter().find(|(known, _)| *known == key).map_or(key, |(_, option)| *option)
+fn of_options(mut error: SettingsError) -> anyhow::Error {
+    let rename = |key: &mut &'static str| {
+        let option = OPTIONS.iter().find(|(known, _)| known == key);
+        *key = option.map_or(*key, |(_, option)| option);
     };
-    wrong_usage(match error {
-        SettingsError::Value { name, value, remedy } => {
-            SettingsError::Value { name: option(name), value, remedy }
-        }
-        SettingsError::Above { name, value, most } => {
-            SettingsError::Above { name: option(name), value, most: option(most) }
-        }
-        other => other,
-    })
+    match &mut error {
+        SettingsError::Value { name, .. } => rename(name),
+        SettingsError::Above { name, most, .. } => [name, most].into_iter().for_each(rename),
+        SettingsError::File(..) => {}
+    }
+    wrong_usage(error)
 }
 
 /// Replaces the texts of `data`, in its order, by those that the command line gives for options.

@@ -77,8 +77,8 @@ impl Translator {
     /// # Errors
     /// Returns [`InferError::ModelDir`](crate::InferError::ModelDir),
     /// [`InferError::Tokenizer`](crate::InferError::Tokenizer) or a
-    /// [`SettingsError`](crate::SettingsError), depending on the file that is wrong; a
-    /// [`TranslatorError`] if there is no tokeniser, or if model and tokenisers do not fit together.
+    /// [`SettingsError`](crate::SettingsError), depending on the file that is wrong, and a
+    /// [`TranslatorError`] if there is no tokeniser or model and tokenisers do not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self> {
         Self::load_as(&[dir], device, None)
     }

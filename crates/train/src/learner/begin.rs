@@ -12,10 +12,10 @@ use super::setup::{Setup, check_precision};
 use super::validate::look_after;
 use crate::advice::{Adviser, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
-use crate::error::{Result, TrainError};
+use crate::error::Result;
 use crate::report::{Pace, Reporter, Verbosity};
 use crate::run::{BestModel, Corpora, RunDir, RunMode, RunState, Start, special_ids, write_file};
-use crate::update::{Recipe, Updater, Workers};
+use crate::update::{Recipe, Updater, Workers, WorkersError};
 use crate::validation::Validator;
 
 impl Learner {
@@ -28,11 +28,11 @@ impl Learner {
     /// of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
-    /// Returns a [`TrainError`] if a device does not compute in `training.precision`, the folder is
-    /// in use, the configuration is invalid, the data cannot be batched, or the memory does not
-    /// suffice. When resuming, it also returns one if the folder is empty, if its run belongs to
-    /// another corpus, tokeniser or configuration or has ended, or if an update has fewer batches
-    /// than there are devices.
+    /// Returns an error if a device does not compute in `training.precision`, the folder is in use,
+    /// the configuration is invalid, the data cannot be batched, or the memory does not suffice.
+    /// When resuming, it also returns one if the folder is empty, if its run belongs to another
+    /// corpus, tokeniser or configuration or has ended, or if an update has fewer batches than
+    /// there are devices.
     ///
     /// # Panics
     /// Panics if there is no device.
@@ -201,7 +201,7 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
 fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Option<String>> {
     let given = *accumulate;
     if mode == RunMode::Resume && devices > given {
-        return Err(TrainError::TooManyDevices { devices, batches: given });
+        return Err(WorkersError::TooManyDevices { devices, batches: given }.into());
     }
     if mode == RunMode::New {
         *accumulate = given.next_multiple_of(devices.max(1));

@@ -1,14 +1,39 @@
 //! Divergence: how it is found, and how a run goes back.
 
+use std::path::PathBuf;
+
 use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
 use super::outcome::Divergence;
-use crate::error::{Result, TrainError};
+use crate::error::Result;
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
+
+/// The loss, the gradient or the model was no longer finite, and going back did not help.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
+     with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
+     schedule.warmup, or set optimizer.clip_norm to 1, and continue with --out {} --resume",
+    run.display()
+)]
+pub struct DivergenceError {
+    /// The folder of the run.
+    pub run: PathBuf,
+    /// The update.
+    pub step: u64,
+    /// The loss of the update.
+    pub loss: f64,
+    /// The norm of the gradient of the update.
+    pub norm: f64,
+    /// The number of times that the run went back.
+    pub rollbacks: u64,
+    /// The factor by which the schedule's learning rate was multiplied.
+    pub rate_scale: f64,
+}
 
 impl Learner {
     /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,
@@ -16,7 +41,7 @@ impl Learner {
     /// aside. The best model so far stays the best.
     ///
     /// # Errors
-    /// Returns [`TrainError::Diverged`] if the run has already gone back as often as allowed.
+    /// Returns a [`DivergenceError`] if the run has already gone back as often as allowed.
     pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<()> {
         let step = self.state.step;
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
@@ -24,7 +49,8 @@ impl Learner {
             let (loss, norm) = divergence.loss_and_norm();
             let Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             let run = self.setup.run.path().into();
-            return Err(TrainError::Diverged { run, step, loss, norm, rollbacks, rate_scale });
+            let error = DivergenceError { run, step, loss, norm, rollbacks, rate_scale };
+            return Err(error.into());
         };
         // A loss that is finite was computed with the weights before its update.
         let last_finite = step - self.state.recovery.skipped.min(step);

@@ -13,7 +13,7 @@ use super::setup::{Setup, check_precision};
 use crate::config::TrainConfig;
 use crate::error::{Result, TrainError};
 use crate::run::{Corpora, Origin, RunMode, Start};
-use crate::update::{LossScale, Ranks, Recipe, Updater, Workers};
+use crate::update::{LossScale, Ranks, Recipe, Updater, Workers, WorkersError};
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.
@@ -54,8 +54,8 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// the same texts as those of process 0. The configuration is received from process 0.
 ///
 /// # Errors
-/// Returns [`TrainError::OtherTexts`] if the texts differ from those of process 0,
-/// [`TrainError::OtherProgram`] if its messages are those of another version, and the errors of
+/// Returns [`WorkersError::OtherTexts`] if the texts differ from those of process 0,
+/// [`WorkersError::OtherProgram`] if its messages are those of another version, and the errors of
 /// [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
@@ -65,9 +65,9 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
         panic!("the first message begins the run")
     };
     if Origin::of(corpora) != origin {
-        return Err(TrainError::OtherTexts(ranks.rank().number));
+        return Err(WorkersError::OtherTexts(ranks.rank().number).into());
     }
-    let other = |_| TrainError::OtherProgram(ranks.rank().number);
+    let other = |_| WorkersError::OtherProgram(ranks.rank().number);
     let config = toml::from_str(&config).map_err(other)?;
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
     loop {

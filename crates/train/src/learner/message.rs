@@ -3,9 +3,8 @@
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, TrainError};
 use crate::run::Origin;
-use crate::update::{LossScale, Ranks};
+use crate::update::{LossScale, Ranks, WorkersError};
 
 /// A message of process 0 to the others, which it sends before it does the same.
 #[derive(Serialize, Deserialize)]
@@ -24,11 +23,11 @@ impl Message {
     /// Waits for the next message of process 0.
     ///
     /// # Errors
-    /// Returns [`TrainError::OtherProgram`] for a message that this version does not know.
-    pub fn receive(ranks: &dyn Ranks) -> Result<Self> {
+    /// Returns [`WorkersError::OtherProgram`] for a message that this version does not know.
+    pub fn receive(ranks: &dyn Ranks) -> Result<Self, WorkersError> {
         let mut bytes = Vec::new();
         ranks.broadcast(&mut bytes);
-        let other = |_| TrainError::OtherProgram(ranks.rank().number);
+        let other = |_| WorkersError::OtherProgram(ranks.rank().number);
         serde_json::from_slice(&bytes).map_err(other)
     }
 }

@@ -24,6 +24,7 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
+pub use self::divergence::DivergenceError;
 pub use self::estimate::RunEstimate;
 pub use self::follower::follow;
 use self::message::Message;
@@ -88,7 +89,7 @@ impl Learner {
     /// is set before that, the run finishes the current update and writes a checkpoint.
     ///
     /// # Errors
-    /// Returns [`Diverged`](crate::TrainError::Diverged) if the loss or the gradient stays infinite
+    /// Returns a [`DivergenceError`] if the loss or the gradient stays infinite
     /// or NaN, and the errors of data, decoding and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
         self.train_killable(interrupted, |_| ())
@@ -213,7 +214,7 @@ impl Learner {
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
         }
-        checked
+        Ok(checked?)
     }
 
     /// Makes the next update.

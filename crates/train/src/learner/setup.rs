@@ -17,10 +17,12 @@ use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::{Result, TrainError};
 use crate::optimizer::Optimizer;
 use crate::run::{
-    CheckpointKind, Corpora, FirstModel, Origin, RunDir, RunMode, RunState, Start, checkpoint,
-    freeze, special_ids,
+    CheckpointError, CheckpointKind, Corpora, FirstModel, Origin, RunDir, RunMode, RunState, Start,
+    checkpoint, freeze, special_ids,
 };
-use crate::update::{MemoryLimit, Objective, Recipe, Replicas, Workers, worst_batch, worst_shape};
+use crate::update::{
+    MemoryLimit, Objective, Recipe, Replicas, Workers, WorkersError, worst_batch, worst_shape,
+};
 use crate::validation::Validator;
 
 /// The parts of a run besides its model and optimiser. Updates do not change them.
@@ -95,7 +97,7 @@ impl Setup {
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();
-        self.memory.check_process()
+        Ok(self.memory.check_process()?)
     }
 
     /// The updates from `state` on.
@@ -169,7 +171,7 @@ impl Setup {
         }
         if !damaged.is_empty() {
             let damage = damaged.iter().map(|(_, error)| error.to_string()).collect();
-            return Err(TrainError::AllDamaged { path: run.path().into(), damage });
+            return Err(CheckpointError::AllDamaged { path: run.path().into(), damage }.into());
         }
         run.forget_other_end(0)?;
         let mut start = self.fresh()?;
@@ -198,14 +200,12 @@ impl Setup {
     }
 }
 
-pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<()> {
-    match precision.is_supported_on(device) {
-        true => Ok(()),
-        false => {
-            let device = format!("{:?}", device.clone().inner());
-            Err(TrainError::Precision { precision, device })
-        }
+pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), WorkersError> {
+    if precision.is_supported_on(device) {
+        return Ok(());
     }
+    let device = format!("{:?}", device.clone().inner());
+    Err(WorkersError::Precision { precision, device })
 }
 
 fn sampler(config: &TrainConfig, corpora: &Corpora, special: SpecialIds) -> Result<BatchSampler> {
@@ -265,7 +265,7 @@ impl Start {
 /// process.
 fn is_damage(error: &TrainError) -> bool {
     match error {
-        TrainError::Checkpoint { .. } => true,
+        TrainError::Checkpoint(CheckpointError::Damaged { .. }) => true,
         TrainError::ModelDir(ModelDirError {
             problem:
                 ModelDirProblem::Version(_) | ModelDirProblem::Architecture(_) | ModelDirProblem::Other,

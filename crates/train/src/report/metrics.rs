@@ -1,7 +1,7 @@
 //! `metrics.jsonl`: the numbers of a run, one JSON object per line.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::append_file::AppendFile;
 use super::record::Record;
@@ -9,6 +9,26 @@ use crate::error::{Result, TrainError};
 
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
+
+/// The reasons why the metrics file of a run cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsFileError {
+    /// A complete line of a metrics file is not a [`Record`].
+    #[error("{}:{line}: not a metrics record: {message}; delete that line, the others stand on \
+        their own", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The message of the parser.
+        message: String,
+    },
+    /// A new run would mix its numbers with those of an earlier run.
+    #[error("{}: holds the metrics of an earlier run; resume that run, or choose an empty run \
+        directory", .0.display())]
+    OtherRun(PathBuf),
+}
 
 /// The state of the report when the checkpoint from which a run continues was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +80,7 @@ impl ResumePoint {
 /// still being written is left out.
 ///
 /// # Errors
-/// Returns [`TrainError::Io`] if the file cannot be read, and [`TrainError::Metrics`] for a
+/// Returns [`TrainError::Io`] if the file cannot be read, and [`MetricsFileError::Line`] for a
 /// complete line that is not a [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
@@ -69,7 +89,7 @@ pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
 }
 
 /// The records of a file, each with its bytes, which are kept without change when a file is cut.
-fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, MetricsFileError> {
     let mut records = Vec::new();
     for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let line = whole.trim_ascii();
@@ -79,7 +99,7 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
             Err(error) => {
                 let (line, message) = (index + 1, error.to_string());
-                return Err(TrainError::Metrics { path: path.into(), line, message });
+                return Err(MetricsFileError::Line { path: path.into(), line, message });
             }
         }
     }
@@ -92,7 +112,7 @@ pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile
     let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
     match resume {
         Some(point) if length > 0 => cut(&path, point)?,
-        None if length > 0 => return Err(TrainError::OtherMetrics(path)),
+        None if length > 0 => return Err(MetricsFileError::OtherRun(path).into()),
         _ => {}
     }
     AppendFile::open(path)
@@ -124,8 +144,6 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
     use super::*;
 
@@ -293,7 +311,10 @@ mod tests {
         let (dir, path) = killed_run(&[train(1)], b"oops\n");
         let before = fs::read(&path).unwrap();
         let error = open(dir.path(), at(0)).unwrap_err();
-        assert!(matches!(error, TrainError::Metrics { line: 2, .. }), "{error}");
+        assert!(
+            matches!(error, TrainError::MetricsFile(MetricsFileError::Line { line: 2, .. })),
+            "{error}"
+        );
         assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
@@ -302,7 +323,7 @@ mod tests {
     fn a_new_run_does_not_mix_with_an_earlier_one() {
         let (dir, path) = killed_run(&[train(1)], b"");
         let error = open(dir.path(), None).unwrap_err();
-        assert!(matches!(error, TrainError::OtherMetrics { .. }), "{error}");
+        assert!(matches!(error, TrainError::MetricsFile(MetricsFileError::OtherRun(_))), "{error}");
         assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
     }
 

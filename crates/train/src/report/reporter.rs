@@ -26,9 +26,9 @@ impl Reporter {
     /// killed run after `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
     ///
     /// # Errors
-    /// Returns [`TrainError::OtherMetrics`] if a new run would add to the metrics of another,
-    /// [`TrainError::Metrics`] if the metrics to resume are damaged, and [`TrainError::Io`] if a
-    /// file cannot be read or written.
+    /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run would add to the metrics
+    /// of another, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file cannot
+    /// be read or written.
     pub fn create(
         dir: &Path,
         verbosity: Verbosity,

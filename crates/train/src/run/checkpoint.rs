@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, ModelDirProblem, read_tensors, write_tensors};
@@ -24,7 +24,7 @@ use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::{Result, TrainError};
 use crate::optimizer::Optimizer;
 use crate::run::{
-    BestModel, Origin, RunDir, compare, copy_files, freeze, replace_file, save_folder,
+    BestModel, Origin, RunDir, RunError, compare, copy_files, freeze, replace_file, save_folder,
 };
 
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -72,10 +72,44 @@ pub struct TrainerState<'a> {
     pub origin: &'a Origin,
 }
 
+/// The reasons why checkpoints cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The state of a checkpoint cannot be used.
+    #[error("{}: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        message: String,
+    },
+    /// A checkpoint belongs to another corpus, tokeniser or configuration.
+    #[error("{}: the run cannot go on from here: {what}; set it back, or start a new run with \
+        another --out", path.display())]
+    OtherRun {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The change.
+        what: String,
+    },
+    /// All checkpoints of the run are damaged.
+    #[error("{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run \
+        with another --out", path.display(), damage.join("\n"))]
+    AllDamaged {
+        /// The run directory.
+        path: PathBuf,
+        /// The damage of each checkpoint, the newest first.
+        damage: Vec<String>,
+    },
+    /// Models cannot be averaged: there are none, or their shapes differ.
+    #[error("averaging: {0}")]
+    Average(String),
+}
+
 /// Writes a model directory to `path`, replacing an old one.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`] if a file cannot be written; the old directory is left
+/// Returns a [`SaveError`](crate::SaveError) if a file cannot be written; the old directory is left
 /// unchanged.
 pub fn save_model(path: &Path, saved: &Saved) -> Result<()> {
     save_folder(path, |folder| write_model(folder, saved))
@@ -102,8 +136,8 @@ pub(crate) fn save_best_model(
 /// Writes a checkpoint to `path`.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left
-/// unchanged.
+/// Returns a [`SaveError`](crate::SaveError) if a file cannot be written; earlier checkpoints are
+/// left unchanged.
 pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
@@ -130,7 +164,7 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
 /// only training needs.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`] if a file cannot be copied.
+/// Returns a [`SaveError`](crate::SaveError) if a file cannot be copied.
 pub fn publish(from: &Path, to: &Path) -> Result<()> {
     save_folder(to, |folder| copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG]))
 }
@@ -162,8 +196,8 @@ pub struct Start {
 /// its hash before any of it is used.
 ///
 /// # Errors
-/// Returns [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
-/// [`TrainError::CannotResume`] for an undamaged one that belongs to another corpus, tokeniser or
+/// Returns [`CheckpointError::Damaged`] and [`TrainError::ModelDir`] for a damaged checkpoint;
+/// [`CheckpointError::OtherRun`] for an undamaged one that belongs to another corpus, tokeniser or
 /// configuration.
 pub fn load(
     path: &Path,
@@ -176,7 +210,7 @@ pub fn load(
     let StateFile { state, origin: old_origin, .. } = read_state(path)?;
     let old_config = read_config(path)?;
     let changes = compare((&old_origin, &old_config), (origin, config))
-        .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
+        .map_err(|what| CheckpointError::OtherRun { path: path.into(), what })?;
     let model = model_dir::load_as(path, shape.as_ref(), device)?;
     let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
@@ -190,13 +224,13 @@ pub fn load(
 /// The state of the newest checkpoint of the run in `run`.
 ///
 /// # Errors
-/// Returns [`TrainError::NothingToResume`] if there is no checkpoint, and
-/// [`TrainError::Checkpoint`] if it is damaged.
+/// Returns [`RunError::NothingToResume`] if there is no checkpoint, and
+/// [`CheckpointError::Damaged`] if it is damaged.
 pub fn last_state(run: &Path) -> Result<RunState> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
         Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
-        None => Err(TrainError::NothingToResume(run.path().into())),
+        None => Err(RunError::NothingToResume(run.path().into()).into()),
     }
 }
 
@@ -230,18 +264,18 @@ fn listed(path: &Path, name: &str) -> Result<Vec<u8>> {
 }
 
 fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
-    TrainError::Checkpoint { path: path.join(name), message: what.to_string() }
+    CheckpointError::Damaged { path: path.join(name), message: what.to_string() }.into()
 }
 
 /// Averages the parameters of the models in `dirs` (paper §6.1). Sums are accumulated in float64,
 /// in the given order.
 ///
 /// # Errors
-/// Returns [`TrainError::Average`] if `dirs` is empty or the configurations differ, and the errors
-/// of loading a model.
+/// Returns [`CheckpointError::Average`] if `dirs` is empty or the configurations differ, and the
+/// errors of loading a model.
 pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
-        return Err(TrainError::Average("no model directory given".into()));
+        return Err(CheckpointError::Average("no model directory given".into()).into());
     };
     let config = model_dir::load_config(first.as_ref())?;
     let other =
@@ -249,7 +283,7 @@ pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(Mo
     if let Some(dir) = dirs.iter().find(other) {
         let (a, b) = (first.as_ref().display(), dir.as_ref().display());
         let message = format!("{a} and {b} have different configurations");
-        return Err(TrainError::Average(message));
+        return Err(CheckpointError::Average(message).into());
     }
     let model = average_as(dirs, &config, device)?;
     Ok((config, model))
@@ -326,9 +360,12 @@ mod tests {
     fn nothing_and_different_shapes_cannot_be_averaged() {
         let device = Device::default();
         let none: [&Path; 0] = [];
-        assert!(matches!(average_models(&none, &device), Err(TrainError::Average(_))));
+        assert!(matches!(
+            average_models(&none, &device),
+            Err(TrainError::Checkpoint(CheckpointError::Average(_)))
+        ));
         let (a, b) = (saved(1, 20), saved(2, 21));
         let mixed = average_models(&[a.path(), b.path()], &device);
-        assert!(matches!(mixed, Err(TrainError::Average(_))));
+        assert!(matches!(mixed, Err(TrainError::Checkpoint(CheckpointError::Average(_)))));
     }
 }

@@ -13,13 +13,39 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_files::{sync_folder_of, with_retries};
 
-use crate::error::{Result, TrainError};
+use crate::error::{Result, TrainError, remedy};
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
 /// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one
 /// step.
 pub(crate) const OLD: &str = "old";
+
+/// A checkpoint or model directory could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} could not be saved: {}; {}, then continue with --out {} --resume; what was saved before \
+    is whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(io::ErrorKind::Other)),
+    run_of(path).display())]
+pub struct SaveError {
+    /// The folder.
+    pub path: PathBuf,
+    /// The cause.
+    pub cause: Box<TrainError>,
+}
+
+/// The folder of the run whose checkpoint or model directory is `path`.
+fn run_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    if folder.ends_with("checkpoints") { folder.parent().unwrap_or(folder) } else { folder }
+}
+
+/// The error without its remedy.
+fn bare(error: &TrainError) -> String {
+    match error {
+        TrainError::Io { path, cause } => format!("{}: {cause}", path.display()),
+        other => other.to_string(),
+    }
+}
 
 /// Returns the path of the leftover of `path` with this suffix, such as `.step-000100.partial`.
 pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {
@@ -52,7 +78,7 @@ fn write_sealed(
 /// limit that is too small is noticed before anything is computed for it.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`] if a file cannot be made or removed.
+/// Returns a [`SaveError`] if a file cannot be made or removed.
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = leftover(path, PARTIAL);
     let make = |(name, size): (&str, u64)| {
@@ -62,7 +88,7 @@ pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let made =
         remove(&partial).and_then(|()| fs::create_dir(&partial)).map_err(TrainError::io(&partial));
     let made = made.and_then(|()| ["weights", "moments"].into_iter().zip(sizes).try_for_each(make));
-    let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
+    let not_saved = |cause| SaveError { path: path.into(), cause: Box::new(cause) }.into();
     made.and(remove(&partial).map_err(TrainError::io(&partial))).map_err(not_saved)
 }
 
@@ -84,9 +110,9 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 /// replacing what is there. The error names a remedy.
 ///
 /// # Errors
-/// Returns [`TrainError::NotSaved`]; what was there is left unchanged.
+/// Returns a [`SaveError`]; what was there is left unchanged.
 pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
+    let not_saved = |cause| SaveError { path: path.into(), cause: Box::new(cause) }.into();
     write_sealed(path, fill, model_dir::seal).map_err(not_saved)
 }
 
@@ -246,7 +272,7 @@ mod tests {
             fs::write(folder.join("text"), "two").expect("writes");
             Err(TrainError::io(folder)(io::Error::from(io::ErrorKind::StorageFull)))
         });
-        assert!(matches!(failed, Err(TrainError::NotSaved { .. })));
+        assert!(matches!(failed, Err(TrainError::Save(_))));
         assert_eq!(text(&path), "one");
         assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
     }
@@ -306,7 +332,7 @@ mod tests {
     fn a_vanished_folder_is_an_error_and_not_made_again() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("gone/checkpoints/step-1");
-        assert!(matches!(write(&path, "one"), Err(TrainError::NotSaved { .. })));
+        assert!(matches!(write(&path, "one"), Err(TrainError::Save(_))));
         assert!(!home.path().join("gone").exists());
     }
 }

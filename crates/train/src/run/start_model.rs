@@ -13,7 +13,7 @@ use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
 
 use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_model_in};
-use crate::error::{Result, TrainError};
+use crate::error::Result;
 use crate::run::{copy_files, save_folder};
 
 /// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
@@ -26,29 +26,52 @@ pub struct StartModel {
     search: SearchSettings,
 }
 
+/// The reasons why a run cannot start from a model.
+#[derive(Debug, thiserror::Error)]
+pub enum StartModelError {
+    /// The model is multilingual: its texts begin with language tokens, which training does not
+    /// write.
+    #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
+        NLLB), which training does not write; fine-tune a model of one pair of languages",
+        .0.display())]
+    LanguageTokens(PathBuf),
+    /// A model directory whose vocabularies are not those of its tokenisers.
+    #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
+        model's own tokenisers", dir.display())]
+    Vocabulary {
+        /// The model directory.
+        dir: PathBuf,
+        /// The side.
+        side: &'static str,
+        /// Tokens of the tokeniser.
+        tokens: usize,
+        /// Tokens that the model knows.
+        rows: usize,
+    },
+}
+
 impl StartModel {
     /// Opens the model directory `dir` and checks the hash of every file.
     ///
     /// # Errors
-    /// Returns [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is
-    /// wrong; [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
+    /// Returns [`TrainError::ModelDir`](crate::TrainError::ModelDir) or
+    /// [`TrainError::Infer`](crate::TrainError::Infer), depending on the file that is wrong, and a
+    /// [`StartModelError`] if a run cannot start from the model.
     pub fn open(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let config = model_dir::load_config(dir)?;
         let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
+        let Tokenizers { source, target } = &tokenizers;
         let sides = [
-            ("source", tokenizers.source.vocab_size(), config.tokens().source_vocab),
-            ("target", tokenizers.target.vocab_size(), config.tokens().target_vocab),
+            ("source", source.vocab_size(), config.tokens().source_vocab),
+            ("target", target.vocab_size(), config.tokens().target_vocab),
         ];
-        if [&tokenizers.source, &tokenizers.target]
-            .iter()
-            .any(|side| !side.language_codes().is_empty())
-        {
-            return Err(TrainError::LanguageTokens(dir.into()));
+        if [source, target].iter().any(|side| !side.language_codes().is_empty()) {
+            return Err(StartModelError::LanguageTokens(dir.into()).into());
         }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
             Some((side, tokens, rows)) => {
-                Err(TrainError::StartModel { dir: dir.into(), side, tokens, rows })
+                Err(StartModelError::Vocabulary { dir: dir.into(), side, tokens, rows }.into())
             }
             None => Ok(Self { dir: dir.into(), config, tokenizers, search }),
         }
@@ -78,7 +101,7 @@ impl StartModel {
     /// there from now on.
     ///
     /// # Errors
-    /// Returns [`TrainError::NotSaved`] if a file cannot be copied.
+    /// Returns a [`SaveError`](crate::SaveError) if a file cannot be copied.
     pub(crate) fn keep(&mut self, folder: &Path) -> Result<()> {
         if !folder.exists() {
             save_folder(folder, |folder| copy_files(&self.dir, folder, &[]))?;
@@ -104,8 +127,9 @@ impl FirstModel {
     /// `start`, or else the one in `config` over the vocabularies of `tokens`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Model`] if the configuration describes no valid model, and
-    /// [`TrainError::Data`] if the tokenisers do not agree on their special ids.
+    /// Returns [`TrainError::Model`](crate::TrainError::Model) if the configuration describes no
+    /// valid model, and [`TrainError::Data`](crate::TrainError::Data) if the tokenisers do not
+    /// agree on their special ids.
     pub fn new(
         config: &TrainConfig,
         start: Option<StartModel>,
@@ -141,7 +165,8 @@ impl FirstModel {
     /// The model on `device`; random weights are a function of `seed`.
     ///
     /// # Errors
-    /// Returns [`TrainError::ModelDir`] if the weights cannot be read or have another shape.
+    /// Returns [`TrainError::ModelDir`](crate::TrainError::ModelDir) if the weights cannot be read
+    /// or have another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         let model = self.config.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };

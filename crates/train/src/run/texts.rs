@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{ConfigFileError, DataSettings};
 use crate::error::{Result, TrainError};
-use crate::run::RunMode;
+use crate::run::{RunError, RunMode};
 
 const EMBEDDED: &str = "embedded:";
 const OF_RUN: &str = "run:";
@@ -111,7 +111,7 @@ impl Texts {
     /// it keeps.
     ///
     /// # Errors
-    /// Returns [`TrainError::FolderTaken`] if a file would be overwritten.
+    /// Returns [`RunError::FolderTaken`] if a file would be overwritten.
     pub fn check(&self, run: &Path, mode: RunMode) -> Result<()> {
         let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
             let to = run.join(name_in_run);
@@ -119,7 +119,7 @@ impl Texts {
         };
         match self.kept.iter().find_map(in_the_way) {
             Some(found) if mode == RunMode::New => {
-                Err(TrainError::FolderTaken { path: run.into(), found })
+                Err(RunError::FolderTaken { path: run.into(), found }.into())
             }
             _ => Ok(()),
         }
@@ -212,7 +212,10 @@ mod tests {
         // A new run overwrites no text of the user's, a resumed one may be given its own again.
         fs::write(path("piped"), "new").unwrap();
         let refused = texts.keep(&path("run"), RunMode::New);
-        assert!(matches!(refused, Err(TrainError::FolderTaken { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(TrainError::Run(RunError::FolderTaken { .. }))),
+            "{refused:?}"
+        );
         assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
         texts.keep(&path("run"), RunMode::Resume).unwrap();
         assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "new");

@@ -5,7 +5,6 @@ use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainingSettings;
-use crate::error::{Result, TrainError};
 
 /// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
@@ -87,6 +86,22 @@ pub(crate) struct MemoryLimit {
     worst: Shape,
 }
 
+/// The memory that the process uses, or is about to use, is above the limit.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {:.2} GB, above {limit_name} {:.2} GB; {advice}", *bytes as f64 / 1e9, *limit as f64 / 1e9)]
+pub struct MemoryError {
+    /// The part that needs the memory.
+    pub what: &'static str,
+    /// The memory that it needs.
+    pub bytes: u64,
+    /// The name of the limit.
+    pub limit_name: &'static str,
+    /// The limit.
+    pub limit: u64,
+    /// The setting to lower.
+    pub advice: String,
+}
+
 /// The name of the limit in messages.
 const LIMIT: &str = "training.max_memory (--max-memory)";
 
@@ -102,8 +117,8 @@ impl MemoryLimit {
     /// Checks the estimate of the worst batch before any of it is allocated.
     ///
     /// # Errors
-    /// Returns [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
-    pub(crate) fn check_estimate(&mut self) -> Result<()> {
+    /// Returns a [`MemoryError`] if it is above the limit, or above what the machine has free.
+    pub(crate) fn check_estimate(&mut self) -> Result<(), MemoryError> {
         let (limit_name, limit) = match self.limit {
             Some(limit) => (LIMIT, limit),
             None => ("what this machine has free,", self.available()),
@@ -113,21 +128,21 @@ impl MemoryLimit {
             return Ok(());
         }
         let (what, advice) = ("an update of the worst batch needs about", self.advice(limit));
-        Err(TrainError::Memory { what, bytes, limit_name, limit, advice })
+        Err(MemoryError { what, bytes, limit_name, limit, advice })
     }
 
     /// Checks what the process holds now against `training.max_memory`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Memory`] if it holds more.
-    pub(crate) fn check_process(&mut self) -> Result<()> {
+    /// Returns a [`MemoryError`] if it holds more.
+    pub(crate) fn check_process(&mut self) -> Result<(), MemoryError> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
         // The parts that the estimate leaves out (the text, buffers of the device) take from the
         // limit.
         let beside = bytes.saturating_sub(self.estimate());
         let (what, advice) = ("the process holds", self.advice(limit.saturating_sub(beside)));
-        Err(TrainError::Memory { what, bytes, limit_name: LIMIT, limit, advice })
+        Err(MemoryError { what, bytes, limit_name: LIMIT, limit, advice })
     }
 
     /// The memory of the process in bytes, if the system reports it.
@@ -220,9 +235,7 @@ mod tests {
         let model = tiny(6000);
         let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
         let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
-        let TrainError::Memory { bytes, limit, advice, .. } = error.unwrap_err() else {
-            panic!("another error")
-        };
+        let MemoryError { bytes, limit, advice, .. } = error.unwrap_err();
         assert!(bytes > limit && limit == 200_000_000);
         let budget = advice.split("about ").nth(1).unwrap().split(' ').next().unwrap();
         let budget: usize = budget.parse().unwrap();
@@ -243,7 +256,7 @@ mod tests {
     fn the_process_is_weighed() {
         let low = config(&["training.max_memory=0.001"]);
         let error = MemoryLimit::new(&low.training, &tiny(60), [1, 9, 9]).check_process();
-        assert!(matches!(error, Err(TrainError::Memory { .. })));
+        assert!(error.is_err());
         let free = config(&[]);
         let fine = MemoryLimit::new(&free.training, &tiny(60), [1, 9, 9]).check_process();
         assert!(fine.is_ok());

@@ -16,11 +16,11 @@ use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
 use replicas::in_thread_pool;
 
 pub use loss_scale::LossScale;
-pub use memory::update_bytes;
+pub use memory::{MemoryError, update_bytes};
 pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
 pub use recipe::Recipe;
 pub(crate) use recipe::{GradientSums, Objective};
-pub use replicas::{Ranks, Replicas, Workers};
+pub use replicas::{Ranks, Replicas, Workers, WorkersError};
 pub use statistics::{PendingStatistics, UpdateSize, UpdateStatistics};
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder};
 
 use burn::tensor::{Device, Tensor};
-use burnformer_core::Model;
+use burnformer_core::{Model, Precision};
 use burnformer_data::{Batch, Rank};
 use burnformer_kernels::is_fused_on;
 
@@ -228,6 +228,46 @@ pub struct Workers<'a> {
     pub devices: &'a [Device],
     /// The processes that train together; `None` if there is only this process.
     pub ranks: Option<Rc<dyn Ranks>>,
+}
+
+/// The reasons why devices or processes cannot train together.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    /// A device does not compute in the configured number type.
+    #[error(
+        "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
+         choose another --device"
+    )]
+    Precision {
+        /// The type.
+        precision: Precision,
+        /// The device, by the name that its backend gives it.
+        device: String,
+    },
+    /// All processes together have more devices than an update of the resumed run has batches.
+    #[error(
+        "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
+         result depends on; name at most {batches} with --device (over MPI: start at most {batches} processes), or start \
+         a new run with another --out"
+    )]
+    TooManyDevices {
+        /// The number of devices.
+        devices: usize,
+        /// The number of batches per update.
+        batches: usize,
+    },
+    /// Several processes train together, and one has other texts or tokenisers than process 0.
+    #[error(
+        "process {0}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
+         same files"
+    )]
+    OtherTexts(usize),
+    /// Several processes train together, and one runs another version of the program than process
+    /// 0.
+    #[error(
+        "process {0}: its program is another version than that of process 0; install the same version on all hosts"
+    )]
+    OtherProgram(usize),
 }
 
 impl<'a, D: AsRef<[Device]> + ?Sized> From<&'a D> for Workers<'a> {

@@ -8,7 +8,9 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::load;
 use burnformer_core::named_parameters;
 use burnformer_train::report::Verbosity;
-use burnformer_train::{Corpora, Learner, RunMode, Texts, TrainConfig, TrainError};
+use burnformer_train::{
+    CheckpointError, Corpora, Learner, RunMode, Texts, TrainConfig, TrainError,
+};
 
 const SETTINGS: [&str; 14] = [
     "model.d_model=16",
@@ -222,7 +224,7 @@ fn a_missing_file_counts_as_damage_and_with_nothing_whole_left_nothing_is_touche
     }
     let error = run.learner(&copy, RunMode::Resume).err().expect("an error");
     assert!(
-        matches!(&error, TrainError::AllDamaged { damage, .. } if damage.len() == 2),
+        matches!(&error, TrainError::Checkpoint(CheckpointError::AllDamaged { damage, .. }) if damage.len() == 2),
         "{error}"
     );
     assert!(copy.join("checkpoints/step-000020").exists());

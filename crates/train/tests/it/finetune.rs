@@ -14,7 +14,8 @@ use burnformer_data::{Tokenizer, Tokenizers};
 use burnformer_infer::{SearchSettings, Translator, save_text_files};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
 use burnformer_train::{
-    ConfigFileError, Corpora, Learner, RunMode, StartModel, Texts, TrainConfig, TrainError,
+    CheckpointError, ConfigFileError, Corpora, Learner, RunMode, StartModel, Texts, TrainConfig,
+    TrainError,
 };
 
 /// Settings of the run only; the preset's section [model] is another than that of the directories.
@@ -190,7 +191,10 @@ fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_bega
     assert!(config.contains("[[data.mix]]") && config.contains("weight = 0.5"), "{config}");
     let heavier = [mix.replace("0.5", "0.7"), "training.max_updates=20".into()];
     let refused = fixture.train("parts", &heavier);
-    assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))),
+        "{refused:?}"
+    );
     for run in ["parts", "first"] {
         fixture.train(run, &["training.max_updates=20".into()]).unwrap();
         assert_eq!(bytes(&fixture.path(run)), bytes(&fixture.path("whole")), "{run}");
@@ -223,7 +227,10 @@ fn frozen_parameters_stay_bit_for_bit_and_have_no_moments() {
     assert_eq!(first, trained);
     let refused =
         fixture.train("tuned", &["training.freeze=[]".into(), "training.max_updates=30".into()]);
-    assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, Start, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
 use burnformer_train::{
-    Corpora, Learner, Origin, Recovery, RunMode, Texts, TrainConfig, TrainError,
+    Corpora, Learner, Origin, Recovery, RunMode, Texts, TrainConfig, WorkersError,
 };
 
 const SETTINGS: [&str; 16] = [
@@ -203,7 +203,7 @@ fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
 #[test]
 fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
     let precision = burnformer_core::Precision::BFloat16;
-    let error = TrainError::Precision { precision, device: "Device<Wgpu(0)>".into() }.to_string();
+    let error = WorkersError::Precision { precision, device: "Device<Wgpu(0)>".into() }.to_string();
     for part in ["bfloat16", "Device<Wgpu(0)>", "training.precision", "float32", "--device"] {
         assert!(error.contains(part), "{error}");
     }

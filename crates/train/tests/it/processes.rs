@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use burn::tensor::Device;
 use burnformer_data::Rank;
-use burnformer_train::{Corpora, ExchangePrecision, Ranks, Texts, TrainConfig, TrainError, follow};
+use burnformer_train::{
+    Corpora, ExchangePrecision, Ranks, Texts, TrainConfig, TrainError, WorkersError, follow,
+};
 
 /// The second of two processes, to which process 0 sends `message` again and again.
 struct Second {
@@ -42,7 +44,10 @@ fn messages_of_another_version_are_an_error_that_names_the_process() {
     for message in ["", "{}", "\"Pause\"", "{\"Begin\":{\"config\":\"\"}}", "\u{0}\u{1}"] {
         let error = follow(Rc::new(Second { message }), &corpora, &[Device::default()]);
         let error = error.expect_err(message);
-        assert!(matches!(error, TrainError::OtherProgram(1)), "{message}: {error}");
+        assert!(
+            matches!(error, TrainError::Workers(WorkersError::OtherProgram(1))),
+            "{message}: {error}"
+        );
         assert!(error.to_string().starts_with("process 1: "), "{error}");
     }
 }

@@ -44,7 +44,7 @@ fn a_last_update_that_breaks_the_model_leaves_a_good_best_and_last() {
         let (best, last) = (toy.best("run"), toy.model("run", "last"));
         let learner = toy.resumed("run", &["training.max_updates=21", TOO_FAR]).unwrap();
         let error = learner.train(&AtomicBool::new(false)).unwrap_err();
-        assert!(matches!(error, TrainError::Diverged { step: 21, rollbacks: 3, .. }), "{error}");
+        assert!(matches!(error, TrainError::Diverged(DivergenceError { step: 21, rollbacks: 3, .. })), "{error}");
         assert!(toy.best("run") == best && toy.model("run", "last") == last);
         assert_eq!(toy.checkpoints("run"), [5, 10, 15, 20]);
         // The same run with the old rate comes to its end.

@@ -17,7 +17,7 @@ fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
     let losses = toy.losses("one");
     assert!(losses[19].1 < losses[0].1 - 0.1, "nothing was learned: {losses:?}");
     let refused = toy.learner("both", RunMode::Resume, 5, 30);
-    assert!(matches!(refused, Err(TrainError::TooManyDevices { devices: 5, batches: 4 })));
+    assert!(matches!(refused, Err(TrainError::Workers(WorkersError::TooManyDevices { devices: 5, batches: 4 }))));
     train(toy.learner("both", RunMode::Resume, 3, 21).unwrap());
 }
 
@@ -121,7 +121,7 @@ fn a_run_that_diverges_on_the_device_for_good_stops_and_saves_nothing_of_it() {
     let learner = on_device(toy.start("run", 1));
     let before: Vec<(String, TensorData)> = named_parameters(learner.model()).into_iter().collect();
     let error = learner.train(&AtomicBool::new(false)).unwrap_err();
-    assert!(matches!(error, TrainError::Diverged { step: 6, rollbacks: 0, .. }), "{error}");
+    assert!(matches!(error, TrainError::Diverged(DivergenceError { step: 6, rollbacks: 0, .. })), "{error}");
     assert!(fs::read_dir(toy.folder.path().join("run/checkpoints")).unwrap().next().is_none());
     let again = toy.learner("run", RunMode::Resume, 1, 20).unwrap();
     for (name, value) in before {

@@ -50,6 +50,40 @@ pub enum RunMode {
     Resume,
 }
 
+/// The reasons why a run cannot begin or resume in its folder.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A new run was to begin in a directory that holds a run.
+    #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
+        .0.display(), .0.display())]
+    Exists(PathBuf),
+    /// A folder holds no run, but something that a run would overwrite.
+    #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
+        move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+        /// The file that would be overwritten.
+        found: PathBuf,
+    },
+    /// Another process trains in the run directory.
+    #[error("{}: another process{} trains in this folder; wait for it, or choose another --out",
+        path.display(), if holder.is_empty() { String::new() } else { format!(" ({holder})") })]
+    InUse {
+        /// The run directory.
+        path: PathBuf,
+        /// The id of the other process, if it is known.
+        holder: String,
+    },
+    /// There is nothing to resume.
+    #[error("{}: {}", .0.display(), if .0.exists() {
+        "no checkpoint to resume from; start the run without --resume"
+    } else {
+        "no such folder, so there is no run to resume; check the path"
+    })]
+    NothingToResume(PathBuf),
+}
+
 impl RunDir {
     /// Checks whether [`open`](Self::open) would succeed now. Leaves no trace if the folder does
     /// not exist yet.
@@ -57,30 +91,27 @@ impl RunDir {
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
     pub fn check(path: &Path, mode: RunMode) -> Result<()> {
-        match (path.exists(), mode) {
-            (true, _) => Self::claim(path, mode).map(drop),
-            (false, RunMode::Resume) => Err(TrainError::NothingToResume(path.into())),
-            (false, RunMode::New) => {
-                let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
-                let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-                fs::create_dir_all(path).map_err(TrainError::io(path))?;
-                missing.iter().try_for_each(fs::remove_dir).map_err(TrainError::io(path))
-            }
+        if path.exists() || mode == RunMode::Resume {
+            return Self::claim(path, mode).map(drop);
         }
+        let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
+        let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+        fs::create_dir_all(path).map_err(TrainError::io(path))?;
+        missing.iter().try_for_each(fs::remove_dir).map_err(TrainError::io(path))
     }
 
     /// Opens the folder `path`, which is created if necessary, locks it against other processes and
     /// removes incomplete files of a killed process.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`] if the folder cannot be used, [`TrainError::RunInUse`] while
-    /// another process trains there, [`TrainError::RunExists`] if the folder holds a run and `mode`
-    /// is [`RunMode::New`], [`TrainError::FolderTaken`] if it holds something else that a run would
-    /// overwrite, and [`TrainError::NothingToResume`] if `mode` is [`RunMode::Resume`] and it holds
+    /// Returns [`TrainError::Io`] if the folder cannot be used, [`RunError::InUse`] while
+    /// another process trains there, [`RunError::Exists`] if the folder holds a run and `mode`
+    /// is [`RunMode::New`], [`RunError::FolderTaken`] if it holds something else that a run would
+    /// overwrite, and [`RunError::NothingToResume`] if `mode` is [`RunMode::Resume`] and it holds
     /// no run.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self> {
         if mode == RunMode::Resume && !path.exists() {
-            return Err(TrainError::NothingToResume(path.into()));
+            return Err(RunError::NothingToResume(path.into()).into());
         }
         fs::create_dir_all(path).map_err(TrainError::io(path))?;
         let run = Self::claim(path, mode)?;
@@ -101,15 +132,15 @@ impl RunDir {
         let mut run = Self { path: path.into(), _lock: None };
         if !run.holds_a_run() {
             if mode == RunMode::Resume {
-                return Err(TrainError::NothingToResume(path.into()));
+                return Err(RunError::NothingToResume(path.into()).into());
             }
             if let Some(found) = run.in_the_way()? {
-                return Err(TrainError::FolderTaken { path: path.into(), found });
+                return Err(RunError::FolderTaken { path: path.into(), found }.into());
             }
         }
         run._lock = lock(path)?;
         if mode == RunMode::New && run.holds_a_run() {
-            return Err(TrainError::RunExists(path.into()));
+            return Err(RunError::Exists(path.into()).into());
         }
         Ok(run)
     }
@@ -301,7 +332,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            return Err(TrainError::RunInUse { path: folder.into(), holder });
+            return Err(RunError::InUse { path: folder.into(), holder }.into());
         }
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
         Err(TryLockError::Error(e)) => return Err(io(e)),

@@ -13,13 +13,13 @@ fn a_run_is_not_overwritten_and_an_empty_one_not_resumed() {
     let path = folder.path().join("run");
     assert!(matches!(
         RunDir::open(&path, RunMode::Resume),
-        Err(TrainError::NothingToResume { .. })
+        Err(TrainError::Run(RunError::NothingToResume(_)))
     ));
     assert!(!path.exists());
     let run = RunDir::open(&path, RunMode::New).expect("opens");
     fs::write(run.config(), "").expect("writes");
     drop(run);
-    assert!(matches!(RunDir::open(&path, RunMode::New), Err(TrainError::RunExists { .. })));
+    assert!(matches!(RunDir::open(&path, RunMode::New), Err(TrainError::Run(RunError::Exists(_)))));
     RunDir::open(&path, RunMode::Resume).expect("opens");
 }
 
@@ -29,7 +29,9 @@ fn a_folder_has_one_run_at_a_time() {
     let run = run_with(folder.path(), &[100]);
     let second = RunDir::open(folder.path(), RunMode::Resume).unwrap_err();
     let process = std::process::id().to_string();
-    assert!(matches!(&second, TrainError::RunInUse { holder, .. } if *holder == process));
+    assert!(
+        matches!(&second, TrainError::Run(RunError::InUse { holder, .. }) if *holder == process)
+    );
     assert!(RunDir::check(folder.path(), RunMode::Resume).is_err());
     drop(run);
     RunDir::open(folder.path(), RunMode::Resume).expect("opens");
@@ -131,7 +133,7 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
             RunDir::open(folder.path(), RunMode::New).expect_err("is refused"),
         ] {
             assert!(
-                matches!(&error, TrainError::FolderTaken { found, .. } if file.starts_with(found))
+                matches!(&error, TrainError::Run(RunError::FolderTaken { found, .. }) if file.starts_with(found))
             );
             assert!(error.to_string().contains("choose another --out"), "{error}");
         }
