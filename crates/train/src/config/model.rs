@@ -167,25 +167,18 @@ impl ModelSettings {
         SpecialIds { pad, bos, eos }: SpecialIds,
     ) -> ModelConfig {
         let tokens = table(&Tokens { source_vocab, target_vocab, pad, bos, eos });
-        let mut settings = table(self);
-        if self.architecture == Architecture::Rnn {
-            settings.retain(|key, _| SHARED_WITH_RNN.contains(&key));
-            settings.extend(tokens.into_iter().chain(table(&self.rnn)));
-            return settings.try_into::<RnnConfig>().expect("the same names and types").into();
-        }
-        settings.retain(|key, _| ![ARCHITECTURE, RNN].contains(&key));
-        let mut fields = table(&TransformerConfig::base(0));
-        fields.extend(settings.into_iter().chain(tokens));
-        let config = fields.try_into::<TransformerConfig>().expect("the same names and types");
         let head = self.d_model / self.heads.max(1);
-        let or_head = |d: usize| if d == 0 { head } else { d };
-        let config = TransformerConfig {
-            d_k: or_head(self.d_k),
-            d_v: or_head(self.d_v),
-            attention_window: config.attention_window.filter(|&radius| radius > 0),
-            ..config
-        };
-        config.into()
+        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| if d == 0 { head } else { d });
+        let mut fields = table(&Self { d_k, d_v, ..self.clone() });
+        if self.architecture == Architecture::Rnn {
+            fields.retain(|key, _| SHARED_WITH_RNN.contains(&key));
+            fields.extend(tokens.into_iter().chain(table(&self.rnn)));
+            return fields.try_into::<RnnConfig>().expect("the same names and types").into();
+        }
+        let no_window = (self.attention_window == 0).then_some("attention_window");
+        fields.retain(|key, _| ![ARCHITECTURE, RNN].contains(&key) && Some(key) != no_window);
+        fields.extend(tokens);
+        fields.try_into::<TransformerConfig>().expect("the same names and types").into()
     }
 
     /// The settings of a model of the shape `shape`. Special ids and conventions of other systems,
