@@ -49,31 +49,48 @@ pub(super) fn read(path: &Path) -> Result<Document> {
     }
 }
 
+/// A text that has a configuration, and its name in errors.
+pub(super) struct Source<'a> {
+    pub name: &'a str,
+    /// Empty where values have no position.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// The name, and the line where `span` begins.
+    fn at(&self, span: Option<Range<usize>>) -> String {
+        match span {
+            Some(span) => format!("{}:{}", self.name, line_at(self.text.as_bytes(), span.start)),
+            None => self.name.to_string(),
+        }
+    }
+
+    /// The start of the text at `span`.
+    fn excerpt(&self, span: Option<Range<usize>>) -> Option<String> {
+        let line = self.text.get(span?)?.lines().next()?;
+        Some(line.chars().take(40).collect())
+    }
+}
+
 /// Parses and checks `text`, which error messages call `location`.
 pub(super) fn parse(location: &str, text: &str) -> Result<Document> {
-    let at = |span: Option<Range<usize>>| match span {
-        Some(span) => format!("{location}:{}", line_at(text.as_bytes(), span.start)),
-        None => location.to_string(),
-    };
+    let source = Source { name: location, text };
     let syntax = |error: Error| ConfigFileError::Syntax {
-        location: at(error.span()),
+        location: source.at(error.span()),
         message: error.message().to_string(),
     };
     let mut parsed = DeTable::parse(text).map_err(syntax)?;
-    let preset = preset(parsed.get_mut(), &at)?;
+    let preset = preset(parsed.get_mut(), &source)?;
     if let Some((key, span)) = first_unknown("", parsed.get_ref(), &known_keys()) {
-        check_key(&at(Some(span)), &key)?;
+        check_key(&source.at(Some(span)), &key)?;
     }
-    typed(Deserializer::from(parsed.clone()), &at)?;
+    typed(Deserializer::from(parsed.clone()), &source)?;
     let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
 }
 
 /// Takes the `preset` key out of `table`.
-fn preset(
-    table: &mut DeTable,
-    at: &dyn Fn(Option<Range<usize>>) -> String,
-) -> Result<Option<String>> {
+fn preset(table: &mut DeTable, source: &Source) -> Result<Option<String>> {
     let Some(value) = table.remove("preset") else {
         return Ok(None);
     };
@@ -81,7 +98,7 @@ fn preset(
         DeValue::String(name) => Ok(Some(name.to_string())),
         _ => {
             let message = "preset must be a name in quotes, such as preset = \"small\"".into();
-            Err(ConfigFileError::Type { location: at(Some(value.span())), message })
+            Err(ConfigFileError::Type { location: source.at(Some(value.span())), message })
         }
     }
 }
@@ -140,21 +157,22 @@ fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// The configuration that `values` are. Errors call the text at a span as `at` does.
+/// The configuration that `values` are, which come from `source`.
 pub(super) fn typed<'de>(
     values: impl serde::Deserializer<'de, Error = Error>,
-    at: &dyn Fn(Option<Range<usize>>) -> String,
+    source: &Source,
 ) -> Result<TrainConfig> {
     serde_path_to_error::deserialize(values).map_err(|error| {
         let (key, number) = (error.path().to_string(), number_at(error.path()));
         let error = error.into_inner();
-        let message = match number {
-            Some(number) => format!("{key} must be {number}"),
+        let message = match (number, source.excerpt(error.span())) {
+            (Some(number), Some(value)) => format!("{key} is {value}; it must be {number}"),
+            (Some(number), None) => format!("{key} must be {number}"),
             // A path of no keys is a dot.
-            None if key == "." => error.message().into(),
-            None => format!("{} in {key}", error.message()),
+            (None, _) if key == "." => error.message().into(),
+            (None, _) => format!("{} in {key}", error.message()),
         };
-        ConfigFileError::Type { location: at(error.span()), message }
+        ConfigFileError::Type { location: source.at(error.span()), message }
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirProblem};
 use toml::{Table, Value};
 
-use super::document::{self, Document, check_key, typed};
+use super::document::{self, Document, Source, check_key, typed};
 use super::error::{ConfigFileError, Result, nearest};
 use super::model::ModelSettings;
 use super::presets::{DEFAULT_PRESET, PRESETS, preset_names};
@@ -53,11 +53,12 @@ impl TrainConfig {
         let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
         for setting in settings {
             let table = setting_table(setting)?;
-            typed(Value::Table(table.clone()), &|_| format!("--set {setting}"))?;
+            let name = format!("--set {setting}");
+            typed(Value::Table(table.clone()), &Source { name: &name, text: "" })?;
             merge(&mut given, table);
         }
         merge(&mut merged, given.clone());
-        let mut config = typed(Value::Table(merged), &|_| "configuration".into())?;
+        let mut config = typed(Value::Table(merged), &Source { name: "configuration", text: "" })?;
         if !config.training.from.as_os_str().is_empty() {
             let kept = run.and_then(start_model_in);
             let dir = kept.as_deref().unwrap_or(&config.training.from);
