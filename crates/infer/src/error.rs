@@ -62,6 +62,13 @@ pub enum InferError {
 
 burnformer_files::debug_as_message!(InferError);
 
+impl SentenceError {
+    /// The error of the sentence with this number, from 1.
+    pub(crate) fn of(self, sentence: usize) -> InferError {
+        InferError::Sentence { sentence, error: self }
+    }
+}
+
 impl InferError {
     /// The number, from 1, of the sentence that caused the error; `None` if the error does not
     /// belong to a single sentence.

@@ -11,7 +11,7 @@ use burnformer_infer::InferError;
 use crate::config::ConfigFileError;
 use crate::learner::DivergenceError;
 use crate::report::MetricsFileError;
-use crate::run::{CheckpointError, RunError, SaveError, StartModelError};
+use crate::run::{CheckpointError, RunError, StartModelError};
 use crate::update::{MemoryError, WorkersError};
 
 /// A result whose error, where no other is named, is [`TrainError`].
@@ -100,8 +100,34 @@ impl TrainError {
     }
 }
 
+/// A checkpoint or model directory could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} could not be saved: {}; {}, then continue with --out {} --resume; what was saved before \
+    is whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other)),
+    run_of(path).display())]
+pub struct SaveError {
+    /// The folder.
+    pub path: PathBuf,
+    /// The cause.
+    pub cause: Box<TrainError>,
+}
+
+/// The folder of the run whose checkpoint or model directory is `path`.
+fn run_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    if folder.ends_with("checkpoints") { folder.parent().unwrap_or(folder) } else { folder }
+}
+
+/// The error without its remedy.
+fn bare(error: &TrainError) -> String {
+    match error {
+        TrainError::Io { path, cause } => format!("{}: {cause}", path.display()),
+        other => other.to_string(),
+    }
+}
+
 /// The remedy for an error of the operating system.
-pub(crate) fn remedy(kind: ErrorKind) -> &'static str {
+fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "make the folder writable",

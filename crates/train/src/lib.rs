@@ -35,15 +35,15 @@ pub use advice::fit::{fit, is_to_be_fitted};
 pub use config::{
     ConfigFileError, EarlyStoppingMetric, ExchangePrecision, RecoverySettings, TrainConfig,
 };
-pub use error::TrainError;
+pub use error::{SaveError, TrainError};
 pub use learner::{DivergenceError, Learner, Outcome, RunEstimate, StopReason, follow};
 pub use optimizer::gradients::{FlatGradients, clip_factor};
 pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use run::{
     BestModel, CheckpointError, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir,
-    RunEnd, RunError, RunMode, SaveError, StartModel, StartModelError, TEST_SCORE_FILE, TextName,
-    Texts, average_models, cache_folder, checkpoint, copy_files, user_cache,
+    RunEnd, RunError, RunMode, StartModel, StartModelError, TEST_SCORE_FILE, TextName, Texts,
+    average_models, cache_folder, checkpoint, copy_files, user_cache,
 };
 pub use update::{
     LossScale, MemoryError, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize,

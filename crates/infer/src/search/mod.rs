@@ -4,13 +4,14 @@ mod batch;
 mod beam;
 mod check;
 mod constraints;
+mod error;
 mod request;
 mod sampling;
 mod task;
 mod terms;
 
-pub use check::SentenceError;
 pub(crate) use check::{check, check_lengths, check_pairs};
+pub use error::SentenceError;
 pub use request::{Cancel, Request};
 pub(crate) use request::{len_with_eos, with_eos};
 pub use terms::{Edge, Phrase, Terms, WordEdges};

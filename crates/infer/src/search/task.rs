@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 
-use super::check::SentenceError;
 use super::constraints::{TokenChoices, constrain, end_word, forced};
+use super::error::SentenceError;
 use super::request::Request;
 use super::sampling::draw;
 use crate::error::Result;

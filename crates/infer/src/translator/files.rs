@@ -3,7 +3,7 @@ use std::path::Path;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
-use super::load::TranslatorError;
+use super::error::TranslatorError;
 use crate::error::Result;
 use crate::settings::{GENERATION_FILE, SearchSettings};
 

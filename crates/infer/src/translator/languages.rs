@@ -2,20 +2,9 @@
 
 use burnformer_text::find_language;
 
+use super::error::LanguageError;
 use super::load::Translator;
 use super::options::Languages;
-
-/// The model does not know a language, or needs a language that is not given.
-#[derive(thiserror::Error)]
-#[error("{side} language: {what}")]
-pub struct LanguageError {
-    /// `source` or `target`.
-    pub side: &'static str,
-    /// The problem and its remedy.
-    pub what: String,
-}
-
-burnformer_files::debug_as_message!(LanguageError);
 
 /// A result whose error is [`LanguageError`].
 type Result<T> = std::result::Result<T, LanguageError>;

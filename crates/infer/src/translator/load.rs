@@ -1,6 +1,6 @@
 //! The parts of a translator, and how it is loaded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::Device;
@@ -10,6 +10,7 @@ use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 use burnformer_shortlist::{Shortlist, ShortlistError, Vocabularies};
 
+use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
 use crate::doubt::doubts;
@@ -30,45 +31,6 @@ pub struct Translator {
     pub(super) pair: Option<[String; 2]>,
     /// The target tokens that begin and end within words, once terms have been requested.
     pub(super) edges: OnceLock<Arc<WordEdges>>,
-}
-
-/// The reasons why a model and its tokenisers make no translator.
-#[derive(Debug, thiserror::Error)]
-pub enum TranslatorError {
-    /// The model directory holds no tokeniser.
-    #[error("{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, \
-        nor source.spm; make it again with its tokeniser, as by `import --sentencepiece SOURCE \
-        TARGET`", .0.display())]
-    NoTokenizer(PathBuf),
-    /// A tokeniser and the model know different numbers of tokens.
-    #[error(
-        "the {side} tokeniser has {tokenizer} tokens but the model {model}; \
-         use the tokeniser that the model was trained with"
-    )]
-    Vocabulary {
-        /// `source` or `target`.
-        side: &'static str,
-        /// The number of tokens of the tokeniser.
-        tokenizer: usize,
-        /// The number of tokens of the model.
-        model: usize,
-    },
-    /// The model's special ids are not the tokeniser's.
-    #[error(
-        "the model's {token} has id {model} but the tokeniser's {tokenizer}; \
-         use the tokeniser that the model was trained with"
-    )]
-    SpecialId {
-        /// The token.
-        token: &'static str,
-        /// The id of the token in the model.
-        model: u32,
-        /// The id of the token in the tokeniser.
-        tokenizer: u32,
-    },
-    /// The device has no matrix products of this type.
-    #[error("the device has no products in {0}; use the CPU (--device cpu), or float32")]
-    ComputeType(&'static str),
 }
 
 impl Translator {

@@ -1,6 +1,7 @@
 //! The translator: from text to text.
 
 mod capitals;
+mod error;
 mod files;
 mod languages;
 mod links;
@@ -13,10 +14,9 @@ mod terms;
 mod translate;
 mod unknown;
 
+pub use error::{LanguageError, TermError, TranslatorError};
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
-pub use languages::LanguageError;
 pub use links::TextLink;
-pub use load::{Translator, TranslatorError, vocabularies};
+pub use load::{Translator, vocabularies};
 pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
-pub use terms::TermError;

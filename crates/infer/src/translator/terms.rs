@@ -7,6 +7,7 @@ use burnformer_data::Tokenizer;
 use burnformer_glossary::{Glossary, Term, is_in_word, longest, wanted};
 use rayon::prelude::*;
 
+use super::error::TermError;
 use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
@@ -17,22 +18,6 @@ const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
 const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
 /// A word that others can follow.
 const WORD: &str = "a";
-
-/// The model's vocabulary has no tokens for a term.
-#[derive(thiserror::Error)]
-#[error("{}the model can write the term {term:?} only as {written:?}; give it in characters of the \
-    model's vocabulary",
-    location.as_ref().map(|location| format!("{location}: ")).unwrap_or_default())]
-pub struct TermError {
-    /// The position of the entry in the glossary, if the glossary was checked as a whole.
-    pub location: Option<String>,
-    /// The term.
-    pub term: String,
-    /// The text of its tokens.
-    pub written: String,
-}
-
-burnformer_files::debug_as_message!(TermError);
 
 impl Translator {
     /// Returns the terms for a translation that has to contain, for each of `wanted`, one of its

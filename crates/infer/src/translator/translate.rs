@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::error::TermError;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
-use super::terms::TermError;
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, FinishReason, Hypothesis, Translation, one_line};
 use crate::search::{Request, check, check_lengths, search_counting};

@@ -1,39 +1,15 @@
 //! Divergence: how it is found, and how a run goes back.
 
-use std::path::PathBuf;
-
 use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
+use super::error::DivergenceError;
 use super::outcome::Divergence;
 use crate::error::Result;
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
-
-/// The loss, the gradient or the model was no longer finite, and going back did not help.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
-     with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
-     schedule.warmup, or set optimizer.clip_norm to 1, and continue with --out {} --resume",
-    run.display()
-)]
-pub struct DivergenceError {
-    /// The folder of the run.
-    pub run: PathBuf,
-    /// The update.
-    pub step: u64,
-    /// The loss of the update.
-    pub loss: f64,
-    /// The norm of the gradient of the update.
-    pub norm: f64,
-    /// The number of times that the run went back.
-    pub rollbacks: u64,
-    /// The factor by which the schedule's learning rate was multiplied.
-    pub rate_scale: f64,
-}
 
 impl Learner {
     /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,

@@ -7,6 +7,7 @@
 
 mod begin;
 mod divergence;
+mod error;
 mod estimate;
 mod follower;
 mod message;
@@ -24,7 +25,7 @@ use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 
-pub use self::divergence::DivergenceError;
+pub use self::error::DivergenceError;
 pub use self::estimate::RunEstimate;
 pub use self::follower::follow;
 use self::message::Message;

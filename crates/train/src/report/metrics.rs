@@ -1,34 +1,15 @@
 //! `metrics.jsonl`: the numbers of a run, one JSON object per line.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::append_file::AppendFile;
+use super::error::MetricsFileError;
 use super::record::Record;
 use crate::error::{Result, TrainError};
 
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
-
-/// The reasons why the metrics file of a run cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum MetricsFileError {
-    /// A complete line of a metrics file is not a [`Record`].
-    #[error("{}:{line}: not a metrics record: {message}; delete that line, the others stand on \
-        their own", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The message of the parser.
-        message: String,
-    },
-    /// A new run would mix its numbers with those of an earlier run.
-    #[error("{}: holds the metrics of an earlier run; resume that run, or choose an empty run \
-        directory", .0.display())]
-    OtherRun(PathBuf),
-}
 
 /// The state of the report when the checkpoint from which a run continues was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +126,8 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
+    use std::path::PathBuf;
+
     use super::*;
 
     fn train(step: u64) -> Record {

@@ -13,12 +13,14 @@
 
 mod append_file;
 mod console;
+mod error;
 mod metrics;
 mod record;
 mod reporter;
 
 pub use append_file::LOG_FILE;
 pub use console::{Pace, Verbosity};
-pub use metrics::{METRICS_FILE, MetricsFileError, ResumePoint, read_metrics};
+pub use error::MetricsFileError;
+pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
 pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::Reporter;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, ModelDirProblem, read_tensors, write_tensors};
@@ -24,7 +24,8 @@ use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::{Result, TrainError};
 use crate::optimizer::Optimizer;
 use crate::run::{
-    BestModel, Origin, RunDir, RunError, compare, copy_files, freeze, replace_file, save_folder,
+    BestModel, CheckpointError, Origin, RunDir, RunError, compare, copy_files, freeze,
+    replace_file, save_folder,
 };
 
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -70,40 +71,6 @@ pub struct TrainerState<'a> {
     pub config: &'a TrainConfig,
     /// The hashes of the data and tokenisers from which the run learns.
     pub origin: &'a Origin,
-}
-
-/// The reasons why checkpoints cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// The state of a checkpoint cannot be used.
-    #[error("{}: {message}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        message: String,
-    },
-    /// A checkpoint belongs to another corpus, tokeniser or configuration.
-    #[error("{}: the run cannot go on from here: {what}; set it back, or start a new run with \
-        another --out", path.display())]
-    OtherRun {
-        /// The checkpoint.
-        path: PathBuf,
-        /// The change.
-        what: String,
-    },
-    /// All checkpoints of the run are damaged.
-    #[error("{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run \
-        with another --out", path.display(), damage.join("\n"))]
-    AllDamaged {
-        /// The run directory.
-        path: PathBuf,
-        /// The damage of each checkpoint, the newest first.
-        damage: Vec<String>,
-    },
-    /// Models cannot be averaged: there are none, or their shapes differ.
-    #[error("averaging: {0}")]
-    Average(String),
 }
 
 /// Writes a model directory to `path`, replacing an old one.

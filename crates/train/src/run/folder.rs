@@ -13,39 +13,13 @@ use std::path::{Path, PathBuf};
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_files::{sync_folder_of, with_retries};
 
-use crate::error::{Result, TrainError, remedy};
+use crate::error::{Result, SaveError, TrainError};
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
 /// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one
 /// step.
 pub(crate) const OLD: &str = "old";
-
-/// A checkpoint or model directory could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("{} could not be saved: {}; {}, then continue with --out {} --resume; what was saved before \
-    is whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(io::ErrorKind::Other)),
-    run_of(path).display())]
-pub struct SaveError {
-    /// The folder.
-    pub path: PathBuf,
-    /// The cause.
-    pub cause: Box<TrainError>,
-}
-
-/// The folder of the run whose checkpoint or model directory is `path`.
-fn run_of(path: &Path) -> &Path {
-    let folder = path.parent().unwrap_or(path);
-    if folder.ends_with("checkpoints") { folder.parent().unwrap_or(folder) } else { folder }
-}
-
-/// The error without its remedy.
-fn bare(error: &TrainError) -> String {
-    match error {
-        TrainError::Io { path, cause } => format!("{}: {cause}", path.display()),
-        other => other.to_string(),
-    }
-}
 
 /// Returns the path of the leftover of `path` with this suffix, such as `.step-000100.partial`.
 pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {

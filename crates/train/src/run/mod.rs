@@ -6,11 +6,13 @@
 //! | `dir`, `folder` | the folder, its lock, and how files and folders in it are replaced |
 //! | `state`, `log_interval` | the state of the run that a checkpoint contains |
 //! | `checkpoint`, `origin`, `best_model` | saved models and checkpoints, and their origin |
+//! | `error` | the reasons why a run cannot begin, resume or start from a model |
 
 mod best_model;
 pub mod checkpoint;
 mod corpora;
 mod dir;
+mod error;
 mod folder;
 mod log_interval;
 mod origin;
@@ -20,15 +22,16 @@ mod texts;
 
 pub use best_model::{BestModel, EarlyStopping};
 pub(crate) use checkpoint::average_as;
-pub use checkpoint::{CheckpointError, Saved, Start, TrainerState, average_models};
+pub use checkpoint::{Saved, Start, TrainerState, average_models};
 pub use corpora::{Corpora, cache_folder, user_cache};
-pub use dir::{RunDir, RunEnd, RunError, RunMode, TEST_SCORE_FILE};
-pub use folder::{SaveError, copy_files};
+pub use dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
+pub use error::{CheckpointError, RunError, StartModelError};
+pub use folder::copy_files;
 pub(crate) use folder::{replace_file, save_folder, try_sizes, write_file};
 pub use log_interval::LogInterval;
 pub use origin::Origin;
 pub(crate) use origin::compare;
+pub use start_model::StartModel;
 pub(crate) use start_model::{FirstModel, freeze, special_ids};
-pub use start_model::{StartModel, StartModelError};
 pub use state::{CheckpointKind, Recovery, RunState, ValidationState};
 pub use texts::{TextName, Texts};

@@ -12,6 +12,7 @@ use burnformer_core::{
 use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
 
+use super::error::StartModelError;
 use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_model_in};
 use crate::error::Result;
 use crate::run::{copy_files, save_folder};
@@ -24,30 +25,6 @@ pub struct StartModel {
     config: ModelConfig,
     pub(crate) tokenizers: Tokenizers,
     search: SearchSettings,
-}
-
-/// The reasons why a run cannot start from a model.
-#[derive(Debug, thiserror::Error)]
-pub enum StartModelError {
-    /// The model is multilingual: its texts begin with language tokens, which training does not
-    /// write.
-    #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
-        NLLB), which training does not write; fine-tune a model of one pair of languages",
-        .0.display())]
-    LanguageTokens(PathBuf),
-    /// A model directory whose vocabularies are not those of its tokenisers.
-    #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
-        model's own tokenisers", dir.display())]
-    Vocabulary {
-        /// The model directory.
-        dir: PathBuf,
-        /// The side.
-        side: &'static str,
-        /// Tokens of the tokeniser.
-        tokens: usize,
-        /// Tokens that the model knows.
-        rows: usize,
-    },
 }
 
 impl StartModel {

@@ -10,7 +10,7 @@ use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove
 use crate::config::START;
 use crate::error::{Result, TrainError};
 use crate::report::{LOG_FILE, METRICS_FILE};
-use crate::run::{CheckpointKind, ValidationState};
+use crate::run::{CheckpointKind, RunError, ValidationState};
 
 /// The model directories of a run.
 const MODELS: [&str; 4] = ["best", "last", "average", START];
@@ -48,40 +48,6 @@ pub enum RunMode {
     New,
     /// To continue the run that the folder holds.
     Resume,
-}
-
-/// The reasons why a run cannot begin or resume in its folder.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A new run was to begin in a directory that holds a run.
-    #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
-        .0.display(), .0.display())]
-    Exists(PathBuf),
-    /// A folder holds no run, but something that a run would overwrite.
-    #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
-        move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
-    FolderTaken {
-        /// The folder.
-        path: PathBuf,
-        /// The file that would be overwritten.
-        found: PathBuf,
-    },
-    /// Another process trains in the run directory.
-    #[error("{}: another process{} trains in this folder; wait for it, or choose another --out",
-        path.display(), if holder.is_empty() { String::new() } else { format!(" ({holder})") })]
-    InUse {
-        /// The run directory.
-        path: PathBuf,
-        /// The id of the other process, if it is known.
-        holder: String,
-    },
-    /// There is nothing to resume.
-    #[error("{}: {}", .0.display(), if .0.exists() {
-        "no checkpoint to resume from; start the run without --resume"
-    } else {
-        "no such folder, so there is no run to resume; check the path"
-    })]
-    NothingToResume(PathBuf),
 }
 
 impl RunDir {

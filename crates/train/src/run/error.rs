@@ -1,0 +1,93 @@
+use std::path::PathBuf;
+
+/// The reasons why a run cannot begin or resume in its folder.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A new run was to begin in a directory that holds a run.
+    #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
+        .0.display(), .0.display())]
+    Exists(PathBuf),
+    /// A folder holds no run, but something that a run would overwrite.
+    #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
+        move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+        /// The file that would be overwritten.
+        found: PathBuf,
+    },
+    /// Another process trains in the run directory.
+    #[error("{}: another process{} trains in this folder; wait for it, or choose another --out",
+        path.display(), if holder.is_empty() { String::new() } else { format!(" ({holder})") })]
+    InUse {
+        /// The run directory.
+        path: PathBuf,
+        /// The id of the other process, if it is known.
+        holder: String,
+    },
+    /// There is nothing to resume.
+    #[error("{}: {}", .0.display(), if .0.exists() {
+        "no checkpoint to resume from; start the run without --resume"
+    } else {
+        "no such folder, so there is no run to resume; check the path"
+    })]
+    NothingToResume(PathBuf),
+}
+
+/// The reasons why checkpoints cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The state of a checkpoint cannot be used.
+    #[error("{}: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        message: String,
+    },
+    /// A checkpoint belongs to another corpus, tokeniser or configuration.
+    #[error("{}: the run cannot go on from here: {what}; set it back, or start a new run with \
+        another --out", path.display())]
+    OtherRun {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The change.
+        what: String,
+    },
+    /// All checkpoints of the run are damaged.
+    #[error("{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run \
+        with another --out", path.display(), damage.join("\n"))]
+    AllDamaged {
+        /// The run directory.
+        path: PathBuf,
+        /// The damage of each checkpoint, the newest first.
+        damage: Vec<String>,
+    },
+    /// Models cannot be averaged: there are none, or their shapes differ.
+    #[error("averaging: {0}")]
+    Average(String),
+}
+
+/// The reasons why a run cannot start from a model.
+#[derive(Debug, thiserror::Error)]
+pub enum StartModelError {
+    /// The model is multilingual: its texts begin with language tokens, which training does not
+    /// write.
+    #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
+        NLLB), which training does not write; fine-tune a model of one pair of languages",
+        .0.display())]
+    LanguageTokens(PathBuf),
+    /// A model directory whose vocabularies are not those of its tokenisers.
+    #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
+        model's own tokenisers", dir.display())]
+    Vocabulary {
+        /// The model directory.
+        dir: PathBuf,
+        /// The side.
+        side: &'static str,
+        /// Tokens of the tokeniser.
+        tokens: usize,
+        /// Tokens that the model knows.
+        rows: usize,
+    },
+}
