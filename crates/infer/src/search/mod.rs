@@ -2,7 +2,6 @@
 
 mod batch;
 mod beam;
-mod check;
 mod constraints;
 mod error;
 mod request;
@@ -10,10 +9,9 @@ mod sampling;
 mod task;
 mod terms;
 
-pub(crate) use check::{check, check_lengths, check_pairs};
 pub use error::SentenceError;
 pub use request::{Cancel, Request};
-pub(crate) use request::{len_with_eos, with_eos};
+pub(crate) use request::{check, check_lengths, check_pairs, len_with_eos, with_eos};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;
