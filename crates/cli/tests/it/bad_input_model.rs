@@ -232,11 +232,15 @@ fn hostile_tokenisers_are_refused_in_bounded_memory() {
     assert_ne!(gap, text, "a piece of id 300 is in {text}");
     resealed(file, gap.as_bytes(), &[file, "4294967295", "without gaps"]);
     let strip = text.replace("\"stop\":0", "\"stop\":9");
-    resealed(file, strip.as_bytes(), &[file, "decoder", "fails on the text", "change"]);
+    resealed(file, strip.as_bytes(), &[file, "strips 9 characters", "to 0"]);
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let good = json["pre_tokenizer"].take();
     json["pre_tokenizer"] = serde_json::json!({"type": "FixedLength", "length": 0});
-    resealed(file, json.to_string().as_bytes(), &[file, "pre_tokenizer", "chunk size", "change"]);
+    resealed(
+        file,
+        json.to_string().as_bytes(),
+        &[file, "pre_tokenizer (FixedLength)", "1 or more"],
+    );
     json["pre_tokenizer"] = good;
     // A table of one unit, and one that claims 4 GiB.
     for table in ["BAAAAAAAAAA=", "/////w=="] {

@@ -86,10 +86,9 @@ fn a_precompiled_trie_that_claims_gigabytes_is_refused_without_them() {
 #[test]
 fn words_of_no_characters_are_refused() {
     let step = json!({"type": "FixedLength", "length": 0});
-    let parts = ["fails on the text", "chunk size must be non-zero", "change the settings"];
-    is_refused_at("/pre_tokenizer", step.clone(), "pre_tokenizer", &parts);
-    let steps = sequence("pretokenizers", vec![step]);
-    is_refused_at("/pre_tokenizer", steps, "pre_tokenizer", &parts);
+    let part = "pre_tokenizer (FixedLength)";
+    is_refused_at("/pre_tokenizer", step.clone(), part, &["\"length\" to 1 or more"]);
+    is_refused_at("/pre_tokenizer", sequence("pretokenizers", vec![step]), part, &["length"]);
     let one = json!({"type": "FixedLength", "length": 1});
     assert!(load(&with("/pre_tokenizer", one)).is_ok());
 }
@@ -101,13 +100,17 @@ fn a_strip_from_the_end_is_refused_whatever_its_type_is_called() {
         json!({"content": " ", "start": 0, "stop": 9}),
         json!({"type": "Strop", "content": " ", "start": 0, "stop": 9}),
     ] {
-        is_refused_at("/decoder", step, "decoder", &["fails on the text"]);
+        let parts = ["strips 9 characters", "to 0"];
+        is_refused_at("/decoder", step, "decoder (Strip)", &parts);
     }
-    // A single character is enough, alone, after other steps, and whatever it is.
-    let strip = |content: &str| json!({"type": "Strip", "content": content, "start": 0, "stop": 1});
-    for first in [json!({"type": "Fuse"}), json!({"type": "ByteFallback"}), strip("x")] {
-        let steps = sequence("decoders", vec![first, strip("\u{1f600}")]);
-        is_refused_at("/decoder", steps, "decoder", &["fails on the text"]);
+    // A single character is enough, also where no text of a trial comes to the step.
+    let ctc = json!({
+        "type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": false,
+    });
+    let strip = json!({"type": "Strip", "content": "H", "start": 0, "stop": 1});
+    for first in [json!({"type": "Fuse"}), json!({"type": "ByteFallback"}), ctc] {
+        let steps = sequence("decoders", vec![first, strip.clone()]);
+        is_refused_at("/decoder", steps, "decoder (Strip)", &["strips 1 characters", "to 0"]);
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn pixels(length: f64) -> i32 {
 
 /// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can
 /// tell apart. Yellow is left out because it is hard to see on white.
-pub(super) const SERIES: [RGBColor; 7] = [
+const SERIES: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),

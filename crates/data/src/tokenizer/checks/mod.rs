@@ -10,7 +10,8 @@
 //! memory that a table or the growth of a text fills ([`precompiled`], [`growth`]), a search that
 //! never ends or takes too long ([`pattern`], [`MAX_WORD_PIECE_CHARS`]), a stack that overflows
 //! ([`MAX_PIECE_BYTES`]), text that is no longer UTF-8 ([`affixes`]), and panics on texts with
-//! characters or tokens of the file's own ([`precompiled`], [`added_tokens`]).
+//! characters or tokens of the file's own ([`precompiled`], [`added_tokens`], and two of [`steps`],
+//! which the steps before them can keep from every text of a trial).
 
 mod growth;
 mod pattern;
@@ -144,6 +145,18 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     let bytes = |key: &str| step[key].as_str().map_or(0, str::len) as f64;
     let factor = match kind {
         _ if step.is_null() => return Ok(()),
+        "FixedLength" if step["length"] == 0 => {
+            let message = "words of 0 characters are asked for; set \"length\" to 1 or more";
+            return refusal(&name, message);
+        }
+        // The normaliser of this name has no "stop".
+        "Strip" if step["stop"].as_u64().is_some_and(|stop| stop > 0) => {
+            let message = format!(
+                "it strips {} characters from the end, which fails on shorter text; set \"stop\" to 0",
+                step["stop"]
+            );
+            return refusal(&name, message);
+        }
         "Replace" => pattern::replacement(&name, step)?,
         "Split" => pattern::split(&name, step)?,
         "Precompiled" => precompiled::growth(step)?,
