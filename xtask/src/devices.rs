@@ -13,17 +13,29 @@ pub const FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "nda
 pub fn devices_of(args: &[OsString]) -> Vec<String> {
     let args = args.iter().map(|arg| arg.to_str().unwrap_or_default());
     let options: Vec<&str> = args.take_while(|arg| *arg != "--").collect();
-    let joined = options.iter().filter_map(|arg| arg.strip_prefix("--device="));
-    let separate = options.windows(2).filter(|pair| pair[0] == "--device").map(|pair| pair[1]);
+    let joined = options
+        .iter()
+        .filter_map(|arg| arg.strip_prefix("--device="));
+    let separate = options
+        .windows(2)
+        .filter(|pair| pair[0] == "--device")
+        .map(|pair| pair[1]);
     let devices = joined.chain(separate).flat_map(|list| list.split(','));
-    let kinds: Vec<&str> = devices.filter_map(|device| device.split(':').next()).collect();
-    let known = FEATURES.into_iter().filter(|feature| kinds.contains(feature));
+    let kinds: Vec<&str> = devices
+        .filter_map(|device| device.split(':').next())
+        .collect();
+    let known = FEATURES
+        .into_iter()
+        .filter(|feature| kinds.contains(feature));
     known.map(String::from).collect()
 }
 
 /// The options of cargo for the devices that `args` name.
 pub fn features_of(args: &[OsString]) -> Vec<String> {
-    devices_of(args).into_iter().flat_map(|device| ["--features".into(), device]).collect()
+    devices_of(args)
+        .into_iter()
+        .flat_map(|device| ["--features".into(), device])
+        .collect()
 }
 
 /// Returns whether this machine has a GPU, for which choosing among kernels by timing them pays.
@@ -54,21 +66,37 @@ impl Plan {
             rest.drain(index..(index + 2).min(rest.len()));
         }
         let named = rest.len() < others;
-        Self { devices: devices_of(args), named, mpi: args.iter().any(|arg| arg == "--mpi"), rest }
+        Self {
+            devices: devices_of(args),
+            named,
+            mpi: args.iter().any(|arg| arg == "--mpi"),
+            rest,
+        }
     }
 
     /// `--features …` for the whole workspace; nothing if the default build has all.
     pub fn features(&self) -> Vec<String> {
         let mpi = self.mpi.then(|| "mpi".to_owned());
-        let features = self.devices.iter().chain(&mpi).map(|device| format!("burnformer/{device}"));
+        let features = self
+            .devices
+            .iter()
+            .chain(&mpi)
+            .map(|device| format!("burnformer/{device}"));
         let features = features.collect::<Vec<_>>().join(",");
-        if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
+        if features.is_empty() {
+            Vec::new()
+        } else {
+            vec!["--features".into(), features]
+        }
     }
 
     /// `cargo test` of the workspace in the one build, with `variables` in its environment.
     pub fn cargo_test(&self, args: &[OsString], variables: &[(&str, &str)]) -> ExitCode {
         let mut command = cargo("test");
-        command.args(["--release", "--workspace"]).args(self.features()).args(args);
+        command
+            .args(["--release", "--workspace"])
+            .args(self.features())
+            .args(args);
         if self.named {
             command.env("BURNFORMER_TEST_DEVICES", self.devices.join(","));
         }
@@ -77,8 +105,14 @@ impl Plan {
 
     /// Returns whether `device` computes the same as the CPU, by the binary's test.
     pub fn is_here(&self, device: &str) -> bool {
-        let test =
-            ["--quiet", "--test", "it", "--", "--exact", "devices::the_named_devices_compute"];
+        let test = [
+            "--quiet",
+            "--test",
+            "it",
+            "--",
+            "--exact",
+            "devices::the_named_devices_compute",
+        ];
         let test = test.map(OsString::from);
         self.cargo_test(&test, &[("BURNFORMER_TEST_DEVICES", device)]) == ExitCode::SUCCESS
     }
@@ -95,8 +129,14 @@ mod tests {
     #[test]
     fn a_gpu_device_asks_for_the_feature_of_its_name() {
         for device in FEATURES {
-            assert_eq!(devices_of(&words(&format!("--out run --device {device}"))), [device]);
-            assert_eq!(devices_of(&words(&format!("--device={device} --seed 1"))), [device]);
+            assert_eq!(
+                devices_of(&words(&format!("--out run --device {device}"))),
+                [device]
+            );
+            assert_eq!(
+                devices_of(&words(&format!("--device={device} --seed 1"))),
+                [device]
+            );
         }
     }
 
@@ -104,28 +144,47 @@ mod tests {
     fn an_index_or_a_list_does_not_hide_the_device() {
         assert_eq!(devices_of(&words("--device cuda:1")), ["cuda"]);
         assert_eq!(devices_of(&words("--device=cuda:all")), ["cuda"]);
-        assert_eq!(devices_of(&words("--device=vulkan:0,cuda:1")), ["vulkan", "cuda"]);
+        assert_eq!(
+            devices_of(&words("--device=vulkan:0,cuda:1")),
+            ["vulkan", "cuda"]
+        );
     }
 
     #[test]
     fn devices_of_the_default_build_ask_for_nothing() {
-        for line in ["", "--device cpu", "--device=flex", "--device auto", "--device"] {
+        for line in [
+            "",
+            "--device cpu",
+            "--device=flex",
+            "--device auto",
+            "--device",
+        ] {
             assert!(devices_of(&words(line)).is_empty(), "{line}");
         }
     }
 
     #[test]
     fn only_the_device_option_is_read() {
-        for line in ["--source cuda", "--devices cuda", "-- --device cuda", "cuda"] {
+        for line in [
+            "--source cuda",
+            "--devices cuda",
+            "-- --device cuda",
+            "cuda",
+        ] {
             assert!(devices_of(&words(line)).is_empty(), "{line}");
         }
     }
 
     #[test]
     fn the_plan_of_a_test_takes_its_devices_and_leaves_the_rest() {
-        let plan = Plan::of(&words("--device wgpu,ndarray --mpi reference -- --nocapture"));
+        let plan = Plan::of(&words(
+            "--device wgpu,ndarray --mpi reference -- --nocapture",
+        ));
         assert!(plan.named);
-        assert_eq!(plan.features()[1], "burnformer/wgpu,burnformer/ndarray,burnformer/mpi");
+        assert_eq!(
+            plan.features()[1],
+            "burnformer/wgpu,burnformer/ndarray,burnformer/mpi"
+        );
         assert_eq!(plan.rest, words("reference -- --nocapture"));
         let plan = Plan::of(&words("--device=cpu reference"));
         assert!(plan.named && plan.devices.is_empty());

@@ -9,8 +9,11 @@ use crate::shell::{USAGE, copy, finished, say, succeeds, write};
 use crate::wheel::{self, Build};
 
 /// The shells that the program writes completions for, and the usual name of such a file.
-const SHELLS: [(&str, &str); 3] =
-    [("bash", "burnformer"), ("zsh", "_burnformer"), ("fish", "burnformer.fish")];
+const SHELLS: [(&str, &str); 3] = [
+    ("bash", "burnformer"),
+    ("zsh", "_burnformer"),
+    ("fish", "burnformer.fish"),
+];
 
 /// Texts of the repository that go with the program.
 const TEXTS: [&str; 4] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
@@ -31,7 +34,10 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
     let _ = fs::remove_dir_all(&dist);
     let version = env!("CARGO_PKG_VERSION");
     let here = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
-    let name = format!("burnformer-{version}-{}", what.target.as_ref().unwrap_or(&here));
+    let name = format!(
+        "burnformer-{version}-{}",
+        what.target.as_ref().unwrap_or(&here)
+    );
     let folder = dist.join(&name);
     fs::create_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
     let program = wheel::program(workspace, what)?;
@@ -43,10 +49,18 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
     for text in TEXTS {
         copy(&workspace.join(text), &folder.join(text))?;
     }
-    write(&folder.join("THIRD-PARTY.txt"), what.licences("burnformer")?.as_bytes())?;
+    write(
+        &folder.join("THIRD-PARTY.txt"),
+        what.licences("burnformer")?.as_bytes(),
+    )?;
     let archive = format!("{name}.tar.gz");
     let owner = ["--owner=0", "--group=0", "--sort=name"];
-    succeeds(Command::new("tar").args(owner).args(["-czf", &archive, &name]).current_dir(&dist))?;
+    succeeds(
+        Command::new("tar")
+            .args(owner)
+            .args(["-czf", &archive, &name])
+            .current_dir(&dist),
+    )?;
     fs::remove_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
     let wheel = wheel::build(workspace, what)?;
     copy(&wheel, &dist.join(wheel.file_name().unwrap_or_default()))?;
@@ -63,7 +77,11 @@ fn manual(workspace: &Path, what: &Build, program: PathBuf, folder: &Path) -> Re
         true => wheel::program(workspace, &Build::default())?,
         false => program,
     };
-    succeeds(Command::new(&program).args(["completions", "--man"]).arg(folder.join("man")))?;
+    succeeds(
+        Command::new(&program)
+            .args(["completions", "--man"])
+            .arg(folder.join("man")),
+    )?;
     for (shell, file) in SHELLS {
         let script = Command::new(&program).args(["completions", shell]).output();
         let script = script.map_err(|cause| format!("{}: {cause}", program.display()))?;

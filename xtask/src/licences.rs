@@ -12,14 +12,27 @@ use crate::shell::cargo;
 /// have it.
 pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
     let mut command = cargo("tree");
-    command.args(["--locked", "--package", package, "--edges", "normal", "--prefix", "none"]);
+    command.args([
+        "--locked",
+        "--package",
+        package,
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
     command.args(arguments).args(["--format", "{p}\t{l}\t{r}"]);
-    let output = command.output().map_err(|cause| format!("cargo does not start: {cause}"))?;
+    let output = command
+        .output()
+        .map_err(|cause| format!("cargo does not start: {cause}"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     let tree = String::from_utf8_lossy(&output.stdout);
-    let lines: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    let lines: BTreeSet<&str> = tree
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)"))
+        .collect();
     let dependencies: Vec<String> = lines.into_iter().filter_map(dependency).collect();
     let mut text = String::from(
         "The programs of Burnformer contain these crates, each under the licence beside it. Their texts follow.\n\n",
@@ -33,7 +46,13 @@ pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
         }
     }
     for (file, names) in by_text {
-        let _ = write!(text, "\n{}\n{}\n\n{}\n", "=".repeat(80), names.join(", "), file.trim_end());
+        let _ = write!(
+            text,
+            "\n{}\n{}\n\n{}\n",
+            "=".repeat(80),
+            names.join(", "),
+            file.trim_end()
+        );
     }
     Ok(text)
 }
@@ -50,19 +69,34 @@ fn dependency(line: &str) -> Option<String> {
 /// keeps.
 fn files_of(package: &str) -> Vec<String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default();
+    let home = home
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .unwrap_or_default();
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let is_text = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        ["licen", "copying", "notice", "unlicense"].iter().any(|begin| name.starts_with(begin))
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
+        ["licen", "copying", "notice", "unlicense"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
     };
     let registries = entries(&home.join("registry/src"));
     let folders = registries.map(|entry| entry.path().join(package.replace(' ', "-")));
     let files: BTreeSet<PathBuf> = folders
-        .flat_map(|folder| entries(&folder).map(|entry| entry.path()).collect::<Vec<_>>())
+        .flat_map(|folder| {
+            entries(&folder)
+                .map(|entry| entry.path())
+                .collect::<Vec<_>>()
+        })
         .filter(is_text)
         .collect();
-    files.into_iter().filter_map(|path| fs::read_to_string(path).ok()).collect()
+    files
+        .into_iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect()
 }
 
 #[cfg(test)]

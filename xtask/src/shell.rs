@@ -17,18 +17,29 @@ pub fn say(text: impl Display) {
 }
 
 pub fn success(good: bool) -> ExitCode {
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// The exit code of a command that ends with `result`; its failure is printed.
 pub fn finished(result: Result<(), String>) -> ExitCode {
-    success(result.map_err(|failure| say(format_args!("xtask: {failure}"))).is_ok())
+    success(
+        result
+            .map_err(|failure| say(format_args!("xtask: {failure}")))
+            .is_ok(),
+    )
 }
 
 /// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
 pub fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.arg(subcommand).arg("--manifest-path").arg(manifest());
+    command
+        .arg(subcommand)
+        .arg("--manifest-path")
+        .arg(manifest());
     as_from_a_shell(&mut command);
     command
 }
@@ -36,8 +47,11 @@ pub fn cargo(subcommand: &str) -> Command {
 /// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and
 /// have them run anew.
 pub fn as_from_a_shell(command: &mut Command) {
-    let of_package =
-        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
+    let of_package = |name: &str| {
+        ["CARGO_PKG_", "CARGO_MANIFEST_"]
+            .iter()
+            .any(|kind| name.starts_with(kind))
+    };
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
         command.env_remove(name);
     }
@@ -53,7 +67,10 @@ pub fn manifest() -> PathBuf {
 pub fn workspace() -> PathBuf {
     let manifest =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&manifest).parent().expect("xtask lies in the workspace").to_path_buf()
+    Path::new(&manifest)
+        .parent()
+        .expect("xtask lies in the workspace")
+        .to_path_buf()
 }
 
 /// The child's exit code; 1 where it did not start or a signal ended it.
@@ -62,12 +79,15 @@ pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
         say(format_args!("xtask: cannot start cargo: {cause}"));
     }
     let code = status.ok().and_then(|status| status.code());
-    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+    code.and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Runs `command`.
 pub fn succeeds(command: &mut Command) -> Result<(), String> {
-    let name = Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?"));
+    let name = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(OsStr::new("?"));
     let name = name.display().to_string();
     match command.status() {
         Err(cause) => Err(format!("{name} does not start ({cause}); is it installed?")),
@@ -85,5 +105,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 
 /// Copies a file.
 pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    fs::copy(from, to).map(|_| ()).map_err(|cause| format!("{}: {cause}", from.display()))
+    fs::copy(from, to)
+        .map(|_| ())
+        .map_err(|cause| format!("{}: {cause}", from.display()))
 }

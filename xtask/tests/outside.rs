@@ -20,7 +20,9 @@ struct Program {
 
 /// The workspace.
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace")
 }
 
 /// The blocks of code in the page at `path` that are marked as `language`: the whole mark and the
@@ -51,16 +53,23 @@ fn dependencies(path: &str) -> Vec<String> {
     let here = format!("path = \"{}/", root().display());
     let body = |(_, text): (String, String)| {
         let lines = text.lines().filter(|line| !line.starts_with('['));
-        lines.map(|line| line.replace("path = \"burnformer/", &here) + "\n").collect()
+        lines
+            .map(|line| line.replace("path = \"burnformer/", &here) + "\n")
+            .collect()
     };
     blocks(path, "toml").into_iter().map(body).collect()
 }
 
 /// The programs that the page at `path` prints, with its hidden lines, as rustdoc reads them.
 fn programs(path: &str) -> Vec<Program> {
-    let stem = path.trim_end_matches(".md").replace('/', "_").to_lowercase();
+    let stem = path
+        .trim_end_matches(".md")
+        .replace('/', "_")
+        .to_lowercase();
     let program = |(number, (mark, text)): (usize, (String, String))| {
-        let lines = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("# ").unwrap_or(line));
         let mut text = lines.collect::<Vec<_>>().join("\n");
         if !text.contains("fn main()") {
             text = format!(
@@ -68,39 +77,70 @@ fn programs(path: &str) -> Vec<Program> {
             );
         }
         let arguments = (!mark.contains("no_run")).then(Vec::new);
-        Program { name: format!("{stem}_{number}"), text, arguments }
+        Program {
+            name: format!("{stem}_{number}"),
+            text,
+            arguments,
+        }
     };
-    blocks(path, "rust").into_iter().enumerate().map(program).collect()
+    blocks(path, "rust")
+        .into_iter()
+        .enumerate()
+        .map(program)
+        .collect()
 }
 
 /// The example at `path`.
 fn example(path: &str, arguments: Option<&[&str]>) -> Program {
-    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs").to_owned();
+    let name = path
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
+        .trim_end_matches(".rs")
+        .to_owned();
     let text = fs::read_to_string(root().join(path)).expect(path);
     let arguments = arguments.map(|all| all.iter().map(|&one| one.to_owned()).collect());
-    Program { name, text, arguments }
+    Program {
+        name,
+        text,
+        arguments,
+    }
 }
 
 /// Writes the package, compiles it in the way that the page tells, and runs its programs.
 fn check(name: &str, dependencies: &str, programs: &[Program]) {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    let folder =
-        std::env::temp_dir().join(format!("burnformer-outside-{}", std::process::id())).join(name);
+    let folder = std::env::temp_dir()
+        .join(format!("burnformer-outside-{}", std::process::id()))
+        .join(name);
     fs::create_dir_all(folder.join("src/bin")).unwrap();
     let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[workspace]\n\n");
-    fs::write(folder.join("Cargo.toml"), package + "[dependencies]\n" + dependencies).unwrap();
+    fs::write(
+        folder.join("Cargo.toml"),
+        package + "[dependencies]\n" + dependencies,
+    )
+    .unwrap();
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     fs::write(folder.join("input"), "Ein kleines Haus.\n").unwrap();
     for program in programs {
-        fs::write(folder.join("src/bin").join(format!("{}.rs", program.name)), &program.text)
-            .unwrap();
+        fs::write(
+            folder.join("src/bin").join(format!("{}.rs", program.name)),
+            &program.text,
+        )
+        .unwrap();
     }
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
-        command.args(arguments).current_dir(&folder).env("CARGO_TARGET_DIR", &target);
+        command
+            .args(arguments)
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", &target);
         command.stdin(fs::File::open(folder.join("input")).expect("it was written"));
         let status = command.status().expect("cargo starts");
-        assert!(status.success(), "{name}: cargo {arguments:?}: {status}\n{dependencies}");
+        assert!(
+            status.success(),
+            "{name}: cargo {arguments:?}: {status}\n{dependencies}"
+        );
     };
     cargo(&["build", "--release"]);
     for program in programs {
@@ -122,18 +162,32 @@ fn host_of_another_version(name: &str) -> PathBuf {
         .output()
         .expect("cargo starts");
     let metadata = String::from_utf8(metadata.stdout).expect("JSON");
-    let mut paths =
-        metadata.split("\"manifest_path\":\"").filter_map(|rest| rest.split('"').next());
-    let manifest = paths.find(|path| path.contains("/burn-0.22.")).expect("burn is a dependency");
+    let mut paths = metadata
+        .split("\"manifest_path\":\"")
+        .filter_map(|rest| rest.split('"').next());
+    let manifest = paths
+        .find(|path| path.contains("/burn-0.22."))
+        .expect("burn is a dependency");
     let folder = std::env::temp_dir().join(format!("burnformer-{name}-{}", std::process::id()));
     fs::create_dir_all(folder.join("src")).unwrap();
     let (from, copy) = (Path::new(manifest).with_file_name(""), folder.join("burn"));
     let status = Command::new("cp").arg("-r").args([&from, &copy]).status();
     assert!(status.expect("cp starts").success());
     let text = fs::read_to_string(manifest).expect("a manifest");
-    let version = text.lines().find(|line| line.starts_with("version = ")).expect("a version");
-    fs::write(copy.join("Cargo.toml"), text.replacen(version, "version = \"0.22.99\"", 1)).unwrap();
-    fs::write(folder.join("src/lib.rs"), "pub use burnformer_core::Transformer;\n").unwrap();
+    let version = text
+        .lines()
+        .find(|line| line.starts_with("version = "))
+        .expect("a version");
+    fs::write(
+        copy.join("Cargo.toml"),
+        text.replacen(version, "version = \"0.22.99\"", 1),
+    )
+    .unwrap();
+    fs::write(
+        folder.join("src/lib.rs"),
+        "pub use burnformer_core::Transformer;\n",
+    )
+    .unwrap();
     // Only these versions of the other dependencies are on this machine for sure.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let core = root().join("crates/core");
@@ -151,7 +205,10 @@ fn host_of_another_version(name: &str) -> PathBuf {
 fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
     let mut command = Command::new(env!("CARGO"));
-    command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", &target);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", &target);
     let output = command.output().expect("cargo starts");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "cargo {arguments:?}: {errors}");
@@ -162,9 +219,15 @@ fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
 fn a_host_with_another_version_of_burn_takes_the_layers() {
     let host = host_of_another_version("tree");
     let tree = cargo_in(&host, &["tree", "--offline", "--prefix", "none"]);
-    let versions = tree.lines().filter(|line| line.starts_with("burn v")).map(|line| &line[..13]);
+    let versions = tree
+        .lines()
+        .filter(|line| line.starts_with("burn v"))
+        .map(|line| &line[..13]);
     let versions: Vec<&str> = versions.collect();
-    assert!(!versions.is_empty() && versions.iter().all(|&one| one == "burn v0.22.99"), "{tree}");
+    assert!(
+        !versions.is_empty() && versions.iter().all(|&one| one == "burn v0.22.99"),
+        "{tree}"
+    );
     fs::remove_dir_all(host).unwrap();
 }
 
@@ -184,28 +247,52 @@ const NEXT: &str = "=0.23.0-pre.1";
 fn the_layers_and_their_fused_operations_compile_with_the_next_burn() {
     let name = format!("burnformer-next-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    let clone = Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&folder).status();
+    let clone = Command::new("git")
+        .args(["clone", "--quiet"])
+        .arg(root())
+        .arg(&folder)
+        .status();
     assert!(clone.expect("git starts").success());
     fs::remove_file(folder.join("Cargo.lock")).unwrap();
     let members = ["core", "kernels", "data", "files", "sentencepiece", "text"];
-    let members: String = members.iter().map(|name| format!("\"crates/{name}\", ")).collect();
+    let members: String = members
+        .iter()
+        .map(|name| format!("\"crates/{name}\", "))
+        .collect();
     let members = format!("members = [{members}\"assets/corpus/tatoeba-de-en\"]");
-    for manifest in ["Cargo.toml", "crates/core/Cargo.toml", "crates/kernels/Cargo.toml"] {
+    for manifest in [
+        "Cargo.toml",
+        "crates/core/Cargo.toml",
+        "crates/kernels/Cargo.toml",
+    ] {
         let path = folder.join(manifest);
         let text = fs::read_to_string(&path).unwrap();
         let line = |line: &str| match line {
             line if line.starts_with("members = ") => members.clone(),
             line if line.starts_with("burn") => {
                 let next = format!("version = \"{NEXT}\"");
-                line.replace("version = \"0.22\"", &next).replace("version = \"=0.22.1\"", &next)
+                line.replace("version = \"0.22\"", &next)
+                    .replace("version = \"=0.22.1\"", &next)
             }
             line => line.to_owned(),
         };
-        fs::write(&path, text.lines().map(|text| line(text) + "\n").collect::<String>()).unwrap();
+        fs::write(
+            &path,
+            text.lines()
+                .map(|text| line(text) + "\n")
+                .collect::<String>(),
+        )
+        .unwrap();
     }
     cargo_in(&folder, &["check", "--package", "burnformer-core"]);
-    let tree = cargo_in(&folder, &["tree", "--package", "burnformer-core", "--prefix", "none"]);
-    assert!(tree.contains(&format!("burn v{}", NEXT.trim_start_matches('='))), "{tree}");
+    let tree = cargo_in(
+        &folder,
+        &["tree", "--package", "burnformer-core", "--prefix", "none"],
+    );
+    assert!(
+        tree.contains(&format!("burn v{}", NEXT.trim_start_matches('='))),
+        "{tree}"
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -213,7 +300,10 @@ fn the_layers_and_their_fused_operations_compile_with_the_next_burn() {
 #[ignore = "it compiles Burn anew"]
 fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependencies() {
     let name = format!("burnformer-convolution-{}", std::process::id());
-    let (from, folder) = (root().join("examples/convolution"), std::env::temp_dir().join(name));
+    let (from, folder) = (
+        root().join("examples/convolution"),
+        std::env::temp_dir().join(name),
+    );
     fs::create_dir_all(folder.join("src")).unwrap();
     for file in ["src/main.rs", "src/model.rs"] {
         fs::copy(from.join(file), folder.join(file)).unwrap();
@@ -232,7 +322,9 @@ const PAGE: &str = "docs/guide/embedding.md";
 /// The dependencies that [`PAGE`] prints: of one crate, of single crates, and what the examples
 /// need besides.
 fn of_the_page() -> [String; 3] {
-    dependencies(PAGE).try_into().expect("the page has three blocks of dependencies")
+    dependencies(PAGE)
+        .try_into()
+        .expect("the page has three blocks of dependencies")
 }
 
 // Other systems compile other crates.
@@ -240,16 +332,31 @@ fn of_the_page() -> [String; 3] {
 #[cfg(target_os = "linux")]
 fn the_page_counts_the_crates_that_a_first_build_compiles() {
     let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
     let counted = rows.filter_map(|(name, rest)| {
-        let count = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()?;
+        let count = rest
+            .split(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse::<usize>()
+            .ok()?;
         Some((name, count))
     });
     let counted: Vec<_> = counted.collect();
     assert!(counted.len() > 4, "{counted:?}");
     for (name, count) in counted {
         let tree = Command::new(env!("CARGO"))
-            .args(["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "-p", name])
+            .args([
+                "tree",
+                "--offline",
+                "--edges",
+                "normal,build",
+                "--prefix",
+                "none",
+                "-p",
+                name,
+            ])
             .current_dir(root())
             .output()
             .expect("cargo starts");
@@ -271,19 +378,29 @@ fn layers(crates: &str) -> String {
 #[ignore = "it compiles Burn anew"]
 fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page() {
     let [one_crate, crates, examples] = of_the_page();
-    let optim: String = examples.lines().take(1).map(|line| format!("{line}\n")).collect();
+    let optim: String = examples
+        .lines()
+        .take(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
     let mut readme = programs("README.md");
     readme.extend(programs("crates/infer/README.md"));
     check("infer", &dependencies("README.md")[0], &readme);
     let mut pages = programs(PAGE);
-    pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
+    pages.extend(
+        ["docs/guide/paper.md", "crates/core/README.md"]
+            .into_iter()
+            .flat_map(programs),
+    );
     check("layers", &crates, &pages);
     let names = ["own_model", "hear_words"];
     let models = names.map(|name| example(&format!("crates/core/tests/it/{name}.rs"), Some(&[])));
     check("version", &(layers(&crates) + &optim), &models);
     let facade = layers(&crates).replace("\"autodiff\"", "\"autodiff\", \"optim\"");
     let models = models.map(|program| Program {
-        text: program.text.replace("use burn_optim::", "use burn::optim::"),
+        text: program
+            .text
+            .replace("use burn_optim::", "use burn::optim::"),
         ..program
     });
     check("facade", &facade, &models);

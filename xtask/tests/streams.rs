@@ -6,7 +6,11 @@ use std::io::pipe;
 use std::process::{Command, Output, Stdio};
 
 fn full() -> Stdio {
-    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+    OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+        .into()
 }
 
 /// A pipe whose reader has gone.

@@ -28,15 +28,20 @@ struct Names {
 /// The modules of a crate that are in a circle or between two, each with those of them that it
 /// uses; from the code of every module.
 fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
-    let all: BTreeMap<Module, Names> =
-        code.iter().map(|(module, code)| (module.clone(), names(code))).collect();
+    let all: BTreeMap<Module, Names> = code
+        .iter()
+        .map(|(module, code)| (module.clone(), names(code)))
+        .collect();
     let uses = |(module, names): (&Module, &Names)| {
         let is_inner = |path: &Vec<String>| {
             path[0] == "super" && path.last().is_some_and(|name| names.defined.contains(name))
         };
         let paths = names.used.iter().filter(|path| !is_inner(path));
         let files = paths.filter_map(|path| definer(&all, absolute(&all, module, path)?, 0));
-        (module.clone(), files.filter(|file| file != module).collect::<BTreeSet<_>>())
+        (
+            module.clone(),
+            files.filter(|file| file != module).collect::<BTreeSet<_>>(),
+        )
     };
     let mut edges: BTreeMap<Module, BTreeSet<Module>> = all.iter().map(uses).collect();
     loop {
@@ -44,7 +49,9 @@ fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>
         let used: BTreeSet<Module> = edges.values().flatten().cloned().collect();
         edges.retain(|module, uses| !uses.is_empty() && used.contains(module));
         let left: BTreeSet<Module> = edges.keys().cloned().collect();
-        edges.values_mut().for_each(|uses| uses.retain(|file| left.contains(file)));
+        edges
+            .values_mut()
+            .for_each(|uses| uses.retain(|file| left.contains(file)));
         if edges.len() == before {
             return edges;
         }
@@ -64,7 +71,11 @@ fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -
         "super" => Some([module.split_last()?.1, rest].concat()),
         _ if all.contains_key(&child) => Some([module, path].concat()),
         name => {
-            let import = all.get(module)?.imported.get(name).filter(|import| import[0] != *name)?;
+            let import = all
+                .get(module)?
+                .imported
+                .get(name)
+                .filter(|import| import[0] != *name)?;
             Some([&absolute(all, module, import)?, rest].concat())
         }
     }
@@ -73,7 +84,9 @@ fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -
 /// The file that defines the name to which a path from the root leads; `None` for a module, which
 /// has no name, and for what is not found.
 fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<Module> {
-    let length = (0..path.len()).rev().find(|&length| all.contains_key(&path[..length]))?;
+    let length = (0..path.len())
+        .rev()
+        .find(|&length| all.contains_key(&path[..length]))?;
     let (module, name) = (&path[..length], &path[length]);
     if all.contains_key(&path) || depth > all.len() {
         return None;
@@ -89,7 +102,13 @@ fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<
 /// The names in `code`.
 fn names(code: &str) -> Names {
     let (words, mut names, mut at) = (words(code), Names::default(), 0);
-    let word = |at: usize| words.get(at).copied().filter(|word| is_word(word)).map(str::to_owned);
+    let word = |at: usize| {
+        words
+            .get(at)
+            .copied()
+            .filter(|word| is_word(word))
+            .map(str::to_owned)
+    };
     while at < words.len() {
         match words[at] {
             "use" => {
@@ -173,17 +192,26 @@ fn module(parts: &[&str]) -> Vec<String> {
     let (file, folders) = parts.split_last().expect("a file");
     let name = file.trim_end_matches(".rs");
     let name = Some(name).filter(|name| !["lib", "main", "mod"].contains(name));
-    folders.iter().copied().chain(name).map(str::to_owned).collect()
+    folders
+        .iter()
+        .copied()
+        .chain(name)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The code of the modules of every crate of the `workspace`.
 fn sources(workspace: &Path) -> BTreeMap<PathBuf, BTreeMap<Module, String>> {
     let mut sources = BTreeMap::<PathBuf, BTreeMap<Module, String>>::new();
-    for path in files(workspace).into_iter().filter(|path| path.extension() == Some("rs".as_ref()))
+    for path in files(workspace)
+        .into_iter()
+        .filter(|path| path.extension() == Some("rs".as_ref()))
     {
         let relative = path.strip_prefix(workspace).unwrap();
         let parts: Vec<&str> = relative.iter().map(|part| part.to_str().unwrap()).collect();
-        let Some(src) = parts.iter().position(|part| *part == "src") else { continue };
+        let Some(src) = parts.iter().position(|part| *part == "src") else {
+            continue;
+        };
         if !parts.iter().any(is_test) {
             let text = fs::read_to_string(&path).unwrap();
             let modules = sources.entry(parts[..src].iter().collect()).or_default();
@@ -208,15 +236,28 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
 }
 
 fn found(files: &[(&str, &str)]) -> Vec<String> {
-    let module =
-        |name: &str| name.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    let code = files.iter().map(|(name, code)| (module(name), (*code).to_owned())).collect();
-    circles(&code).into_keys().map(|module| module.join("/")).collect()
+    let module = |name: &str| {
+        name.split('/')
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let code = files
+        .iter()
+        .map(|(name, code)| (module(name), (*code).to_owned()))
+        .collect();
+    circles(&code)
+        .into_keys()
+        .map(|module| module.join("/"))
+        .collect()
 }
 
 #[test]
 fn a_circle_is_found_through_names_that_are_passed_on() {
-    let root = ("", "mod a;\nmod b;\npub use a::{self, A as First};\nfn f(_: First) {}");
+    let root = (
+        "",
+        "mod a;\nmod b;\npub use a::{self, A as First};\nfn f(_: First) {}",
+    );
     let a = ("a", "use crate::b::g;\npub struct A;\nfn f() { g() }");
     let b = ("b", "pub fn g() { let _ = crate::First; }");
     assert_eq!(found(&[root, a, b]), ["a", "b"]);

@@ -10,14 +10,29 @@ fn pictures_of_the_paper_are_those_that_their_program_draws() {
     let folder = std::env::temp_dir().join(format!("burnformer-pictures-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let python = if cfg!(windows) { "python" } else { "python3" };
-    let output = Command::new(python).arg(images.join("draw.py")).arg(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let drawn: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let output = Command::new(python)
+        .arg(images.join("draw.py"))
+        .arg(&folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let drawn: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert_eq!(drawn.len(), 6);
     for path in drawn {
         let kept = images.join(path.file_name().unwrap());
         let [new, old] = [&path, &kept].map(|path| fs::read_to_string(path).unwrap());
-        assert!(new.lines().eq(old.lines()), "python3 docs/images/draw.py: {}", kept.display());
+        assert!(
+            new.lines().eq(old.lines()),
+            "python3 docs/images/draw.py: {}",
+            kept.display()
+        );
     }
     fs::remove_dir_all(folder).unwrap();
 }
